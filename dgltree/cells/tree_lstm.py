@@ -1,0 +1,60 @@
+"""The N-ary Tree-LSTM."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.cells.cell import Cell, Linear, State
+from dgltree.vocabulary import Vocabulary
+
+
+class TreeLSTM(Cell):
+    r"""The N-ary Tree-LSTM (Tai et al. 2015, arXiv 1503.00075, eq. 9-14) with a forget gate for each child.
+
+    .. math::
+        in &= \sigma(W_f^{in} i + b), \quad o = \sigma(W_f^o i + b), \quad u = \tanh(W_f^u i + b) \\
+        f_k &= \sigma(W_f^k i + b^k) \\
+        c &= in \odot drop(u) + \sum_k f_k \odot c_k, \qquad h = o \odot \tanh(c)
+
+    With ``input_size`` every gate also gets :math:`W_f^{\cdot,x} x_j` (Tai shares one forget matrix for x over the
+    children; one for each child is a superset).
+
+    State: ``h`` (n,), ``c`` (n,).
+
+    Args:
+        vocabulary, hidden_size, options: see :class:`Cell`.
+
+    Initialisation, as published (Arabshahi et al. 2021): for two and more children one bias-free Linear(n, n) for each
+    child, so weights U(-1/sqrt(n), 1/sqrt(n)) and biases 0; for one child a Linear(n, n) with its bias. No offset on
+    the forget gates.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        self.build()
+
+    def reset_parameters(self) -> None:
+        super().reset_parameters()
+        bound = self.hidden_size**-0.5
+        for key, weight in self.weight.items():
+            if int(key) > 1:
+                nn.init.uniform_(weight, -bound, bound)
+                nn.init.zeros_(self.bias[key])
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,), "c": (self.hidden_size,)}
+
+    def gates(self, arity: int) -> dict[str, int]:
+        n = self.hidden_size
+        return {"u": n, "in_o_f": (2 + arity) * n}  # in, o, f_1 ... f_N lie together: one sigmoid for all
+
+    def combine(self, pre: State, children: Mapping[str, Sequence[Tensor]], linear: Linear) -> State:
+        in_, o, *f = torch.sigmoid(pre["in_o_f"]).split(self.hidden_size, -1)
+        u = torch.tanh(pre["u"])
+        c = in_ * self.drop(u)
+        for f_k, c_k in zip(f, children["c"], strict=True):
+            c = c + f_k * c_k
+        return {"h": o * torch.tanh(c), "c": c}

@@ -1,0 +1,59 @@
+"""The Tree-RNN."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltree.cells.cell import Cell, Linear, State
+from dgltree.vocabulary import Vocabulary
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
+
+
+class TreeRNN(Cell):
+    r"""The recursive network of the Tree-SMU papers (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
+
+    .. math:: h = drop(act(W_f i + b_f)), \quad i = [h_{c_1}; ...; h_{c_N}]
+
+    With ``layers=2``: :math:`h = drop(act(W_2 act(W_1 i + b_1) + b_2))`, the hidden layer of width n.
+
+    State: ``h`` (n,).
+
+    Args:
+        activation: "sigmoid" (published), "tanh" or "relu".
+        layers: 1 or 2.
+        vocabulary, hidden_size, options: see :class:`Cell`, which also documents the initialisation.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, hidden_size: int, *, layers: int = 1, activation: str = "sigmoid", **options: Any
+    ) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        if layers not in (1, 2):
+            raise ValueError(f"layers is {layers}; a Tree-RNN has 1 or 2")
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {activation!r}; it is one of {', '.join(ACTIVATIONS)}")
+        self.layers = layers
+        self.activation = activation
+        self.config |= {"layers": layers, "activation": activation}
+        self.build()
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,)}
+
+    def gates(self, arity: int) -> dict[str, int]:
+        return {"z": self.hidden_size}
+
+    def products(self, arity: int) -> dict[str, tuple[int, int]]:
+        n = self.hidden_size
+        return {"second": (n, n)} if self.layers == 2 else {}
+
+    def combine(self, pre: State, children: Mapping[str, Sequence[Tensor]], linear: Linear) -> State:
+        act = ACTIVATIONS[self.activation]
+        h = act(pre["z"])
+        if self.layers == 2:
+            h = act(linear("second", h))
+        return {"h": self.drop(h)}

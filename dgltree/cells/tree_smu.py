@@ -1,0 +1,22 @@
+"""Tree-SMU."""
+
+from typing import Any
+
+from dgltree.cells.stack_tree_lstm import StackTreeLSTM
+from dgltree.vocabulary import Vocabulary
+
+
+class TreeSMU(StackTreeLSTM):
+    """Tree Stack Memory Unit (Arabshahi et al. 2021, arXiv 1911.01545): the stack-augmented Tree-LSTM, normalized.
+
+    The published weights were trained with ``stack_size=5, top_k=1, no_op=True``.
+
+    Args:
+        vocabulary, hidden_size, options: see :class:`StackTreeLSTM`, without ``normalize``.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
+        if "normalize" in options:
+            raise TypeError("TreeSMU is always normalized; StackTreeLSTM has the option")
+        super().__init__(vocabulary, hidden_size, normalize=True, **options)
+        del self.config["normalize"]
