@@ -182,9 +182,7 @@ def _ids(nodes: list[Tree], sizes: np.ndarray, vocabulary: Vocabulary) -> tuple[
 def _class_number(node: Tree) -> int:
     if isinstance(node.label, int) and node.label >= 0:
         return node.label
-    raise ValueError(
-        f"the label {node.label!r} of a {node.function!r} node is no class number; map labels to 0, 1, ..."
-    )
+    raise ValueError(f"the label {node.label!r} of a {node.function!r} node is no class number: 0, 1, ...")
 
 
 def unbatch(batch: TreeBatch) -> list[Tree]:

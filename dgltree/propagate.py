@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx, once_differentiable
+from torch.autograd.function import once_differentiable
 
 from dgltree.batch import TreeBatch
-from dgltree.cells.cell import Cell, State, check_batch, grouped_linear
+from dgltree.cells.cell import Cell, State, grouped_linear
+from dgltree.cells.check import check_batch
 from dgltree.schedule import Schedule, Step, schedule
 
 if TYPE_CHECKING:

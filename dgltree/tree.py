@@ -17,8 +17,8 @@ class Tree:
     predicted at the node and never reaches a cell. Equality and hash take all five fields into account.
 
     Building, comparing, hashing, walking, pickling and freeing never recurse, so a chain of a million nodes is legal.
-    Child objects may be shared: such a tree is compared, hashed, pickled and batched in its distinct objects, even where
-    it unfolds to 2^60 nodes.
+    Child objects may be shared: such a tree is compared, hashed, pickled and batched in its distinct objects, even
+    where it unfolds to 2^60 nodes.
 
     Raises ``TypeError`` for a field of the wrong type and ``ValueError`` for an empty function or a value that is not
     finite.
@@ -35,6 +35,7 @@ class Tree:
     """Nodes, a shared child counted once for each parent that holds it."""
     depth: int
     """Edges from here to the deepest leaf; 0 for a leaf."""
+    _hash: int
 
     def __init__(
         self,

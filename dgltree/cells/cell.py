@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from dgltree.batch import NO_TOKEN, TreeBatch
+from dgltree.cells.check import check_batch
 from dgltree.schedule import Segments
 from dgltree.vocabulary import Vocabulary
 
@@ -34,7 +34,8 @@ class Cell(nn.Module, ABC):
             without one).
         leaf: what a leaf's state is. "embedding": ``h = Embedding[token]``, other parts 0 (published). "network":
             ``h = sigma(W_2 sigma(W_1 onehot + b_1) + b_2)``, other parts 0 (Arabshahi et al. 2019, arXiv 1911.01545v1).
-            "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); needs ``input_size``.
+            "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); it needs
+            ``input_size``.
         dropout: probability, in training only; where it acts is stated by each cell.
 
     Initialisation: each product is a torch ``Linear`` of its own fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m));
@@ -157,7 +158,7 @@ class Cell(nn.Module, ABC):
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def drop(self, v: Tensor) -> Tensor:
-        return F.dropout(v, self.dropout, self.training) if self.dropout else v
+        return nn.functional.dropout(v, self.dropout, self.training) if self.dropout else v
 
     def split(self, pre: Tensor, arity: int) -> State:
         """(rows, out) to name -> (rows, width)."""
@@ -223,13 +224,13 @@ class Cell(nn.Module, ABC):
         back = torch.argsort(order)
         return {part: tensor[back] for part, tensor in run(order, segments).items()}
 
-    # --- the functions that DGL calls -----------------------------------------------------------------------------------
+    # --- the functions that DGL calls ---------------------------------------------------------------------------------
 
     def prepare(self, graph: Any) -> None:
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
-        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.runner.Graph`. Propagation overwrites the states, so a second
-        pass over a graph that was not prepared again would differentiate through the first.
+        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.runner.Graph`. Propagation overwrites the states, so a
+        second pass over a graph that was not prepared again would differentiate through the first.
         """
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)
@@ -264,49 +265,7 @@ class Cell(nn.Module, ABC):
         return {part: nodes.data[part] for part in self.state}
 
 
-def grouped_linear(v: Tensor, groups: list[tuple[Tensor, Tensor | None, int, int]]) -> Tensor:
+def grouped_linear(v: Tensor, groups: Sequence[tuple[Tensor, Tensor | None, int, int]]) -> Tensor:
     """Rows ``start:stop`` of v, (rows, ..., in), times their own (out, in) weight: (rows, ..., out)."""
-    parts = [F.linear(v[start:stop], weight, bias) for weight, bias, start, stop in groups]
+    parts = [nn.functional.linear(v[start:stop], weight, bias) for weight, bias, start, stop in groups]
     return parts[0] if len(parts) == 1 else torch.cat(parts)
-
-
-def check_batch(cell: Cell, batch: TreeBatch) -> None:
-    """``ValueError`` where a cell cannot run on a batch, or would lose something that the batch carries."""
-    vocabulary = cell.vocabulary
-    if batch.vocabulary is not None and batch.vocabulary != vocabulary:
-        raise ValueError("the batch was made with another vocabulary than the cell's; batch with cell.vocabulary")
-    function, arity, token = batch.function.cpu(), batch.arity.cpu(), batch.token.cpu()
-    if batch.vocabulary is None:
-        _check_ids("function", function, len(vocabulary.functions), 0)
-        _check_ids("token", token, len(vocabulary.tokens), NO_TOKEN)
-        known = torch.tensor([a for _, a in vocabulary.functions])[function]
-        wrong = torch.nonzero(known != arity)
-        if len(wrong):
-            j = int(wrong[0])
-            name, right = vocabulary.functions[int(function[j])]
-            raise ValueError(f"node {j} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
-    if batch.value is not None:
-        j = int(torch.nonzero(~batch.value.isnan())[0])
-        raise ValueError(f"node {j} carries a number; this cell reads tokens and input vectors only")
-    if batch.x is not None and cell.input_size is None:
-        raise ValueError("the batch carries input vectors x, and this cell has no input_size: they would be lost")
-    if batch.x is not None and batch.x.shape[1] != cell.input_size:
-        raise ValueError(f"x has width {batch.x.shape[1]}; the cell's input_size is {cell.input_size}")
-    dtype = next(cell.parameters()).dtype
-    if batch.x is not None and batch.x.dtype != dtype:
-        raise ValueError(f"x is {batch.x.dtype}; the cell's weights are {dtype}")
-    if cell.leaf != "gates":
-        bare = torch.nonzero((arity == 0) & (token == NO_TOKEN))
-        if len(bare):
-            raise ValueError(f"node {int(bare[0])} is a leaf without a token; leaf={cell.leaf!r} embeds tokens")
-    if cell.input_size is None:
-        lost = torch.nonzero((arity > 0) & (token != NO_TOKEN))
-        if len(lost):
-            raise ValueError(f"inner node {int(lost[0])} has a token, which a cell without input_size would lose")
-
-
-def _check_ids(kind: str, ids: Tensor, count: int, lowest: int) -> None:
-    wrong = torch.nonzero((ids < lowest) | (ids >= count))
-    if len(wrong):
-        j = int(wrong[0])
-        raise ValueError(f"node {j} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")

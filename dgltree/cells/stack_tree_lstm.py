@@ -25,10 +25,10 @@ class StackTreeLSTM(Cell):
 
     Args:
         stack_size: p, rows of the stack.
-        top_k: k, rows that h reads; for k > 1 :math:`h = o \odot \tanh(\sum_{r<k} q_r S[r])`, :math:`q = \sigma(Q_f i + b)`
-            one number a row, or with ``gated_top_k`` one vector a row.
-        normalize: the gate vectors go through a softmax over the actions, element by element: a softmax of the sigmoids,
-            which is what the published weights were trained with.
+        top_k: k, rows that h reads; for k > 1 :math:`h = o \odot \tanh(\sum_{r<k} q_r S[r])` with
+            :math:`q = \sigma(Q_f i + b)`, one number a row, or with ``gated_top_k`` one vector a row.
+        normalize: the gate vectors go through a softmax over the actions, element by element: a softmax of the
+            sigmoids, which is what the published weights were trained with.
         no_op: whether there is a no-op action.
         pop: whether there is a pop action.
         data_gate: :math:`u = \sigma(D_f i + b) \odot drop(\tanh(U_f i + b))`.
@@ -76,7 +76,7 @@ class StackTreeLSTM(Cell):
         return {"h": (self.hidden_size,), "S": (self.stack_size, self.hidden_size)}
 
     def gates(self, arity: int) -> dict[str, int]:
-        """The vectors under a sigmoid lie together: o, the actions, g_1 ... g_N, and, where asked for, data gate and q."""
+        """All vectors under a sigmoid lie together: o, the actions, g_1 ... g_N, then data gate and gated q, if any."""
         n, k = self.hidden_size, self.top_k
         vectors = 1 + len(self.actions) + arity + int(self.data_gate) + (k if self.gated_top_k else 0)
         return {"u": n, "sigmoids": vectors * n, "q": k if k > 1 and not self.gated_top_k else 0}
