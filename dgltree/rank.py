@@ -1,37 +1,30 @@
-"""Rank the fillers of a blank, computing only what a filler changes: the path from the blank to the root.
+"""Rank the fillers of a blank."""
 
-What stands off the path is computed once an equation, what a filler is once a model, and a piece of path that several
-equations share (the same functions, slots and siblings from the blank upwards) once a block of equations. The path runs
-batched over fillers and equations. In evaluation mode this is exact: the same ``combine`` as everywhere.
-"""
-
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from math import prod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from dgltree.batch import batch
-from dgltree.cells.cell import Cell, State, grouped_linear
 from dgltree.equation import BLANK, Equation
-from dgltree.paths import Context, Path, find_blank, merge_paths, path_order
-from dgltree.propagate import propagate
-from dgltree.readout import EquationModel
+from dgltree.names import VARIABLE, Names, model_variables, spell, variables
+from dgltree.readout import EquationModel, evaluating
+from dgltree.score import score_blocks
 from dgltree.tree import Tree
+from dgltree.vocabulary import Vocabulary
 
-ROWS = 2048  # rows (contexts x fillers) that run through a cell at once on a CPU: what its caches like
 
-
-class Ranking(NamedTuple):
+@dataclass(frozen=True)
+class Ranking:
     """Fillers of one blank, best first; equal scores in the order of the list that was given."""
 
     fillers: tuple[Tree, ...]
+    """In the variable names of the equation."""
     scores: Tensor
     """(k,) logits."""
     probabilities: Tensor
-    """(k,) sigmoid of the scores."""
+    """(k,) sigmoid of the scores: how likely the filled equation is correct."""
     index: Tensor
     """(k,) int64, positions in the list that was given."""
 
@@ -42,145 +35,83 @@ def rank(
     fillers: Sequence[Tree],
     k: int | None = None,
     memory_bytes: int = 2**28,
+    any_variables: bool = True,
 ) -> list[Ranking]:
     """Rank ``fillers`` for the blank of each equation, by the model's logit for the filled equation.
 
+    Only the path from the blank to the root is computed for each filler; the scores are those of filling the blank and
+    running the whole tree, up to rounding.
+
     Args:
         model: on any device; it is run in evaluation mode and left in the mode it was in.
-        equations: each with exactly one ``BLANK``, anywhere, a whole side included.
-        fillers: trees of any shape. Equal ones are computed once and get the same score to the bit.
+        equations: each with exactly one ``BLANK``, anywhere, a whole side included. Variables may have any names: they
+            are mapped to the model's by first appearance, and back in the answer.
+        fillers: trees of any shape. Names that the model knows (``var_0``) mean the equation's variables in order of
+            appearance, other names mean themselves. Equal fillers are computed once and get the same score to the bit.
         k: keep the best k; all by default.
-        memory_bytes: what the intermediate states may take, besides the model and the results. Blocks of equations and
-            of fillers are sized by it; less memory means more, smaller blocks.
+        memory_bytes: what intermediate states may take, besides the model, the fillers' own states and the results.
+            Less memory means smaller blocks of equations and fillers, and the same scores.
+        any_variables: whether to offer fillers with variables that the equation lacks.
 
     Returns one :class:`Ranking` an equation. Raises ``ValueError`` for no blank or several, no fillers, a blank in a
-    filler, or a function or token that the model does not know.
+    filler, more variables than the model knows, or a function or literal that it does not know.
     """
     if k is not None and k < 1:
         raise ValueError(f"k is {k}; it is 1 or more, or None for all")
     if not fillers:
         raise ValueError("no fillers to rank")
-    paths = [find_blank(equation) for equation in equations]
-    results: list[Ranking | None] = [None] * len(equations)
-    was_training = model.training
-    model.eval()
-    try:
-        with torch.no_grad():
-            for numbers, scores in _score_blocks(model, equations, paths, fillers, memory_bytes):
-                for number, row in zip(numbers, scores, strict=True):
-                    results[number] = _best(fillers, row, k)
-    finally:
-        model.train(was_training)
-    return [ranking for ranking in results if ranking is not None]
+    check_fillers(fillers, model.encoder.cell.vocabulary)
+    named = [frozenset(variables(filler)) for filler in fillers]
+    foreign = sorted(set().union(*named) - set(model_variables(model.encoder.cell.vocabulary)))
+    results: dict[int, Ranking] = {}
+    with evaluating(model):
+        for group in _same_names(model, equations, foreign):
+            own = [group[0].names.encode(filler) for filler in fillers]
+            encoded = [question.encoded for question in group]
+            for numbers, scores in score_blocks(model, encoded, own, memory_bytes):
+                for i, row in zip(numbers, scores, strict=True):
+                    names = group[i].names
+                    offered = None if any_variables else [f for f, v in enumerate(named) if v <= names.present]
+                    results[group[i].number] = _best(fillers, row, k, names, offered)
+    return [results[number] for number in range(len(equations))]
 
 
-def _best(fillers: Sequence[Tree], scores: Tensor, k: int | None) -> Ranking:
-    index = torch.sort(scores, descending=True, stable=True).indices[:k]
+def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
+    """``ValueError`` naming the first filler that has a blank, or a function or literal that a model does not know."""
+    for i, filler in enumerate(fillers):
+        for node in spell(filler, vocabulary).distinct():
+            if node == BLANK:
+                raise ValueError(f"filler {i + 1} has a blank itself")
+            try:
+                vocabulary.function_id(node.function, len(node.children))
+                if node.token is not None and node.function != VARIABLE:
+                    vocabulary.token_id(node.token)
+            except ValueError as error:
+                raise ValueError(f"filler {i + 1}: {error}") from None
+
+
+class _Question(NamedTuple):
+    number: int
+    encoded: Equation
+    names: Names
+
+
+def _same_names(model: EquationModel, equations: Sequence[Equation], foreign: list[str]) -> list[list[_Question]]:
+    """Equations for which the fillers' own variable names mean the same, so that they share the fillers' states."""
+    groups: dict[tuple[str, ...], list[_Question]] = {}
+    for number, equation in enumerate(equations):
+        try:
+            names = Names(equation, model.encoder.cell.vocabulary, foreign)
+        except ValueError as error:
+            raise ValueError(f"equation {number}: {error}") from None
+        question = _Question(number, Equation(*map(names.encode, equation)), names)
+        groups.setdefault(tuple(names.to_model[name] for name in foreign), []).append(question)
+    return list(groups.values())
+
+
+def _best(fillers: Sequence[Tree], scores: Tensor, k: int | None, names: Names, offered: list[int] | None) -> Ranking:
+    index = torch.sort(scores if offered is None else scores[offered], descending=True, stable=True).indices[:k]
+    if offered is not None:
+        index = torch.tensor(offered, device=index.device)[index]
     best = scores[index]
-    return Ranking(tuple(fillers[i] for i in index.tolist()), best, torch.sigmoid(best), index)
-
-
-def _score_blocks(
-    model: EquationModel, equations: Sequence[Equation], paths: list[Path], fillers: Sequence[Tree], memory_bytes: int
-) -> Iterator[tuple[list[int], Tensor]]:
-    """Blocks of equations that share pieces of path: their numbers, and (block, F) scores of all fillers."""
-    cell = model.encoder.cell
-    distinct: dict[Tree, int] = {}
-    twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
-    leaf = _root_states(cell, list(distinct))
-    # two heights of states and a cell's temporaries, for each equation and filler
-    state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
-    pairs = max(1, memory_bytes // (3 * state_bytes))
-    width = min(len(distinct), pairs)
-    order = path_order(paths)
-    size = max(1, pairs // width)
-    for start in range(0, len(order), size):
-        numbers = order[start : start + size]
-        block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
-        chunks = [
-            block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
-            for first in range(0, len(distinct), width)
-        ]
-        yield numbers, torch.cat(chunks, 1)[:, twin]
-
-
-def _root_states(cell: Cell, trees: list[Tree]) -> State:
-    """Part name to (trees, *shape)."""
-    flat = batch(trees, cell.vocabulary).to(next(cell.parameters()).device)
-    states = propagate(flat, cell, share=True)
-    return {part: rows.index_select(0, flat.roots) for part, rows in states.items()}
-
-
-class _Block:
-    """Some equations, with everything about them that does not depend on the fillers."""
-
-    def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path]) -> None:
-        self.cell, self.readout = model.encoder.cell, model.readout
-        self.paths = merge_paths(equations, paths, self.cell.vocabulary)
-        self.off_path = _root_states(self.cell, list(self.paths.off_path))
-
-    def scores(self, fillers: State) -> Tensor:
-        """(E, F) logits for filler states (F, *shape): up the paths, one height after another."""
-        contexts, ends = self.paths.contexts, self.paths.ends
-        out = fillers["h"].new_empty(len(ends), len(fillers["h"]))
-        at_root: dict[int | None, list[int]] = {}
-        for equation, (root, _, _) in enumerate(ends):
-            at_root.setdefault(root, []).append(equation)
-        self._read_out(out, at_root.get(None, []), fillers["h"])
-        below: dict[int | None, State] = {None: fillers}
-        by_height = sorted(range(len(contexts)), key=lambda c: contexts[c].height)
-        for _, level in groupby(by_height, key=lambda c: contexts[c].height):
-            states: dict[int | None, State] = {}
-            for group in self._groups(list(level), len(out[0])):
-                rows = self._step([contexts[c] for c in group], below)
-                for i, c in enumerate(group):
-                    self._read_out(out, at_root.get(c, []), rows["h"][i])
-                    if contexts[c].above:
-                        states[c] = {part: tensor[i] for part, tensor in rows.items()}
-            below = states
-        return out
-
-    def _groups(self, level: list[int], width: int) -> Iterator[list[int]]:
-        """Contexts that run through the cell together: one arity, slot and reach, sorted by function."""
-        contexts = self.paths.contexts
-
-        def key(c: int) -> tuple[int, int, int]:
-            return contexts[c].arity, contexts[c].slot, contexts[c].above
-
-        size = max(1, ROWS // width)
-        for _, same in groupby(sorted(level, key=lambda c: (*key(c), contexts[c].function)), key=key):
-            group = list(same)
-            for start in range(0, len(group), size):
-                yield group[start : start + size]
-
-    def _step(self, group: list[Context], below: dict[int | None, State]) -> State:
-        """The states of C contexts for F fillers, part name to (C, F, *shape)."""
-        cell, first = self.cell, group[0]
-        steps = first.above + 1  # cells between the children's states and a root
-        path = {part: _stack([below[c.below][part] for c in group]) for part in cell.state}
-        siblings = [
-            {part: rows[[c.siblings[k] for c in group]].unsqueeze(1) for part, rows in self.off_path.items()}
-            for k in range(first.arity - 1)
-        ]
-        slots = [cell.reachable(state, steps) for state in (*siblings[: first.slot], path, *siblings[first.slot :])]
-        runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
-        segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
-        n = cell.hidden_size
-        off = torch.cat([s["h"] if k != first.slot else torch.zeros_like(s["h"][:, :1]) for k, s in enumerate(slots)], -1)
-        constant = cell.pre_activations(off, None, first.arity, segments)  # (C, 1, out)
-        weight = cell.weight[str(first.arity)][:, :, first.slot * n : (first.slot + 1) * n]
-        pre = grouped_linear(path["h"], [(weight[cell.position[f]], None, a, b) for f, a, b in segments])
-        pre += constant
-        children = {part: [state[part] for state in slots] for part in cell.state}
-        return cell.combine(cell.split(pre, first.arity), children, cell.linear_for(first.arity, segments))
-
-    def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
-        """Scores of equations whose blank side has the root states h, (F, n)."""
-        for e in equations:
-            _, other, side = self.paths.ends[e]
-            sides = (h, self.off_path["h"][other])
-            out[e] = self.readout(sides[side], sides[1 - side])
-
-
-def _stack(states: list[Tensor]) -> Tensor:
-    return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)
+    return Ranking(tuple(names.decode(fillers[i]) for i in index.tolist()), best, torch.sigmoid(best), index)

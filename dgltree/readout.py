@@ -1,5 +1,8 @@
 """Root states to logits."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 
@@ -36,3 +39,15 @@ class EquationModel(nn.Module):
         """(E,), the logits of a batch of E equations (roots 2i and 2i + 1)."""
         roots = self.encoder(batch, share)
         return self.readout(roots[::2], roots[1::2])
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode and without gradients; it leaves in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        model.train(was_training)

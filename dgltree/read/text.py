@@ -11,12 +11,12 @@ def error_at(text: str, offset: int, message: str) -> ValueError:
 
 
 def decode(data: bytes, source: str) -> str:
-    """UTF-8 bytes as text. Raises ``ValueError`` naming ``source``, line and column of the first byte that is not UTF-8."""
+    """UTF-8 bytes as text. Raises ``ValueError`` naming ``source``, line and column of the first other byte."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
-        where = error_at(before, len(before), f"byte 0x{data[error.start]:02x} is not UTF-8 text; save the file as UTF-8")
+        before, byte = data[: error.start].decode("utf-8"), data[error.start]
+        where = error_at(before, len(before), f"byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8")
         raise ValueError(f"{source}: {where}") from None
 
 

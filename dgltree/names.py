@@ -1,0 +1,87 @@
+"""A user's variables and literals in a model's vocabulary, and back."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dgltree.equation import Equation, substitute
+from dgltree.tree import Tree
+from dgltree.vocabulary import Vocabulary
+
+VARIABLE = "Symbol"
+EXACT = ("Integer", "Rational", "Half")
+NEGATIVE_ONE = Tree("NegativeOne", token="-1")
+
+
+class Names:
+    """The variables of one equation as a model names them: by first appearance, left side first.
+
+    A name that the model knows ("var_3") stands for itself; any other gets the model's first name that is free.
+
+    Args:
+        equation: in the user's names.
+        vocabulary: its variables are the tokens ``var_0``, ``var_1``, ... .
+        further: names of variables that the equation may lack, named after its own.
+
+    Raises ``ValueError`` for more variables than the model has.
+    """
+
+    def __init__(self, equation: Equation, vocabulary: Vocabulary, further: Iterable[str] = ()) -> None:
+        known = model_variables(vocabulary)
+        own = list(dict.fromkeys(name for side in equation for name in variables(side)))
+        names = list(dict.fromkeys([*own, *further]))
+        free = [token for token in known if token not in names]
+        new = [name for name in names if name not in known]
+        if len(new) > len(free):
+            raise ValueError(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
+        self.vocabulary = vocabulary
+        self.to_model = {name: name for name in names if name in known} | dict(zip(new, free, strict=False))
+        self.from_model = {model: user for user, model in self.to_model.items()}
+        self.present = {*own, *(self.to_model[name] for name in own)}
+        """Names of the equation's variables, its own and the model's."""
+
+    def encode(self, tree: Tree) -> Tree:
+        """``tree`` in the model's names and literals."""
+        return _rename(spell(tree, self.vocabulary), self.to_model)
+
+    def decode(self, tree: Tree) -> Tree:
+        """``tree`` in the equation's names; a variable that the equation lacks keeps the name it has."""
+        return _rename(tree, self.from_model)
+
+
+def model_variables(vocabulary: Vocabulary) -> list[str]:
+    return [token for token in vocabulary.tokens if token.startswith("var_")]
+
+
+def variables(tree: Tree) -> list[str]:
+    """Names of the variables, by first appearance."""
+    return list(dict.fromkeys(node.token for node in tree.preorder() if node.function == VARIABLE and node.token))
+
+
+def _rename(tree: Tree, names: dict[str, str]) -> Tree:
+    changed = {old: new for old, new in names.items() if old != new}
+    if not changed:
+        return tree
+    leaves = {Tree(VARIABLE, token=old): Tree(VARIABLE, token=new) for old, new in changed.items()}
+    return substitute(tree, leaves)
+
+
+def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
+    """``tree`` with the literals that a vocabulary lacks written by those it has.
+
+    -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). What stays unknown is for batching to refuse by name.
+    """
+    numbers = {node for node in tree.distinct() if node.function in EXACT and not node.children}
+    unknown = {leaf: _spelled(leaf, vocabulary) for leaf in numbers if not vocabulary.knows_token(leaf.token or "")}
+    return substitute(tree, unknown) if unknown else tree
+
+
+def _spelled(leaf: Tree, vocabulary: Vocabulary) -> Tree:
+    number = Fraction(leaf.token or "")
+    if number < 0:
+        positive = "Half" if number == Fraction(-1, 2) else leaf.function
+        rest = Tree(positive, token=str(-number))
+        return Tree("Mul", (NEGATIVE_ONE, spell(rest, vocabulary)))
+    if number.denominator > 1:
+        p, q = (Tree("Integer", token=str(part)) for part in (number.numerator, number.denominator))
+        return Tree("Mul", (p, Tree("Pow", (q, NEGATIVE_ONE))))
+    return leaf

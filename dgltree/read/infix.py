@@ -1,0 +1,299 @@
+"""Infix text to trees and back: ``sin(x)^2 + cos(x)^2 = 1``.
+
+``+ * ^`` are binary, ``^`` alone right-associative. ``x - y`` is Add(x, Mul(-1, y)), ``x/y`` is Mul(x, Pow(y, -1)),
+``-x`` is Mul(-1, x), ``sqrt(x)`` is Pow(x, Half), ``log(x)`` is log(x, e). ``-2`` and ``2/5`` are one literal each,
+``-2^x`` is not: a sign binds more loosely than a power. The leaves are listed in ``notation.py``.
+
+Lark's LALR parser and the writer are iterative and linear: 10^5 nested brackets are an ordinary text.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dgltree.equation import Equation
+from dgltree.read.notation import (
+    CONSTANTS,
+    DIGITS,
+    EXP1,
+    FRACTION,
+    FUNCTIONS,
+    HALF,
+    MINUS_ONE,
+    NAME,
+    NUMBER,
+    NUMBERS,
+    OPERATORS,
+    is_name,
+    leaf_text,
+    nearest,
+    number,
+)
+from dgltree.read.text import error_at
+from dgltree.tree import Tree
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+    from lark.exceptions import UnexpectedInput
+
+GRAMMAR = rf"""
+expression: sum
+equation: sum "=" sum
+?sum: product | sum "+" product -> add | sum "-" product -> subtract
+?product: signed | product "*" signed -> multiply | product "/" signed -> divide
+?signed: tower | "-" signed -> negate
+?tower: atom | atom ("^" | "**") signed -> power
+?atom: NUMBER | NAME -> name | NAME "(" arguments ")" -> call | "(" sum ")" -> bracket
+arguments: sum ("," sum)*
+NUMBER: /{NUMBER}/
+NAME: /{NAME}/
+%ignore /\s+/
+"""
+SUM, PRODUCT, SIGNED, TOWER, ATOM, BRACKETED = range(6)  # the rules from loose to tight; no rule is BRACKETED
+
+Value = Tree | str
+"""What a rule yields. A bare number stays text until its neighbours are known: ``1`` may become ``-1`` or ``1/2``."""
+Piece = str | tuple[Tree, int]
+"""Text, or a tree with the loosest rule that needs no brackets at its place."""
+
+
+def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Tree:
+    """The tree of one expression.
+
+    ``functions`` maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
+    with any number. Raises ``ValueError`` with line, column, what stands there and what would be right.
+    """
+    return _read(text, "expression", functions)
+
+
+def read_equation(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Equation:
+    """The two trees of ``left = right``; ``functions`` and errors as in :func:`read_infix`."""
+    return _read(text, "equation", functions)
+
+
+def write_infix(tree: Tree) -> str:
+    """The text that :func:`read_infix` reads as an equal tree, without needless brackets.
+
+    A tree with functions or arities that ``FUNCTIONS`` lacks needs ``functions=None`` there. Raises ``ValueError``
+    naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
+    function whose name is no name.
+    """
+    parts: list[str] = []
+    stack: list[Piece] = [(tree, SUM)]
+    while stack:
+        piece = stack.pop()
+        if isinstance(piece, str):
+            parts.append(piece)
+        else:
+            rule, pieces = _phrase(piece[0])
+            stack.extend(reversed(pieces if rule >= piece[1] else ["(", *pieces, ")"]))
+    return "".join(parts)
+
+
+def write_equation(equation: Equation) -> str:
+    """``left = right``, each side written by :func:`write_infix`."""
+    return f"{write_infix(equation.left)} = {write_infix(equation.right)}"
+
+
+class _RefusedError(Exception):
+    """A token that the grammar allows but its meaning does not."""
+
+    def __init__(self, token: "Token", message: str) -> None:
+        super().__init__(message)
+        self.offset = token.start_pos or 0
+
+
+def _read(text: str, start: str, functions: Mapping[str, Collection[int]] | None) -> Any:
+    from lark.exceptions import UnexpectedInput
+
+    table = None if functions is None else tuple((name, tuple(arities)) for name, arities in functions.items())
+    try:
+        return _parser(table).parse(text, start=start)
+    except _RefusedError as error:
+        raise error_at(text, error.offset, str(error)) from None
+    except UnexpectedInput as error:
+        raise _syntax_error(text, start, error) from None
+
+
+@lru_cache(maxsize=8)  # a parser takes some 10 ms to build; a program reads with one or two tables of functions
+def _parser(table: tuple[tuple[str, tuple[int, ...]], ...] | None) -> "Lark":
+    from lark import Lark
+
+    return Lark(
+        GRAMMAR,
+        parser="lalr",
+        start=["expression", "equation"],
+        transformer=_Builder(None if table is None else dict(table)),
+        lexer_callbacks={"NUMBER": _checked_number, "NAME": _checked_name},
+    )
+
+
+def _checked_number(token: "Token") -> "Token":
+    if len(token) > DIGITS:
+        raise _RefusedError(token, f"a number of {len(token)} characters; at most {DIGITS} are read")
+    return token
+
+
+def _checked_name(token: "Token") -> "Token":
+    if not is_name(token):
+        raise _RefusedError(token, f"{str(token)!r} is no name; a name is made of letters, digits and '_'")
+    return token
+
+
+class _Builder:
+    """One method for each rule of the grammar, from the values of its parts to its own."""
+
+    def __init__(self, functions: Mapping[str, Collection[int]] | None) -> None:
+        self.functions = functions
+        self.known = {*OPERATORS, *(FUNCTIONS if functions is None else functions)}
+
+    def expression(self, values: list[Value]) -> Tree:
+        return _tree(values[0])
+
+    bracket = expression
+
+    def equation(self, values: list[Value]) -> Equation:
+        return Equation(*map(_tree, values))
+
+    def add(self, values: list[Value]) -> Tree:
+        return _node("Add", *values)
+
+    def subtract(self, values: list[Value]) -> Tree:
+        left, right = values
+        return _node("Add", left, _node("Mul", MINUS_ONE, right))
+
+    def multiply(self, values: list[Value]) -> Tree:
+        return _node("Mul", *values)
+
+    def divide(self, values: list[Value]) -> Tree:
+        left, right = values
+        if isinstance(left, str) and isinstance(right, str) and FRACTION.fullmatch(f"{left}/{right}"):
+            return number(f"{left}/{right}")
+        return _node("Mul", left, _node("Pow", right, MINUS_ONE))
+
+    def negate(self, values: list[Value]) -> Value:
+        (value,) = values
+        return f"-{value}" if isinstance(value, str) and value[0] != "-" else _node("Mul", MINUS_ONE, value)
+
+    def power(self, values: list[Value]) -> Tree:
+        return _node("Pow", *values)
+
+    def arguments(self, values: list[Value]) -> list[Tree]:
+        return [_tree(value) for value in values]
+
+    def name(self, values: list["Token"]) -> Tree:
+        (token,) = values
+        name = str(token)
+        if name in self.known:
+            raise _RefusedError(token, f"{name!r} is a function, not a variable; write {name}(...)")
+        return CONSTANTS.get(name) or Tree("Symbol", token=name)
+
+    def call(self, values: tuple["Token", list[Tree]]) -> Tree:
+        token, arguments = values
+        name, product = str(token), f"for a product write {token}*(...)"
+        if name in CONSTANTS:
+            raise _RefusedError(token, f"{name!r} is {'the blank' if name == '_' else 'a constant'}; {product}")
+        if self.functions is not None and name not in OPERATORS:
+            if name not in self.functions:
+                raise _RefusedError(token, f"unknown function {name!r} ({nearest(name, self.known)}); {product}")
+            arities = self.functions[name]
+            if len(arguments) not in arities:
+                takes = f"{' or '.join(map(str, arities))} argument{'s' * (max(arities, default=0) != 1)}"
+                raise _RefusedError(token, f"{name!r} takes {takes}, not {len(arguments)}")
+        if len(arguments) == 1 and name == "sqrt":
+            return _node("Pow", *arguments, HALF)
+        if len(arguments) == 1 and name == "log":
+            return _node("log", *arguments, EXP1)
+        return Tree(name, arguments)
+
+
+def _tree(value: Value) -> Tree:
+    return number(str(value)) if isinstance(value, str) else value  # str() makes Lark's Token a plain text
+
+
+def _node(function: str, *values: Value) -> Tree:
+    return Tree(function, [_tree(value) for value in values])
+
+
+def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> ValueError:
+    """What stands where Lark stopped, and what could have stood there instead."""
+    token = getattr(error, "token", None)
+    if token is None:  # a character that begins nothing
+        offset = error.pos_in_stream or 0
+        found = text[offset]
+    else:
+        offset, found = (len(text.rstrip()), "") if token.type == "$END" else (token.start_pos, str(token))
+
+    accepted = error.interactive_parser.accepts()
+    operand = token is not None and token.type in ("NUMBER", "NAME", "LPAR")
+    if found == "=" and start == "expression":
+        message = "unexpected '='; an expression has none, and read_equation reads equations"
+    elif found == "=" and "$END" in accepted:
+        message = "unexpected second '='; an equation is left = right"
+    elif not found and "EQUAL" in accepted:
+        message = "the text ends without '='; an equation is left = right"
+    elif operand:
+        message = f"unexpected {found!r} with no operator before it; write {_joined(text[:offset], found)}"
+    else:
+        words = {"NUMBER": "a number, a name, '(' or '-'", "PLUS": "an operator", "EQUAL": "'='", "COMMA": "','"}
+        words |= {"RPAR": "')'", "$END": "the end of the text"}
+        expected = " or ".join(word for name, word in words.items() if name in accepted)
+        message = f"unexpected {repr(found) if found else 'end of the text'}; expected {expected}"
+    return error_at(text, offset, message)
+
+
+def _joined(before: str, found: str) -> str:
+    """What was probably meant by two operands side by side."""
+    left = re.findall(r"[\w.]+|\S", before.rstrip()[-80:])[-1]
+    if left in FUNCTIONS:
+        return f"{left}({found})"
+    return "*".join("(...)" if side in "()" else side for side in (left, found))
+
+
+def _phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
+    """The rule that yields ``node``, and its parts: what ``_Builder`` does, undone."""
+    if not node.children:
+        text = leaf_text(node)
+        sign = node.function in NUMBERS and text[0] == "-"
+        return PRODUCT if "/" in text else SIGNED if sign else ATOM, [text]
+    if pair := _pair(node, "Add"):
+        a, b = pair
+        negated = _pair(b, "Mul")
+        if negated and negated[0] == MINUS_ONE:
+            return SUM, [(a, SUM), " - ", (negated[1], PRODUCT)]
+        return SUM, [(a, SUM), " + ", (b, PRODUCT)]
+    if pair := _pair(node, "Mul"):
+        a, b = pair
+        inverse = _pair(b, "Pow")
+        # between two integers a slash would make one Rational
+        if inverse and inverse[1] == MINUS_ONE and not FRACTION.fullmatch(f"{a.token}/{inverse[0].token}"):
+            return PRODUCT, [(a, PRODUCT), "/", (inverse[0], SIGNED)]
+        if a == MINUS_ONE:  # before a bare number a minus would be its sign
+            return SIGNED, ["-", (b, BRACKETED if b.function in NUMBERS else SIGNED)]
+        return PRODUCT, [(a, PRODUCT), "*", (b, SIGNED)]
+    if pair := _pair(node, "Pow"):
+        a, b = pair
+        return (ATOM, ["sqrt(", (a, SUM), ")"]) if b == HALF else (TOWER, [(a, ATOM), "^", (b, SIGNED)])
+    return ATOM, _call(node)
+
+
+def _pair(node: Tree, operator: str) -> tuple[Tree, ...]:
+    """The children of a binary ``operator`` node that says no more than that, else nothing."""
+    return node.children if node.fields == (operator, None, None, None) and len(node.children) == 2 else ()
+
+
+def _call(node: Tree) -> list[Piece]:
+    name, arguments = node.function, node.children
+    if node.fields != (name, None, None, None):
+        raise ValueError(f"infix cannot write an inner node with a token, value or label: {node!r}")
+    if name in CONSTANTS or not is_name(name):
+        raise ValueError(f"infix cannot write a function named {name!r}: {node!r}")
+    if len(arguments) == 1 and name in ("log", "sqrt"):
+        raise ValueError(f"infix reads {name} of one argument as another tree, so it cannot write {node!r}")
+    if name == "log" and arguments[1:] == (EXP1,):
+        arguments = arguments[:1]
+    pieces: list[Piece] = [f"{name}("]
+    for argument in arguments:
+        pieces += [(argument, SUM), ", "]
+    return [*pieces[:-1], ")"]

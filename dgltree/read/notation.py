@@ -1,0 +1,79 @@
+"""What infix and SymPy agree on: the functions known by name, and every leaf as a text.
+
+The leaves are (function, token): (Symbol, x), (Integer, 2), (NegativeOne, -1), (Half, 1/2), (Rational, 2/5),
+(Float, 0.7), (Pi, pi), (Exp1, e), (Infinity, oo), (NaN, nan), and the blank, written ``_``.
+"""
+
+import difflib
+import re
+from collections.abc import Collection, Iterable, Mapping
+from fractions import Fraction
+
+from dgltree.equation import BLANK
+from dgltree.tree import Tree
+
+_CIRCULAR = "sin cos csc sec tan cot asin acos acsc asec atan acot"
+_HYPERBOLIC = "sinh cosh csch sech tanh coth asinh acosh acsch asech atanh acoth"
+FUNCTIONS: Mapping[str, Collection[int]] = {
+    "log": (1, 2),
+    **dict.fromkeys(["sqrt", "exp", *_CIRCULAR.split(), *_HYPERBOLIC.split()], (1,)),
+}
+"""The functions known by default, each with the numbers of arguments it takes."""
+OPERATORS = ("Add", "Mul", "Pow")
+"""What ``+ * ^`` build. Called by name they take any number of arguments, so that a tree of any arity has a text."""
+
+EXP1, HALF, MINUS_ONE = Tree("Exp1", token="e"), Tree("Half", token="1/2"), Tree("NegativeOne", token="-1")
+CONSTANTS = {
+    "_": BLANK,
+    "e": EXP1,
+    "pi": Tree("Pi", token="pi"),
+    "oo": Tree("Infinity", token="oo"),
+    "nan": Tree("NaN", token="nan"),
+}
+NUMBERS = ("Integer", "NegativeOne", "Half", "Rational", "Float")
+"""The functions of the leaves whose token is a number."""
+
+NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+NAME = r"[^\W\d]\w*"
+FRACTION = re.compile("-?[0-9]+/0*[1-9][0-9]*")
+LITERAL = re.compile(f"-?{NUMBER}|{FRACTION.pattern}")
+DIGITS = 4300  # the longest text that Python turns into an integer
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` is made of letters, digits and ``_``; ``\\w`` alone also matches superscripts and the like."""
+    return re.fullmatch(NAME, text) is not None and text.isidentifier()
+
+
+def number(literal: str) -> Tree:
+    """The leaf of a text that matches ``LITERAL``: integers and fractions in lowest terms, floats as written."""
+    if "/" not in literal and not literal.lstrip("-").isdigit():
+        return Tree("Float", token=literal)
+    value = str(Fraction(literal))
+    function = {"-1": "NegativeOne", "1/2": "Half"}.get(value) or ("Rational" if "/" in value else "Integer")
+    return Tree(function, token=value)
+
+
+def leaf_text(leaf: Tree) -> str:
+    """The text that reads as ``leaf`` where ``FUNCTIONS`` are known. Raises ``ValueError`` if there is none."""
+    text = "_" if leaf == BLANK else leaf.token
+    if text is None or _leaf(text) != leaf:
+        raise ValueError(f"no text reads as the leaf {leaf!r}")
+    return text
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Part of a message about an unknown ``name``: the known names most like it, or all of them."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name.lower(), known)
+    return f"nearest known: {', '.join(near)}" if near else f"known: {', '.join(known)}"
+
+
+def _leaf(text: str) -> Tree | None:
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    if LITERAL.fullmatch(text):
+        return number(text) if max(map(len, text.lstrip("-").split("/"))) <= DIGITS else None
+    if is_name(text) and text not in FUNCTIONS and text not in OPERATORS:
+        return Tree("Symbol", token=text)
+    return None

@@ -1,0 +1,134 @@
+"""Scores of all fillers for blocks of equations, computing only what a filler changes.
+
+A filler changes the path from the blank to the root. What stands off the path is computed once an equation, what a
+filler is once a call, and a piece of path that several equations share once a block. In evaluation mode this is exact:
+the path runs through the same ``combine`` as everything else.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from math import prod
+
+import torch
+from torch import Tensor
+
+from dgltree.batch import batch
+from dgltree.cells.cell import Cell, State, grouped_linear
+from dgltree.equation import Equation
+from dgltree.paths import Context, Path, find_blank, merge_paths, path_order
+from dgltree.propagate import propagate
+from dgltree.readout import EquationModel
+from dgltree.tree import Tree
+
+ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
+
+
+def score_blocks(
+    model: EquationModel, equations: Sequence[Equation], fillers: Sequence[Tree], memory_bytes: int
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Blocks of equations that share pieces of path: their numbers, and (block, F) logits of all fillers.
+
+    Equations and fillers are in the model's vocabulary; see :func:`dgltree.rank` for the arguments.
+    """
+    cell = model.encoder.cell
+    paths = [find_blank(equation) for equation in equations]
+    distinct: dict[Tree, int] = {}
+    twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
+    leaf = _root_states(cell, list(distinct))
+    # two heights of states and a cell's temporaries, for each equation and filler
+    state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
+    pairs = max(1, memory_bytes // (3 * state_bytes))
+    width = min(len(distinct), pairs)
+    order = path_order(paths)
+    size = max(1, pairs // width)
+    for start in range(0, len(order), size):
+        numbers = order[start : start + size]
+        block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
+        chunks = [
+            block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
+            for first in range(0, len(distinct), width)
+        ]
+        yield numbers, torch.cat(chunks, 1)[:, twin]
+
+
+def _root_states(cell: Cell, trees: list[Tree]) -> State:
+    """Part name to (trees, *shape)."""
+    flat = batch(trees, cell.vocabulary).to(next(cell.parameters()).device)
+    states = propagate(flat, cell, share=True)
+    return {part: rows.index_select(0, flat.roots) for part, rows in states.items()}
+
+
+class _Block:
+    """Some equations, with everything about them that does not depend on the fillers."""
+
+    def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path]) -> None:
+        self.cell, self.readout = model.encoder.cell, model.readout
+        self.paths = merge_paths(equations, paths, self.cell.vocabulary)
+        self.off_path = _root_states(self.cell, list(self.paths.off_path))
+
+    def scores(self, fillers: State) -> Tensor:
+        """(E, F) logits for filler states (F, *shape): up the paths, one height after another."""
+        contexts, ends = self.paths.contexts, self.paths.ends
+        out = fillers["h"].new_empty(len(ends), len(fillers["h"]))
+        at_root: dict[int | None, list[int]] = {}
+        for equation, (root, _, _) in enumerate(ends):
+            at_root.setdefault(root, []).append(equation)
+        self._read_out(out, at_root.get(None, []), fillers["h"])
+        below: dict[int | None, State] = {None: fillers}
+        by_height = sorted(range(len(contexts)), key=lambda c: contexts[c].height)
+        for _, level in groupby(by_height, key=lambda c: contexts[c].height):
+            states: dict[int | None, State] = {}
+            for group in self._groups(list(level), len(out[0])):
+                rows = self._step([contexts[c] for c in group], below)
+                for i, c in enumerate(group):
+                    self._read_out(out, at_root.get(c, []), rows["h"][i])
+                    if contexts[c].above:
+                        states[c] = {part: tensor[i] for part, tensor in rows.items()}
+            below = states
+        return out
+
+    def _groups(self, level: list[int], width: int) -> Iterator[list[int]]:
+        """Contexts that run through the cell together: one arity, slot and reach, sorted by function."""
+        contexts = self.paths.contexts
+
+        def key(c: int) -> tuple[int, int, int]:
+            return contexts[c].arity, contexts[c].slot, contexts[c].above
+
+        size = max(1, ROWS // width)
+        for _, same in groupby(sorted(level, key=lambda c: (*key(c), contexts[c].function)), key=key):
+            group = list(same)
+            for start in range(0, len(group), size):
+                yield group[start : start + size]
+
+    def _step(self, group: list[Context], below: dict[int | None, State]) -> State:
+        """The states of C contexts for F fillers, part name to (C, F, *shape)."""
+        cell, first = self.cell, group[0]
+        steps = first.above + 1  # cells between the children's states and a root
+        path = {part: _stack([below[c.below][part] for c in group]) for part in cell.state}
+        siblings = [
+            {part: rows[[c.siblings[k] for c in group]].unsqueeze(1) for part, rows in self.off_path.items()}
+            for k in range(first.arity - 1)
+        ]
+        slots = [cell.reachable(state, steps) for state in (*siblings[: first.slot], path, *siblings[first.slot :])]
+        runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
+        segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
+        n = cell.hidden_size
+        nothing = torch.zeros_like(path["h"][:, :1])
+        off = torch.cat([nothing if k == first.slot else state["h"] for k, state in enumerate(slots)], -1)
+        constant = cell.pre_activations(off, None, first.arity, segments)  # (C, 1, out)
+        weight = cell.weight[str(first.arity)][:, :, first.slot * n : (first.slot + 1) * n]
+        pre = grouped_linear(path["h"], [(weight[cell.position[f]], None, a, b) for f, a, b in segments])
+        pre += constant
+        children = {part: [state[part] for state in slots] for part in cell.state}
+        return cell.combine(cell.split(pre, first.arity), children, cell.linear_for(first.arity, segments))
+
+    def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
+        """Scores of equations whose blank side has the root states h, (F, n)."""
+        for e in equations:
+            _, other, side = self.paths.ends[e]
+            sides = (h, self.off_path["h"][other])
+            out[e] = self.readout(sides[side], sides[1 - side])
+
+
+def _stack(states: list[Tensor]) -> Tensor:
+    return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)

@@ -1,0 +1,66 @@
+"""Models by name or file, and lists of fillers: what comes with the package, and the user's own."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from dgltree.checkpoint import load
+from dgltree.published import load_published
+from dgltree.read.infix import read_infix
+from dgltree.read.text import read_text
+from dgltree.readout import EquationModel
+from dgltree.tree import Tree
+
+FOLDER = Path(str(files("dgltree"))) / "data"
+TORCH_MAGIC = (b"\x80", b"PK")  # how torch's files begin, legacy and zipped
+
+
+def model_names() -> list[str]:
+    """The shipped models."""
+    return sorted(path.stem for path in FOLDER.glob("*.safetensors"))
+
+
+def open_model(name_or_file: str | Path = "default") -> EquationModel:
+    """A shipped model by its name, else a file: one that dgltree saved, or published weights of the Tree-SMU papers.
+
+    Raises ``FileNotFoundError`` where there is neither, and ``ValueError`` as :func:`dgltree.checkpoint.load` and
+    :func:`dgltree.published.load_published` do.
+    """
+    if str(name_or_file) in model_names():
+        return load(FOLDER / f"{name_or_file}.safetensors")
+    path = Path(name_or_file)
+    if not path.is_file():
+        names = ", ".join(model_names()) or "none"
+        raise FileNotFoundError(f"{name_or_file}: no such file, and no shipped model of that name (there is: {names})")
+    with path.open("rb") as file:
+        is_torch = file.read(2).startswith(TORCH_MAGIC)
+    return load_published(path) if is_torch else load(path)
+
+
+def shipped_fillers() -> list[Tree]:
+    """The fillers that ``dgltree complete`` offers: leaves, depth 1, and common forms of depth 2."""
+    return read_fillers(FOLDER / "fillers.txt")
+
+
+def read_fillers(path: str | Path) -> list[Tree]:
+    """Trees of a UTF-8 file with one infix expression a line; empty lines are passed over.
+
+    Raises ``ValueError`` naming file, line and column, also for a file without fillers.
+    """
+    fillers = []
+    for number, line in enumerate(read_text(path).splitlines()):
+        if line.strip():
+            try:
+                fillers.append(read_infix(line))
+            except ValueError:
+                _fail(path, "\n" * number + line)
+    if not fillers:
+        raise ValueError(f"{path}: no fillers; write one infix expression a line")
+    return fillers
+
+
+def _fail(path: str | Path, text: str) -> None:
+    """Read a faulty line once more, where it stands in the file, so that the error names its line there."""
+    try:
+        read_infix(text)
+    except ValueError as error:
+        raise ValueError(f"{path}, {error}") from None

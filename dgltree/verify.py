@@ -1,0 +1,30 @@
+"""How likely equations are correct."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from dgltree.batch import batch
+from dgltree.equation import Equation
+from dgltree.names import Names
+from dgltree.readout import EquationModel, evaluating
+
+
+def verify(model: EquationModel, equations: Sequence[Equation], batch_size: int = 1024) -> Tensor:
+    """(E,) probabilities that the equations are correct.
+
+    Variables may have any names; they are mapped to the model's by first appearance. Raises ``ValueError`` for a
+    blank, a function or literal that the model does not know, or more variables than it knows.
+    """
+    vocabulary = model.encoder.cell.vocabulary
+    device = next(model.parameters()).device
+    logits = []
+    with evaluating(model):
+        for start in range(0, len(equations), batch_size):
+            encoded = []
+            for equation in equations[start : start + batch_size]:
+                names = Names(equation, vocabulary)
+                encoded.append(Equation(*map(names.encode, equation)))
+            logits.append(model(batch(encoded, vocabulary).to(device), share=True))
+    return torch.cat(logits).sigmoid()

@@ -1,0 +1,85 @@
+"""Whether an equation holds, decided numerically at fixed random complex points.
+
+Every subtree gets a value and a bound on its rounding error at each of ``POINTS`` points, so that cancellation neither
+hides a difference nor makes one up. A point where a value overflows, vanishes against its error, lies on a branch cut
+or leaves the range in which small terms still count is not used. All functions take their principal branch.
+"""
+
+import enum
+
+import numpy as np
+
+from dgltree.equation import Equation
+from dgltree.tree import Tree
+from tasks.equations.bounded import EPS, Value, apply, leaf_value
+
+NEEDED = 12  # usable points without which nothing is decided
+BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
+EQUAL, DIFFERENT = 16.0, 1e5  # a difference under / over so many error bounds; between them: doubtful
+CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
+
+
+class Truth(enum.Enum):
+    """What the points say of an equation."""
+
+    TRUE = 1
+    FALSE = 0
+    UNDECIDED = -1
+
+
+class Evaluator:
+    """Evaluates equations, remembering the values of the subtrees that it met."""
+
+    def __init__(self) -> None:
+        self._values: dict[Tree, Value] = {}
+        self._by_id: dict[
+            int, tuple[Tree, Value]
+        ] = {}  # spares comparing trees; the tree is held, so its id stays its own
+
+    def truth(self, equation: Equation) -> Truth:
+        """TRUE if the sides agree at every usable point, FALSE if they clearly differ at one, else UNDECIDED."""
+        if len(self._by_id) > CACHED:
+            self._values.clear()
+            self._by_id.clear()
+        with np.errstate(all="ignore"):
+            left, left_size, left_error = self.value(equation.left)
+            right, right_size, right_error = self.value(equation.right)
+            error = left_error + right_error + EPS * (left_size + right_size)
+            usable = error < BLURRED * (1 + np.maximum(left_size, right_size))
+            if np.count_nonzero(usable) < NEEDED:
+                return Truth.UNDECIDED
+            difference = np.abs(left - right)
+            if ((difference <= EQUAL * error) | ~usable).all():
+                return Truth.TRUE
+            return Truth.FALSE if (usable & (difference > DIFFERENT * error)).any() else Truth.UNDECIDED
+
+    def value(self, tree: Tree) -> Value:
+        """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
+        stack = [tree]
+        while stack:
+            node = stack[-1]
+            if self._known(node) is not None:
+                stack.pop()
+                continue
+            arguments = []
+            for child in node.children:
+                argument = self._known(child)
+                if argument is None:
+                    stack.append(child)
+                else:
+                    arguments.append(argument)
+            if len(arguments) == len(node.children):
+                stack.pop()
+                value = apply(node, arguments) if arguments else leaf_value(node)
+                self._values[node] = value
+                self._by_id[id(node)] = node, value
+        return self._by_id[id(tree)][1]
+
+    def _known(self, tree: Tree) -> Value | None:
+        found = self._by_id.get(id(tree))
+        if found is not None:
+            return found[1]
+        value = self._values.get(tree)
+        if value is not None:
+            self._by_id[id(tree)] = tree, value
+        return value

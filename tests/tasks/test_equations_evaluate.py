@@ -1,0 +1,166 @@
+"""The numeric decision: true, false or undecided, and why."""
+
+import mpmath
+import pytest
+
+from dgltree.equation import BLANK, Equation
+from dgltree.read.infix import read_equation, read_infix, write_equation
+from dgltree.tree import Tree
+from tasks.equations.bounded import POINTS, variable_values
+from tasks.equations.chunk import Chunk
+from tasks.equations.evaluate import Evaluator, Truth
+from tasks.equations.fillers import LITERALS, VARIABLES, fillers
+from tasks.equations.leaves import with_leaves
+from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines
+
+FIRST = dict(zip(LETTERS, VARIABLES, strict=False))
+
+
+def truth(text: str) -> Truth:
+    return Evaluator().truth(read_equation(text))
+
+
+@pytest.mark.parametrize("identity", read_lines(IDENTITIES), ids=write_equation)
+def test_every_identity_is_true_and_uses_published_literals_only(identity):
+    assert Evaluator().truth(identity) is Truth.TRUE
+    leaves = [node for side in identity for node in side.preorder() if not node.children]
+    assert set(leaves) <= {*LITERALS, *LETTERS}
+
+
+@pytest.mark.parametrize("line", read_lines(TEXTBOOK), ids=write_equation)
+def test_every_textbook_line_has_one_blank_and_a_right_filler_in_the_list(line):
+    assert sum(node == BLANK for side in line for node in side.preorder()) == 1
+    evaluator = Evaluator()
+    line = Equation(*(with_leaves(side, FIRST) for side in line))
+    right = [filler for filler in fillers() if evaluator.truth(line.fill(filler)) is Truth.TRUE]
+    assert right
+    assert len(right) < 80
+
+
+def test_there_are_twenty_textbook_lines():
+    assert len(read_lines(TEXTBOOK)) == 20
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sin(x)^2 + cos(x)^2 = 2",
+        "sin(x)^2 - cos(x)^2 = 1",
+        "sin(x)^2 + cos(y)^2 = 1",
+        "sin(x)^3 + cos(x)^2 = 1",
+        "sin(-x) = sin(x)",
+        "cos(-x) = -cos(x)",
+        "tan(x)*cot(y) = 1",
+        "sin(2*x) = sin(x)*cos(x)",
+        "(x + y)^2 = x^2 + y^2",
+        "x - y = y - x",
+        "x^y = y^x",
+        "x/y = y/x",
+        "1 + 1 = 3",
+        "sin(pi) = 1",
+        "x = y",
+    ],
+)
+def test_wrong_variations_are_false(text):
+    assert truth(text) is Truth.FALSE
+
+
+@pytest.mark.parametrize("text", ["sqrt(x^2) = x", "sqrt(x*y) = sqrt(x)*sqrt(y)", "(x^y)^z = x^(y*z)"])
+def test_what_holds_on_a_part_of_the_plane_only_is_false(text):
+    assert truth(text) is Truth.FALSE
+
+
+@pytest.mark.parametrize(
+    "text", ["(x + y) - x - y = 0", "sin(pi)^2 = 0", "(x + 1)^3 - x^3 - 3*x^2 - 3*x - 1 = 0", "2^sin(pi) = 1"]
+)
+def test_cancellation_does_not_hide_that_an_equation_is_true(text):
+    assert truth(text) is Truth.TRUE
+
+
+@pytest.mark.parametrize("text", ["x + 0.000001*y = x", "x + y/10^5 = x", "(1 + 0.000001)^2 = 1"])
+def test_a_small_term_is_not_taken_for_rounding(text):
+    assert truth(text) is Truth.FALSE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "tan(pi/2) = tan(pi/2)",
+        "cot(0) = 1",
+        "0^-1 = 0^-1",
+        "0^0 = 1",
+        "x/0 = x/0",
+        "10^10*10^10 + x = 10^10*10^10",
+        "1 + x*0.000001^2*0.000001 = 1",
+        "10^10^10 = 10^10^10",
+        "sqrt(cos(pi)) = sqrt(-1)",
+        "1/(x - x) = 1/(x - x)",
+        "0^x = 0^x",
+    ],
+)
+def test_poles_overflow_and_branch_cuts_are_undecided(text):
+    assert truth(text) is Truth.UNDECIDED
+
+
+def test_the_values_of_a_variable_depend_on_its_name_only_and_lie_in_all_quadrants():
+    assert (variable_values("x") == variable_values("x")).all()
+    for name in "xyzw":
+        quadrants = {(value.real > 0, value.imag > 0) for value in variable_values(name)}
+        assert len(quadrants) == 4
+    assert len({complex(value) for name in "xyzw" for value in variable_values(name)}) == 4 * POINTS
+
+
+@pytest.mark.parametrize("text", ["log(x) = x", "_ = x", "oo = x", "Add(x, y, z) = x"])
+def test_what_has_no_value_is_refused_by_name(text):
+    with pytest.raises(ValueError, match=r"no (numeric )?value"):
+        truth(text)
+
+
+def test_a_deep_chain_is_evaluated_without_recursion():
+    tree = read_infix("x")
+    for _ in range(20_000):
+        tree = Tree("Mul", (Tree("NegativeOne", token="-1"), tree))
+    assert Evaluator().truth(Equation(tree, read_infix("x"))) is Truth.TRUE
+
+
+def test_decisions_agree_with_fifty_digits_at_other_points():
+    made = Chunk(wanted=120, seed=5, index=0).run()
+    with mpmath.workdps(50):
+        for label, _, equation, _ in made:
+            assert exact_truth(equation) == bool(label), write_equation(equation)
+
+
+def exact_truth(equation: Equation) -> bool:
+    """Whether both sides agree to 25 digits of 50 at ten random complex points."""
+    random = mpmath.mpf(2) ** mpmath.mpf("0.5")
+    for _ in range(10):
+        point = {}
+        for letter in LETTERS:
+            random = (random * mpmath.mpf("997.77")) % 1
+            size = mpmath.mpf("0.5") + random
+            random = (random * mpmath.mpf("997.77")) % 1
+            point[letter] = size * mpmath.expjpi(2 * random)
+        left, right = (
+            side.fold(lambda node, children, point=point: high_precision(node, children, point)) for side in equation
+        )
+        if abs(left - right) > mpmath.mpf(10) ** -25 * (1 + abs(left) + abs(right)):
+            return False
+    return True
+
+
+def high_precision(node: Tree, children: list[mpmath.mpc], point: dict[Tree, mpmath.mpc]) -> mpmath.mpc:
+    if not children:
+        if node.function == "Pi":
+            return mpmath.mpc(mpmath.pi)
+        top, _, bottom = (node.token or "").partition("/")
+        return point[node] if node in point else mpmath.mpc(mpmath.mpf(top) / mpmath.mpf(bottom or 1))
+    if node.function == "Add":
+        return children[0] + children[1]
+    if node.function == "Mul":
+        return children[0] * children[1]
+    if node.function == "Pow":
+        base, exponent = children
+        whole = mpmath.nint(exponent.real)
+        close = abs(exponent - whole) < mpmath.mpf(10) ** -40
+        return mpmath.power(base, int(whole)) if close else mpmath.exp(exponent * mpmath.log(base))
+    return getattr(mpmath, node.function)(children[0])
