@@ -60,7 +60,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     verify = _command(commands, "verify", _verify, "say how likely an equation is correct")
     known = {*parser._option_string_actions, *complete._option_string_actions, *verify._option_string_actions}
-    return parser.parse_args([_shielded(argument, known) for argument in arguments])
+    options, equations = parser.parse_known_args([_shielded(argument, known) for argument in arguments])
+    options.equations += equations  # what argparse does not place because it stands behind an option
+    return options
 
 
 def _command(commands: Any, name: str, run: Callable[..., int], what: str) -> argparse.ArgumentParser:
@@ -123,7 +125,8 @@ def _complete(options: argparse.Namespace) -> int:
         return rank(model, equations, fillers, k=options.top, any_variables=options.any_variables)
 
     def show(text: str, ranking: Ranking) -> None:
-        rows = list(zip(map(write_infix, ranking.fillers), ranking.scores.tolist(), ranking.probabilities.tolist()))
+        columns = map(write_infix, ranking.fillers), ranking.scores.tolist(), ranking.probabilities.tolist()
+        rows = list(zip(*columns, strict=True))
         if options.json:
             names = ("filler", "score", "probability")
             print(json.dumps({"equation": text, "fillers": [dict(zip(names, row, strict=True)) for row in rows]}))

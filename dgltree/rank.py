@@ -1,6 +1,6 @@
 """Rank the fillers of a blank."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.equation import BLANK, Equation
 from dgltree.names import VARIABLE, Names, model_variables, spell, variables
-from dgltree.readout import EquationModel, evaluating
+from dgltree.readout import EquationModel
 from dgltree.score import score_blocks
 from dgltree.tree import Tree
 from dgltree.vocabulary import Vocabulary
@@ -56,24 +56,34 @@ def rank(
     Returns one :class:`Ranking` an equation. Raises ``ValueError`` for no blank or several, no fillers, a blank in a
     filler, more variables than the model knows, or a function or literal that it does not know.
     """
+    rankings = dict(rank_each(model, equations, fillers, k, memory_bytes, any_variables))
+    return [rankings[number] for number in range(len(equations))]
+
+
+def rank_each(
+    model: EquationModel,
+    equations: Sequence[Equation],
+    fillers: Sequence[Tree],
+    k: int | None = None,
+    memory_bytes: int = 2**28,
+    any_variables: bool = True,
+) -> Iterator[tuple[int, Ranking]]:
+    """As :func:`rank`, one (number of the equation, its ranking) at a time, in the order in which they are computed."""
     if k is not None and k < 1:
         raise ValueError(f"k is {k}; it is 1 or more, or None for all")
     if not fillers:
         raise ValueError("no fillers to rank")
-    check_fillers(fillers, model.encoder.cell.vocabulary)
+    vocabulary = model.encoder.cell.vocabulary
+    check_fillers(fillers, vocabulary)
     named = [frozenset(variables(filler)) for filler in fillers]
-    foreign = sorted(set().union(*named) - set(model_variables(model.encoder.cell.vocabulary)))
-    results: dict[int, Ranking] = {}
-    with evaluating(model):
-        for group in _same_names(model, equations, foreign):
-            own = [group[0].names.encode(filler) for filler in fillers]
-            encoded = [question.encoded for question in group]
-            for numbers, scores in score_blocks(model, encoded, own, memory_bytes):
-                for i, row in zip(numbers, scores, strict=True):
-                    names = group[i].names
-                    offered = None if any_variables else [f for f, v in enumerate(named) if v <= names.present]
-                    results[group[i].number] = _best(fillers, row, k, names, offered)
-    return [results[number] for number in range(len(equations))]
+    foreign = sorted(frozenset[str]().union(*named) - set(model_variables(vocabulary)))
+    for group in _same_names(vocabulary, equations, foreign):
+        own = [group[0].names.encode(filler) for filler in fillers]
+        for numbers, scores in score_blocks(model, [question.encoded for question in group], own, memory_bytes):
+            for i, row in zip(numbers, scores, strict=True):
+                names = group[i].names
+                offered = None if any_variables else [f for f, v in enumerate(named) if v <= names.present]
+                yield group[i].number, _best(fillers, row, k, names, offered)
 
 
 def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
@@ -96,14 +106,14 @@ class _Question(NamedTuple):
     names: Names
 
 
-def _same_names(model: EquationModel, equations: Sequence[Equation], foreign: list[str]) -> list[list[_Question]]:
+def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: list[str]) -> list[list[_Question]]:
     """Equations for which the fillers' own variable names mean the same, so that they share the fillers' states."""
     groups: dict[tuple[str, ...], list[_Question]] = {}
     for number, equation in enumerate(equations):
         try:
-            names = Names(equation, model.encoder.cell.vocabulary, foreign)
+            names = Names(equation, vocabulary, foreign)
         except ValueError as error:
-            raise ValueError(f"equation {number}: {error}") from None
+            raise ValueError(f"equation {number + 1}: {error}") from None
         question = _Question(number, Equation(*map(names.encode, equation)), names)
         groups.setdefault(tuple(names.to_model[name] for name in foreign), []).append(question)
     return list(groups.values())

@@ -17,7 +17,7 @@ from dgltree.cells.cell import Cell, State, grouped_linear
 from dgltree.equation import Equation
 from dgltree.paths import Context, Path, find_blank, merge_paths, path_order
 from dgltree.propagate import propagate
-from dgltree.readout import EquationModel
+from dgltree.readout import EquationModel, evaluating
 from dgltree.tree import Tree
 
 ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
@@ -34,7 +34,8 @@ def score_blocks(
     paths = [find_blank(equation) for equation in equations]
     distinct: dict[Tree, int] = {}
     twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
-    leaf = _root_states(cell, list(distinct))
+    with evaluating(model):
+        leaf = _root_states(cell, list(distinct))
     # two heights of states and a cell's temporaries, for each equation and filler
     state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
     pairs = max(1, memory_bytes // (3 * state_bytes))
@@ -43,11 +44,12 @@ def score_blocks(
     size = max(1, pairs // width)
     for start in range(0, len(order), size):
         numbers = order[start : start + size]
-        block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
-        chunks = [
-            block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
-            for first in range(0, len(distinct), width)
-        ]
+        with evaluating(model):
+            block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
+            chunks = [
+                block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
+                for first in range(0, len(distinct), width)
+            ]
         yield numbers, torch.cat(chunks, 1)[:, twin]
 
 

@@ -11,7 +11,7 @@ from dgltree.readout import EquationModel
 from dgltree.tree import Tree
 
 FOLDER = Path(str(files("dgltree"))) / "data"
-TORCH_MAGIC = (b"\x80", b"PK")  # how torch's files begin, legacy and zipped
+TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are
 
 
 def model_names() -> list[str]:
@@ -32,7 +32,7 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
         names = ", ".join(model_names()) or "none"
         raise FileNotFoundError(f"{name_or_file}: no such file, and no shipped model of that name (there is: {names})")
     with path.open("rb") as file:
-        is_torch = file.read(2).startswith(TORCH_MAGIC)
+        is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
     return load_published(path) if is_torch else load(path)
 
 

@@ -1,0 +1,127 @@
+"""Rank the published fillers for every blank of the published test equations, and compare by raw, class, collapse rank.
+
+``python -m tasks.equations.completion --blanks DIR --candidates FILE --out ranks.json`` prints a table and writes
+``{"columns": [...], "ranks": [...]}``, one row an equation, as in the published ranks.
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from dgltree.files import replacing
+from dgltree.rank import Ranking, rank_each
+from dgltree.read.preorder import BlankExample, Candidate, read_blanks, read_candidates
+from dgltree.readout import EquationModel
+from dgltree.shipped import open_model
+
+COLUMNS = ("file", "index", "depth", "raw_rank", "class_rank", "collapse_rank")
+KINDS = ("raw", "class", "collapse")
+
+
+@dataclass(frozen=True)
+class Blank:
+    """An example, and where it stands: the number in its file's name, and its place in the concatenated depth lists."""
+
+    file: int
+    index: int
+    example: BlankExample
+
+
+def read_folder(folder: Path) -> list[Blank]:
+    """The examples of all ``*_N.json`` files of a folder, in the order of N."""
+    numbered = sorted(
+        (int(found[1]), path) for path in folder.glob("*.json") if (found := re.search(r"_(\d+)$", path.stem))
+    )
+    if not numbered:
+        raise ValueError(f"{folder}: no files named *_N.json with blanked equations")
+    return [Blank(n, i, example) for n, path in numbered for i, example in enumerate(read_blanks(path))]
+
+
+class Ranks:
+    """The rank of the true filler among the candidates, counted in three ways.
+
+    The true filler is found by its raw text: ``One`` and ``Integer 1`` read to the same tree, but only one of them was
+    blanked. Class rank: the best rank of any filler of its class. Collapse rank: the same when only the best filler of
+    every class is kept.
+    """
+
+    def __init__(self, candidates: list[Candidate]) -> None:
+        self._number = {candidate.text: i for i, candidate in enumerate(candidates)}
+        self._classes = np.unique([candidate.class_id for candidate in candidates], return_inverse=True)[1]
+
+    def of(self, blank: Blank, ranking: Ranking) -> tuple[int, int, int]:
+        """(raw, class, collapse), from 1. Raises ``ValueError`` if the true filler is no candidate."""
+        true = self._number.get(blank.example.filler_text)
+        if true is None:
+            raise ValueError(f"file {blank.file}, example {blank.index}: the true filler is not among the candidates")
+        place = np.empty(len(self._classes), np.int64)
+        place[ranking.index.cpu().numpy()] = np.arange(len(place))
+        best = np.full(self._classes.max() + 1, len(place))
+        np.minimum.at(best, self._classes, place)
+        best_of_class = best[self._classes[true]]
+        return int(place[true]) + 1, int(best_of_class) + 1, int((best < best_of_class).sum()) + 1
+
+
+def complete(model: EquationModel, blanks: list[Blank], candidates: list[Candidate]) -> list[list[int]]:
+    """Rows of ``COLUMNS``, in the order of ``blanks``."""
+    ranks, rows = Ranks(candidates), {}
+    equations = [blank.example.equation for blank in blanks]
+    rankings = rank_each(model, equations, [candidate.filler for candidate in candidates])
+    for number, ranking in tqdm(rankings, total=len(blanks), unit="equation", delay=2, disable=None):
+        blank = blanks[number]
+        rows[number] = [blank.file, blank.index, blank.example.depth, *ranks.of(blank, ranking)]
+    return [rows[number] for number in range(len(blanks))]
+
+
+def table(rows: list[list[int]]) -> str:
+    """Top-1, top-5 and mean reciprocal rank of the three ranks, over all equations and by depth."""
+    ranks = np.array(rows)
+    head = f"{'depth':>5} {'count':>6}" + "".join(f"  {f'{kind} top-1':>14} {'top-5':>6} {'MRR':>6}" for kind in KINDS)
+    lines = [head]
+    depths = sorted(set(ranks[:, 2].tolist()))
+    for name, chosen in [("all", ranks), *((str(d), ranks[ranks[:, 2] == d]) for d in depths)]:
+        figures = [((r == 1).mean(), (r <= 5).mean(), (1 / r).mean()) for r in chosen[:, 3:].T]
+        line = f"{name:>5} {len(chosen):6}"
+        lines.append(line + "".join(f"  {one:14.4f} {five:6.4f} {mrr:6.4f}" for one, five, mrr in figures))
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations.completion", description=__doc__)
+    parser.add_argument(
+        "--checkpoint", default="default", help="weights, published or saved by dgltree (default: shipped)"
+    )
+    parser.add_argument("--blanks", type=Path, required=True, help="folder of the blanked equations")
+    parser.add_argument("--candidates", type=Path, required=True, help="file of the fillers and their classes")
+    parser.add_argument("--out", type=Path, required=True, help="file to write the ranks to")
+    parser.add_argument("--limit", type=int, help="only the first N equations")
+    parser.add_argument("--threads", type=int, default=1, help="cores to use (default: 1)")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    try:
+        model = open_model(options.checkpoint)
+        start = time.perf_counter()
+        blanks = read_folder(options.blanks)[: options.limit]
+        rows = complete(model, blanks, read_candidates(options.candidates))
+        seconds = time.perf_counter() - start
+        with replacing(options.out) as beside:
+            beside.write_text(json.dumps({"columns": COLUMNS, "ranks": rows}), encoding="utf-8")
+    except (OSError, ValueError) as error:
+        print(f"completion: {error}", file=sys.stderr)
+        return 1
+    print(table(rows))
+    print(f"{seconds / len(rows) * 1000:.1f} ms an equation, reading the files included; {options.threads} thread(s)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
