@@ -1,0 +1,185 @@
+"""Ranking equals filling the blank and scoring each whole tree."""
+
+import random
+from collections.abc import Callable
+
+import pytest
+import torch
+
+import dgltree
+from dgltree import BLANK, Equation, Tree, Vocabulary, batch, rank
+from dgltree.cells import Cell, StackTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
+from dgltree.encoders import TreeEncoder
+from dgltree.read.infix import read_equation, read_infix
+from dgltree.readout import EquationModel, EquationReadout
+
+FUNCTIONS = [("sin", 1), ("cos", 1), ("Add", 2), ("Mul", 2), ("Pow", 2), ("If", 3)]
+LEAVES = [*(("Symbol", f"var_{i}") for i in range(10)), ("Integer", "2"), ("Integer", "1"), ("NegativeOne", "-1")]
+VOCABULARY = Vocabulary([*((f, 0) for f in sorted({f for f, _ in LEAVES})), *FUNCTIONS], [token for _, token in LEAVES])
+
+CELLS: dict[str, Callable[[], Cell]] = {
+    "tree_rnn": lambda: TreeRNN(VOCABULARY, 4),
+    "tree_rnn, two layers": lambda: TreeRNN(VOCABULARY, 4, layers=2),
+    "tree_lstm": lambda: TreeLSTM(VOCABULARY, 4),
+    "stack_tree_lstm, without pop": lambda: StackTreeLSTM(VOCABULARY, 4, stack_size=3, no_op=True, pop=False),
+    "tree_smu, one row": lambda: TreeSMU(VOCABULARY, 4, stack_size=1),
+    "tree_smu, two rows": lambda: TreeSMU(VOCABULARY, 4, stack_size=2, no_op=True),
+    "tree_smu, five rows": lambda: TreeSMU(VOCABULARY, 4, stack_size=5, no_op=True),
+    "tree_smu, top_k": lambda: TreeSMU(VOCABULARY, 4, stack_size=4, top_k=2, no_op=True),
+    "tree_smu, gated top_k": lambda: TreeSMU(VOCABULARY, 4, stack_size=4, top_k=3, gated_top_k=True),
+}
+
+
+def make_model(name: str = "tree_smu, five rows") -> EquationModel:
+    torch.manual_seed(3)
+    model = EquationModel(TreeEncoder(CELLS[name]()), EquationReadout()).double().eval()
+    torch.nn.init.constant_(model.readout.bias, 0.3)
+    with torch.no_grad():
+        for weight in (*model.encoder.cell.weight.values(), *model.encoder.cell.product_weight.values()):
+            weight *= 4  # so that a filler eight cells below the root still changes the score
+    return model
+
+
+def random_tree(rng: random.Random, depth: int) -> Tree:
+    if depth == 0 or rng.random() < 0.15:
+        function, token = rng.choice(LEAVES)
+        return Tree(function, token=token)
+    function, arity = rng.choice(FUNCTIONS)
+    return Tree(function, [random_tree(rng, depth - 1) for _ in range(arity)])
+
+
+def blanked(rng: random.Random, depth: int) -> Tree:
+    """A tree with a blank ``depth`` edges below its root."""
+    tree = BLANK
+    for _ in range(depth):
+        function, arity = rng.choice(FUNCTIONS)
+        children = [random_tree(rng, 2) for _ in range(arity)]
+        children[rng.randrange(arity)] = tree
+        tree = Tree(function, children)
+    return tree
+
+
+def questions(seed: int) -> list[Equation]:
+    rng = random.Random(seed)
+    made = []
+    for depth in (0, 1, 2, 3, 5, 8):
+        sides = [blanked(rng, depth), random_tree(rng, 3)]
+        made += [Equation(*sides), Equation(*sides[::-1])]
+    # the same path below, other roots: pieces of path that are shared at different heights
+    low = Tree("Add", (Tree("sin", (BLANK,)), random_tree(rng, 1)))
+    made += [Equation(low, random_tree(rng, 2)), Equation(Tree("Mul", (low, low.children[1])), random_tree(rng, 2))]
+    return made
+
+
+def candidates(seed: int) -> list[Tree]:
+    rng = random.Random(seed)
+    trees = [random_tree(rng, depth) for depth in (0, 0, 1, 1, 1, 2, 2, 6)]
+    return [*trees, trees[0], Tree("sin", (trees[0],)), trees[2]]
+
+
+def whole_scores(model: EquationModel, equation: Equation, fillers: list[Tree]) -> torch.Tensor:
+    with torch.no_grad():
+        return model(batch([equation.fill(filler) for filler in fillers], VOCABULARY))
+
+
+def scores_in_filler_order(ranking: dgltree.Ranking) -> torch.Tensor:
+    scores = torch.empty_like(ranking.scores)
+    scores[ranking.index] = ranking.scores
+    return scores
+
+
+@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize("memory_bytes", [1, 20_000, 2**28])
+def test_scores_are_those_of_the_filled_trees(name: str, memory_bytes: int) -> None:
+    model, equations, fillers = make_model(name), questions(1), candidates(2)
+    for equation, ranking in zip(equations, rank(model, equations, fillers, memory_bytes=memory_bytes), strict=True):
+        expected = whole_scores(model, equation, fillers)
+        assert float(expected.std()) > 1e-9, "the fillers make no difference: the comparison says nothing"
+        found = scores_in_filler_order(ranking)
+        torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13)
+        assert torch.equal(ranking.scores, ranking.scores.sort(descending=True).values)
+        assert torch.equal(ranking.probabilities, ranking.scores.sigmoid())
+        assert ranking.fillers == tuple(fillers[i] for i in ranking.index.tolist())
+
+
+def test_equal_fillers_score_the_same_to_the_bit_and_stand_in_filler_order() -> None:
+    fillers = candidates(2)
+    for ranking in rank(make_model(), questions(1), fillers):
+        scores = scores_in_filler_order(ranking)
+        assert scores[0] == scores[8]
+        assert scores[2] == scores[10]
+        places = {i: place for place, i in enumerate(ranking.index.tolist())}
+        assert places[8] == places[0] + 1
+        assert places[10] == places[2] + 1
+
+
+def test_k_keeps_the_best() -> None:
+    model, fillers = make_model(), candidates(2)
+    for best, every in zip(rank(model, questions(1), fillers, k=3), rank(model, questions(1), fillers), strict=True):
+        assert best.fillers == every.fillers[:3]
+        assert torch.equal(best.scores, every.scores[:3])
+
+
+def test_training_mode_is_left_as_it_was_and_dropout_does_not_act() -> None:
+    model = make_model()
+    expected = rank(model, questions(1), candidates(2))
+    model.encoder.cell.dropout = 0.5
+    model.train()
+    found = rank(model, questions(1), candidates(2))
+    assert model.training and model.encoder.cell.training
+    assert all(torch.equal(a.scores, b.scores) for a, b in zip(found, expected, strict=True))
+
+
+def test_variables_are_mapped_by_first_appearance_and_back() -> None:
+    model = make_model()
+    fillers = [read_infix("sin(var_0)"), read_infix("var_1"), read_infix("var_2")]
+    [plain] = rank(model, [read_equation("var_0 + _ = var_1")], fillers)
+    [named] = rank(model, [read_equation("b + _ = a")], fillers)
+    assert torch.equal(plain.scores, named.scores)
+    back = {"sin(var_0)": "sin(b)", "var_1": "a", "var_2": "var_2"}
+    assert [dgltree.write_infix(f) for f in named.fillers] == [back[dgltree.write_infix(f)] for f in plain.fillers]
+
+
+def test_fillers_in_the_users_own_names_mean_the_equations_variables() -> None:
+    model = make_model()
+    own = [read_infix("sin(a)"), read_infix("b"), read_infix("c")]
+    rankings = rank(model, [read_equation("b + _ = a"), read_equation("a + _ = b")], own)
+    in_model_names = (["sin(var_1)", "var_0", "var_2"], ["sin(var_0)", "var_1", "var_2"])
+    for ranking, fillers in zip(rankings, in_model_names, strict=True):
+        [expected] = rank(model, [read_equation("var_0 + _ = var_1")], [read_infix(f) for f in fillers])
+        assert torch.equal(scores_in_filler_order(ranking), scores_in_filler_order(expected))
+        assert set(ranking.fillers) == set(own)
+
+
+def test_fillers_with_variables_that_the_equation_lacks_are_left_out_on_request() -> None:
+    fillers = [read_infix(text) for text in ("var_0", "var_1", "x", "y", "1")]
+    [ranking] = rank(make_model(), [read_equation("x + _ = 2")], fillers, any_variables=False)
+    assert sorted(map(dgltree.write_infix, ranking.fillers)) == ["1", "x", "x"]
+
+
+def test_literals_that_the_model_lacks_are_spelled_by_those_it_has() -> None:
+    model = make_model()
+    [spelled] = rank(model, [read_equation("x + _ = -2")], [read_infix("1/2")])
+    [written] = rank(model, [read_equation("x + _ = Mul(-1, 2)")], [read_infix("Mul(1, 2^-1)")])
+    assert torch.equal(spelled.scores, written.scores)
+    assert spelled.fillers == (read_infix("1/2"),)
+
+
+@pytest.mark.parametrize(
+    ("equation", "fillers", "options", "message"),
+    [
+        ("x = x", ["1"], {}, "no blanks"),
+        ("_ + x = _", ["1"], {}, "2 blanks"),
+        ("_ = a+b+c+d+f+g+h+i+j+k+l", ["1"], {}, "11 variables .*knows 10"),
+        ("_ = tan(x)", ["1"], {}, "unknown function 'tan'; the nearest known"),
+        ("_ = sin(x)", ["tan(x)"], {}, "filler 1: unknown function 'tan'"),
+        ("_ = sin(x)", ["1", "x + _"], {}, "filler 2 has a blank"),
+        ("_ = 0.25", ["1"], {}, "unknown .*'Float'"),
+        ("_ = 77", ["1"], {}, "unknown token '77'"),
+        ("_ = x", [], {}, "no fillers"),
+        ("_ = x", ["1"], {"k": 0}, "k is 0"),
+    ],
+)
+def test_bad_input_is_named(equation: str, fillers: list[str], options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rank(make_model(), [read_equation(equation)], [read_infix(text) for text in fillers], **options)
