@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 EXAMPLES = """\
 examples:
   dgltree complete "sin(x)^2 + _ = 1"
-  dgltree complete "_*cos(x) = sin(x)" --top 3 --json
+  dgltree complete "tan(x)*_ = sin(x)" --top 3 --json
   dgltree complete "x + _ = y" --any-variables --fillers my_fillers.txt
   dgltree verify "sin(2*x) = 2*sin(x)*cos(x)" "-x = x"
   cat equations.txt | dgltree verify -

@@ -16,6 +16,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield beside
+        beside.chmod(path.stat().st_mode if path.exists() else 0o644)  # some writers make files for their owner alone
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)

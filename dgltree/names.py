@@ -35,17 +35,20 @@ class Names:
             raise ValueError(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
         self.vocabulary = vocabulary
         self.to_model = {name: name for name in names if name in known} | dict(zip(new, free, strict=False))
-        self.from_model = {model: user for user, model in self.to_model.items()}
+        renamed = [(_variable(user), _variable(model)) for user, model in self.to_model.items() if user != model]
+        self._to_model = dict(renamed)
+        self._from_model = {model: user for user, model in renamed}
         self.present = {*own, *(self.to_model[name] for name in own)}
         """Names of the equation's variables, its own and the model's."""
 
     def encode(self, tree: Tree) -> Tree:
         """``tree`` in the model's names and literals."""
-        return _rename(spell(tree, self.vocabulary), self.to_model)
+        tree = spell(tree, self.vocabulary)
+        return substitute(tree, self._to_model) if self._to_model else tree
 
     def decode(self, tree: Tree) -> Tree:
         """``tree`` in the equation's names; a variable that the equation lacks keeps the name it has."""
-        return _rename(tree, self.from_model)
+        return substitute(tree, self._from_model) if self._from_model else tree
 
 
 def model_variables(vocabulary: Vocabulary) -> list[str]:
@@ -57,12 +60,8 @@ def variables(tree: Tree) -> list[str]:
     return list(dict.fromkeys(node.token for node in tree.preorder() if node.function == VARIABLE and node.token))
 
 
-def _rename(tree: Tree, names: dict[str, str]) -> Tree:
-    changed = {old: new for old, new in names.items() if old != new}
-    if not changed:
-        return tree
-    leaves = {Tree(VARIABLE, token=old): Tree(VARIABLE, token=new) for old, new in changed.items()}
-    return substitute(tree, leaves)
+def _variable(name: str) -> Tree:
+    return Tree(VARIABLE, token=name)
 
 
 def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:

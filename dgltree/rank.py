@@ -1,7 +1,7 @@
 """Rank the fillers of a blank."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -19,14 +19,19 @@ from dgltree.vocabulary import Vocabulary
 class Ranking:
     """Fillers of one blank, best first; equal scores in the order of the list that was given."""
 
-    fillers: tuple[Tree, ...]
-    """In the variable names of the equation."""
     scores: Tensor
     """(k,) logits."""
     probabilities: Tensor
     """(k,) sigmoid of the scores: how likely the filled equation is correct."""
     index: Tensor
     """(k,) int64, positions in the list that was given."""
+    given: Sequence[Tree] = field(repr=False)
+    names: Names = field(repr=False)
+
+    @property
+    def fillers(self) -> tuple[Tree, ...]:
+        """The k fillers, in the variable names of the equation."""
+        return tuple(self.names.decode(self.given[i]) for i in self.index.tolist())
 
 
 def rank(
@@ -124,4 +129,4 @@ def _best(fillers: Sequence[Tree], scores: Tensor, k: int | None, names: Names, 
     if offered is not None:
         index = torch.tensor(offered, device=index.device)[index]
     best = scores[index]
-    return Ranking(tuple(names.decode(fillers[i]) for i in index.tolist()), best, torch.sigmoid(best), index)
+    return Ranking(best, torch.sigmoid(best), index, fillers, names)

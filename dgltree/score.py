@@ -119,8 +119,8 @@ class _Block:
         off = torch.cat([nothing if k == first.slot else state["h"] for k, state in enumerate(slots)], -1)
         constant = cell.pre_activations(off, None, first.arity, segments)  # (C, 1, out)
         weight = cell.weight[str(first.arity)][:, :, first.slot * n : (first.slot + 1) * n]
-        pre = grouped_linear(path["h"], [(weight[cell.position[f]], None, a, b) for f, a, b in segments])
-        pre += constant
+        places = [cell.position[c.function] for c in group]
+        pre = grouped_linear(path["h"], [(weight[f], constant[i, 0], i, i + 1) for i, f in enumerate(places)])
         children = {part: [state[part] for state in slots] for part in cell.state}
         return cell.combine(cell.split(pre, first.arity), children, cell.linear_for(first.arity, segments))
 

@@ -1,9 +1,9 @@
 """Names to numbers: the functions and tokens that a model knows, saved with it."""
 
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
+from dgltree.read.text import nearest
 from dgltree.tree import Tree
 
 
@@ -70,14 +70,14 @@ class Vocabulary:
             if arities:
                 known = " or ".join(map(str, arities))
                 raise ValueError(f"{name!r} has {arity} children here; this model knows it with {known}") from None
-            raise ValueError(f"unknown function {name!r}{nearest(name, (f for f, _ in self.functions))}") from None
+            raise ValueError(f"unknown function {name!r}; {nearest(name, (f for f, _ in self.functions))}") from None
 
     def token_id(self, token: str) -> int:
         """Raises ``ValueError`` for an unknown token, with the nearest known ones."""
         try:
             return self._token_ids[token]
         except KeyError:
-            raise ValueError(f"unknown token {token!r}{nearest(token, self.tokens)}") from None
+            raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
 
     def at_arity(self, arity: int) -> list[int]:
         """Ids of the functions of one arity, ascending: the order in which a cell stacks their weights."""
@@ -93,10 +93,3 @@ class Vocabulary:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
         return cls([(name, arity) for name, arity in data["functions"]], data["tokens"])
-
-
-def nearest(name: str, known: Iterable[str], count: int = 3) -> str:
-    """``; the nearest known: 'sin', 'sinh'``, for the end of an error message."""
-    names: Sequence[str] = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=count, cutoff=0.0)
-    return f"; the nearest known: {', '.join(map(repr, close))}" if close else ""

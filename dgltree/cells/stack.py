@@ -10,13 +10,12 @@ import torch
 from torch import Tensor
 
 
-def combine_stacks(g: Sequence[Tensor], stacks: Sequence[Tensor], empty: Tensor) -> Tensor:
-    """``Sc = sum_k g_k * S_k``: g_k (..., n) is the same for every row; ``empty`` is returned for no children."""
-    combined = empty
-    for k, (g_k, S_k) in enumerate(zip(g, stacks, strict=True)):
-        term = g_k.unsqueeze(-2) * S_k
-        combined = term if k == 0 else combined + term
-    return combined
+def combine_stacks(g: Sequence[Tensor], stacks: Sequence[Tensor]) -> Tensor:
+    """``Sc = sum_k g_k * S_k`` of one child or more: g_k (..., n) is the same for every row."""
+    Sc = g[0].unsqueeze(-2) * stacks[0]
+    for g_k, S_k in zip(g[1:], stacks[1:], strict=True):
+        Sc = torch.addcmul(Sc, g_k.unsqueeze(-2), S_k)
+    return Sc
 
 
 def update(
@@ -43,7 +42,7 @@ def update(
         below = Sc[..., 1 : kept + 1, :]
         if rows == size:
             below = torch.nn.functional.pad(below, (0, 0, 0, 1))
-        S = S + a_pop.unsqueeze(-2) * below
+        S = torch.addcmul(S, a_pop.unsqueeze(-2), below)
     if a_noop is not None:
-        S = S + a_noop.unsqueeze(-2) * Sc[..., :kept, :]
+        S = torch.addcmul(S, a_noop.unsqueeze(-2), Sc[..., :kept, :])
     return S

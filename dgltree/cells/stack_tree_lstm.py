@@ -85,18 +85,20 @@ class StackTreeLSTM(Cell):
         n, k, arity = self.hidden_size, self.top_k, len(children["S"])
         o, *gates = torch.sigmoid(pre["sigmoids"]).split(n, -1)
         actions, gates = gates[: len(self.actions)], gates[len(self.actions) :]
-        u = self.drop(torch.tanh(pre["u"]))
+        u = self.drop(torch.tanh(pre["u"].contiguous()))  # on a CPU twice as fast as on a strided view
         if self.data_gate:
             u = gates[arity] * u
         if self.normalize:
             actions = torch.stack(actions).softmax(0).unbind(0)
-        empty = u.new_zeros(*u.shape[:-1], self.stack_size, n)
-        Sc = stack.combine_stacks(gates[:arity], children["S"], empty)
+        if arity:
+            Sc = stack.combine_stacks(gates[:arity], children["S"])
+        else:
+            Sc = u.new_zeros(*u.shape[:-1], self.stack_size, n)
         S = stack.update(
             Sc, u, self.stack_size, **{f"a_{name}": a for name, a in zip(self.actions, actions, strict=True)}
         )
         if k == 1:
-            read = S[..., 0, :]
+            read = S[..., 0, :].contiguous()
         else:
             q = torch.stack(gates[-k:], -2) if self.gated_top_k else torch.sigmoid(pre["q"]).unsqueeze(-1)
             read = (q * S[..., :k, :]).sum(-2)

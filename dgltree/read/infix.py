@@ -27,10 +27,9 @@ from dgltree.read.notation import (
     OPERATORS,
     is_name,
     leaf_text,
-    nearest,
     number,
 )
-from dgltree.read.text import error_at
+from dgltree.read.text import error_at, nearest
 from dgltree.tree import Tree
 
 if TYPE_CHECKING:

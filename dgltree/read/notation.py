@@ -4,9 +4,8 @@ The leaves are (function, token): (Symbol, x), (Integer, 2), (NegativeOne, -1), 
 (Float, 0.7), (Pi, pi), (Exp1, e), (Infinity, oo), (NaN, nan), and the blank, written ``_``.
 """
 
-import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 
 from dgltree.equation import BLANK
@@ -60,13 +59,6 @@ def leaf_text(leaf: Tree) -> str:
     if text is None or _leaf(text) != leaf:
         raise ValueError(f"no text reads as the leaf {leaf!r}")
     return text
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Part of a message about an unknown ``name``: the known names most like it, or all of them."""
-    known = sorted(known)
-    near = difflib.get_close_matches(name.lower(), known)
-    return f"nearest known: {', '.join(near)}" if near else f"known: {', '.join(known)}"
 
 
 def _leaf(text: str) -> Tree | None:

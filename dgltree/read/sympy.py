@@ -8,7 +8,8 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dgltree.equation import BLANK, Equation
-from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, nearest, number
+from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, number
+from dgltree.read.text import nearest
 from dgltree.tree import Tree
 
 if TYPE_CHECKING:

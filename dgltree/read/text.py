@@ -1,5 +1,7 @@
 """What every reader shares: decoding a file, and errors that say where."""
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -23,3 +25,8 @@ def decode(data: bytes, source: str) -> str:
 def read_text(path: str | Path) -> str:
     """The text of a UTF-8 file; errors as in :func:`decode`."""
     return decode(Path(path).read_bytes(), str(path))
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """``nearest known: sin, sinh``: part of a message about an unknown ``name``."""
+    return f"nearest known: {', '.join(difflib.get_close_matches(name, sorted(set(known)), cutoff=0.0)) or 'none'}"

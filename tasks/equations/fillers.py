@@ -6,6 +6,7 @@
 import argparse
 from pathlib import Path
 
+from dgltree.files import replacing
 from dgltree.read.infix import write_infix
 from dgltree.tree import Tree
 
@@ -102,9 +103,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="file to write, one infix expression a line")
     out: Path = parser.parse_args().out
     trees = fillers()
-    part = out.with_name(out.name + ".part")
-    part.write_text("".join(f"{write_infix(tree)}\n" for tree in trees), encoding="utf-8")
-    part.replace(out)
+    with replacing(out) as beside:
+        beside.write_text("".join(f"{write_infix(tree)}\n" for tree in trees), encoding="utf-8")
     print(f"{len(trees)} fillers -> {out}")
 
 

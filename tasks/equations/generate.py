@@ -8,7 +8,6 @@ random stream; they are merged in order, and the first occurrence of an equation
 import argparse
 import math
 import multiprocessing
-import os
 import re
 import time
 from collections import Counter, deque
@@ -22,6 +21,7 @@ from typing import TypeVar
 from tqdm import tqdm
 
 from dgltree.equation import Equation
+from dgltree.files import replacing
 from dgltree.read.infix import read_equation, write_equation
 from dgltree.read.text import read_text
 from tasks.equations.chunk import LEAD, Chunk, Made
@@ -51,15 +51,11 @@ def write_labelled(path: Path, n: int, seed: int, workers: int = 1, chunk: int =
     Returns what was counted: what was written by label and depth, what was dropped by reason.
     """
     counts: Counter[str] = Counter()
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file, tqdm(total=n, unit="eq", disable=None) as bar:
+    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
+        with tqdm(total=n, unit="eq", disable=None) as bar:
             for line in _merged(n, seed, workers, chunk, _lines, counts):
                 file.write(line)
                 bar.update()
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return counts
 
 

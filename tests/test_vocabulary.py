@@ -1,0 +1,47 @@
+"""Names to numbers."""
+
+import json
+
+import pytest
+
+from dgltree import Tree, Vocabulary
+
+
+def test_one_function_at_two_arities_has_two_ids() -> None:
+    vocabulary = Vocabulary([("Call", 2), ("Call", 3)], [])
+    assert vocabulary.function_id("Call", 3) == 1
+    assert (vocabulary.at_arity(2), vocabulary.arities) == ([0], [2, 3])
+
+
+def test_a_vocabulary_from_trees_does_not_depend_on_their_order() -> None:
+    trees = [Tree("f", (Tree("w", token=t),)) for t in "bca"]
+    assert Vocabulary.from_trees(trees) == Vocabulary.from_trees(trees[::-1])
+    assert Vocabulary.from_trees(trees).tokens == ("a", "b", "c")
+
+
+def test_json_round_trip() -> None:
+    vocabulary = Vocabulary([("f", 1), ("f", 2), ("w", 0)], ["a", "ü"])
+    assert Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json()))) == vocabulary
+
+
+@pytest.mark.parametrize(
+    ("functions", "tokens", "message"),
+    [
+        ([("f", 1), ("f", 1)], [], "names the function .* twice"),
+        ([], ["a", "b", "a"], "names the token 'a' twice"),
+        ([("f", -1)], [], "arity -1"),
+    ],
+)
+def test_bad_vocabularies_are_named(functions: list[tuple[str, int]], tokens: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Vocabulary(functions, tokens)
+
+
+def test_unknown_names_come_with_the_nearest_known() -> None:
+    vocabulary = Vocabulary([("sin", 1), ("sinh", 1), ("Add", 2)], ["alpha", "beta"])
+    with pytest.raises(ValueError, match="unknown function 'sni'; nearest known: sin, sinh"):
+        vocabulary.function_id("sni", 1)
+    with pytest.raises(ValueError, match="'Add' has 3 children here; this model knows it with 2"):
+        vocabulary.function_id("Add", 3)
+    with pytest.raises(ValueError, match="unknown token 'alfa'; nearest known: alpha"):
+        vocabulary.token_id("alfa")
