@@ -70,7 +70,7 @@ def _read(path: Path) -> Weights:
     try:
         weights = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises whatever its unpickler meets
-        reason = str(error).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise ValueError(f"{path}: not a torch file of tensors ({reason})") from None
     if not isinstance(weights, dict) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
         raise ValueError(f"{path}: not a dict of tensors")

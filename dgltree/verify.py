@@ -19,7 +19,7 @@ def verify(model: EquationModel, equations: Sequence[Equation], batch_size: int 
     """
     vocabulary = model.encoder.cell.vocabulary
     device = next(model.parameters()).device
-    logits = []
+    logits = [torch.empty(0, device=device)]
     with evaluating(model):
         for start in range(0, len(equations), batch_size):
             encoded = []

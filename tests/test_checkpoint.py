@@ -89,7 +89,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 )
 def test_foreign_files_are_refused(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(data)
-    with pytest.raises(ValueError, match="model: (not a whole safetensors file|.*not a model that dgltree saved)"):
+    with pytest.raises(ValueError, match=r"model: (not a whole safetensors file|.*not a model that dgltree saved)"):
         dgltree.load(tmp_path / "model")
 
 

@@ -171,7 +171,7 @@ def test_literals_that_the_model_lacks_are_spelled_by_those_it_has() -> None:
         ("x = x", ["1"], {}, "no blanks"),
         ("_ + x = _", ["1"], {}, "2 blanks"),
         ("_ = a+b+c+d+f+g+h+i+j+k+l", ["1"], {}, "11 variables .*knows 10"),
-        ("_ = tan(x)", ["1"], {}, "unknown function 'tan'; nearest known"),
+        ("_ = tan(x)", ["1"], {}, "unknown function 'tan'; known: Add"),
         ("_ = sin(x)", ["tan(x)"], {}, "filler 1: unknown function 'tan'"),
         ("_ = sin(x)", ["1", "x + _"], {}, "filler 2 has a blank"),
         ("_ = 0.25", ["1"], {}, "unknown .*'Float'"),

@@ -4,6 +4,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+FEW = 40  # names that a message may list
+
 
 def error_at(text: str, offset: int, message: str) -> ValueError:
     """A ValueError whose message begins with the line and column (both from 1) of ``offset`` in ``text``."""
@@ -28,5 +30,9 @@ def read_text(path: str | Path) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """``nearest known: sin, sinh``: part of a message about an unknown ``name``."""
-    return f"nearest known: {', '.join(difflib.get_close_matches(name, sorted(set(known)), cutoff=0.0)) or 'none'}"
+    """``nearest known: sin, sinh``: part of a message about an unknown ``name``; all of a few, if none is like it."""
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name.lower(), names)
+    if not near and len(names) <= FEW:
+        return f"known: {', '.join(names) or 'none'}"
+    return f"nearest known: {', '.join(near or difflib.get_close_matches(name, names, cutoff=0.0))}"

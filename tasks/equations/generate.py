@@ -52,10 +52,8 @@ def write_labelled(path: Path, n: int, seed: int, workers: int = 1, chunk: int =
     """
     counts: Counter[str] = Counter()
     with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
-        with tqdm(total=n, unit="eq", disable=None) as bar:
-            for line in _merged(n, seed, workers, chunk, _lines, counts):
-                file.write(line)
-                bar.update()
+        lines = _merged(n, seed, workers, chunk, _lines, counts)
+        file.writelines(tqdm(lines, total=n, unit="eq", disable=None))
     return counts
 
 

@@ -1,0 +1,66 @@
+"""The published equations, fillers and weights, against the published ranks."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tasks.equations import completion
+
+LIMIT = 120
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr("sys.argv", ["completion", *map(str, arguments)])
+    return completion.main()
+
+
+def options(folder: Path, out: Path) -> list[object]:
+    candidates = folder / "candidate_classes.json"
+    return ["--blanks", folder / "blanks", "--candidates", candidates, "--out", out, "--limit", LIMIT]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["tree_rnn_h45", "tree_lstm_h50", "tree_smu_h50"])
+def test_ranks_are_the_published_ones(
+    name: str, published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = published / "equations", tmp_path / "ranks.json"
+    out.write_text("old")
+    weights = folder / "checkpoints" / f"{name}.checkpoint"
+    assert run(monkeypatch, "--checkpoint", weights, *options(folder, out)) == 0
+    found = json.loads(out.read_text())
+    expected = json.loads((folder / "published_ranks.json").read_text())[name]
+    assert found["columns"] == expected["columns"]
+    rows = {(row[0], row[1]): row for row in expected["ranks"]}
+    same = [[a == b for a, b in zip(row, rows[row[0], row[1]], strict=True)] for row in found["ranks"]]
+    assert len(same) == LIMIT
+    assert all(row[2] for row in same)
+    for column in (3, 4, 5):
+        assert sum(row[column] for row in same) >= LIMIT - 1, "a tie may move one rank"
+    assert "ms an equation" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["ranks.json"]
+
+
+@pytest.mark.data
+def test_without_a_checkpoint_the_shipped_model_is_used(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(monkeypatch, *options(published / "equations", tmp_path / "ranks.json")) == 0
+
+
+@pytest.mark.data
+def test_bad_files_are_named_and_leave_no_ranks(
+    published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, out = tmp_path / "equations", tmp_path / "ranks.json"
+    (folder / "blanks").mkdir(parents=True)
+    shutil.copy(published / "equations" / "candidate_classes.json", folder)
+    assert run(monkeypatch, *options(folder, out)) == 1
+    assert "no files named *_N.json" in capsys.readouterr().err
+    whole = (published / "equations" / "blanks" / "40k_test_blank_0.json").read_text()
+    (folder / "blanks" / "blank_0.json").write_text(whole[: len(whole) // 2])
+    assert run(monkeypatch, *options(folder, out)) == 1
+    assert "blank_0.json" in capsys.readouterr().err
+    assert not out.exists()

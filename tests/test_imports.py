@@ -1,0 +1,56 @@
+"""What works where optional packages are not installed."""
+
+import subprocess
+import sys
+
+HIDE = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {"dgl", "lark", "sympy", "networkx", "safetensors", "tqdm", "packaging", "lightning"}:
+            raise ModuleNotFoundError(f"{name} is hidden by the test", name=name)
+sys.meta_path.insert(0, Hidden())
+"""
+WORK = """
+import torch
+import dgltree
+from dgltree import BLANK, Equation, Tree, Vocabulary
+from dgltree.cells import CELLS
+from dgltree.encoders import TreeEncoder
+from dgltree.readout import EquationModel, EquationReadout
+from dgltree.runner import Graph, prop_nodes_topo
+
+x = Tree("Symbol", token="var_0")
+trees = [Tree("Add", (x, Tree("sin", (x,)))), x]
+vocabulary = Vocabulary.from_trees(trees)
+flat = dgltree.batch(trees, vocabulary)
+assert dgltree.unbatch(flat) == trees
+for make in CELLS.values():
+    cell = make(vocabulary, 4)
+    states = dgltree.propagate(flat, cell)
+    states["h"].sum().backward()
+    graph = Graph(flat)
+    cell.prepare(graph)
+    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    torch.testing.assert_close(graph.ndata["h"], states["h"])
+    model = EquationModel(TreeEncoder(cell), EquationReadout())
+    [ranking] = dgltree.rank(model, [Equation(Tree("sin", (BLANK,)), x)], trees)
+    assert len(ranking.fillers) == 2
+    dgltree.verify(model, [Equation(x, x)])
+print("done")
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120)
+
+
+def test_propagation_and_ranking_work_without_dgl_lark_sympy_and_the_rest() -> None:
+    done = run(HIDE + WORK)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_importing_prints_nothing_and_imports_nothing_heavy() -> None:
+    code = 'import sys, dgltree; print(sorted({"dgl", "lark", "sympy", "networkx", "tqdm"} & set(sys.modules)))'
+    done = run(code)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
