@@ -120,6 +120,22 @@ class _LevelPass(torch.autograd.Function):
         return None, None, None, *leaf_gradients, *x_part, *gradients.values()
 
 
+class _Inject(torch.autograd.Function):
+    """A scalar whose backward hands given gradients to its inputs.
+
+    ``torch.autograd.grad(..., grad_outputs)`` would do, but it checks the shapes, at every call, by means of SymPy.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gradients: list[Tensor], *outputs: Tensor) -> Tensor:
+        ctx.gradients = gradients
+        return outputs[0].new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, _: Tensor) -> tuple[Tensor | None, ...]:
+        return None, *ctx.gradients
+
+
 def _forward_step(cell: Cell, step: Step, states: State, x_pre: Tensor | None, record: bool) -> _Local:
     rows, arity = step.stop - step.start, step.arity
     children = {}
@@ -160,10 +176,12 @@ def _backward_step(
     """Add this step's gradients to ``gradients`` and to its children's rows; returns that of its pre-activations."""
     key = str(step.arity)
     products = [tensor for pair in local.products.values() for tensor in pair]
+    received = [state_gradients[part][step.start : step.stop] for part in local.outputs]
+    with torch.enable_grad():
+        scalar = _Inject.apply(received, *local.outputs.values())
     found = torch.autograd.grad(
-        list(local.outputs.values()),
+        scalar,
         [local.pre, *local.children.values(), *products],
-        [state_gradients[part][step.start : step.stop] for part in local.outputs],
         retain_graph=True,  # the pass itself may be repeated under retain_graph
         allow_unused=True,
         materialize_grads=True,
