@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batch import batch
-from dgltree.equation import Equation
+from dgltree.equation import BLANK, Equation
 from dgltree.names import Names
 from dgltree.readout import EquationModel, evaluating
 
@@ -23,7 +23,9 @@ def verify(model: EquationModel, equations: Sequence[Equation], batch_size: int 
     with evaluating(model):
         for start in range(0, len(equations), batch_size):
             encoded = []
-            for equation in equations[start : start + batch_size]:
+            for number, equation in enumerate(equations[start : start + batch_size], start=start + 1):
+                if any(node == BLANK for side in equation for node in side.distinct()):
+                    raise ValueError(f"equation {number} has a blank: complete it, or write what stands there")
                 names = Names(equation, vocabulary)
                 encoded.append(Equation(*map(names.encode, equation)))
             logits.append(model(batch(encoded, vocabulary).to(device), share=True))

@@ -26,5 +26,5 @@ def test_no_equations_give_no_probabilities() -> None:
 
 
 def test_a_blank_is_refused() -> None:
-    with pytest.raises(ValueError, match="unknown function '_'"):
+    with pytest.raises(ValueError, match="equation 1 has a blank"):
         verify(make_model(), [read_equation("x + _ = x")])

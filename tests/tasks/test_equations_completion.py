@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.equations import completion
+from tasks.equations import completion, published_truth
 
 LIMIT = 120
 
@@ -48,6 +48,17 @@ def test_without_a_checkpoint_the_shipped_model_is_used(
     published: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert run(monkeypatch, *options(published / "equations", tmp_path / "ranks.json")) == 0
+
+
+@pytest.mark.data
+def test_the_truth_of_the_published_equations_is_counted(
+    published: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blanks = published / "equations" / "blanks"
+    monkeypatch.setattr("sys.argv", ["published_truth", "--blanks", str(blanks), "--limit", "50"])
+    published_truth.main()
+    counts = [int(part.split()[0]) for part in capsys.readouterr().out.split(", ")]
+    assert sum(counts) == 50
 
 
 @pytest.mark.data
