@@ -19,6 +19,7 @@ CELLS: dict[str, Callable[[], Cell]] = {
     "tree_rnn": lambda: TreeRNN(VOCABULARY, N),
     "tree_rnn, two layers": lambda: TreeRNN(VOCABULARY, N, layers=2),
     "tree_rnn, tanh, leaf network": lambda: TreeRNN(VOCABULARY, N, activation="tanh", leaf="network"),
+    "tree_rnn, leaf gates": lambda: TreeRNN(VOCABULARY, N, layers=2, input_size=3, leaf="gates"),
     "tree_lstm": lambda: TreeLSTM(VOCABULARY, N),
     "tree_lstm, inputs": lambda: TreeLSTM(VOCABULARY, N, input_size=3),
     "tree_lstm, leaf gates": lambda: TreeLSTM(VOCABULARY, N, input_size=3, leaf="gates"),

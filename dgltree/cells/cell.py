@@ -107,7 +107,7 @@ class Cell(nn.Module, ABC):
     def reset_parameters(self) -> None:
         """Draw the parameters anew, as the class docstring says."""
         for key, weight in self.weight.items():
-            bound = max(weight.shape[-1], 1 if key != "0" else self.input_size or 1) ** -0.5
+            bound = (weight.shape[-1] or self.input_size or 1) ** -0.5  # the gates of a leaf read x alone
             for parameters in (self.weight, self.bias):
                 nn.init.uniform_(parameters[key], -bound, bound)
         for weight in self.input_weight.values():

@@ -60,7 +60,8 @@ def write_labelled(path: Path, n: int, seed: int, workers: int = 1, chunk: int =
 def read_labelled(path: str | Path) -> list[Example]:
     """The (label, equation) pairs of a file that :func:`write_labelled` wrote."""
     examples = []
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    lines = read_text(path).splitlines()
+    for number, line in enumerate(tqdm(lines, desc="reading", unit="eq", delay=2, disable=None), start=1):
         label, tab, text = line.partition("\t")
         if label not in ("0", "1") or not tab:
             raise ValueError(f"{path}, line {number}: {line!r} is not 'label<TAB>equation' with label 0 or 1")

@@ -1,6 +1,6 @@
 """How many of the published equations, all labelled correct, are true at random complex points.
 
-``python -m tasks.equations.published_truth --blanks DIR``. An identity that holds on part of the domain only is false here.
+``python -m tasks.equations.published_truth --blanks DIR``. An identity that holds on part of the domain only is false.
 """
 
 import argparse
