@@ -1,9 +1,14 @@
-"""What the reader tests share."""
+"""What all tests share."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# The first example may import Lark or SymPy: no deadline. The same examples every time: no surprise on another machine.
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")
