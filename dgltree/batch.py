@@ -181,7 +181,7 @@ def _ids(nodes: list[Tree], sizes: np.ndarray, vocabulary: Vocabulary) -> tuple[
 
 def _class_number(node: Tree) -> int:
     if isinstance(node.label, int) and node.label >= 0:
-        return node.label
+        return int(node.label)
     raise ValueError(f"the label {node.label!r} of a {node.function!r} node is no class number: 0, 1, ...")
 
 
@@ -206,3 +206,22 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
             label=None if label[j] == NO_LABEL else label[j],
         )
     return [trees[j] for j in batch.roots.tolist()]
+
+
+def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
+    """``ValueError`` naming the first node whose ids a vocabulary lacks, or whose function has another arity there."""
+    function, arity = batch.function.cpu(), batch.arity.cpu()
+    _check_range("function", function, len(vocabulary.functions), 0)
+    _check_range("token", batch.token.cpu(), len(vocabulary.tokens), NO_TOKEN)
+    wrong = torch.nonzero(torch.tensor([known for _, known in vocabulary.functions])[function] != arity)
+    if len(wrong):
+        j = int(wrong[0])
+        name, right = vocabulary.functions[int(function[j])]
+        raise ValueError(f"node {j} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
+
+
+def _check_range(kind: str, ids: Tensor, count: int, lowest: int) -> None:
+    wrong = torch.nonzero((ids < lowest) | (ids >= count))
+    if len(wrong):
+        j = int(wrong[0])
+        raise ValueError(f"node {j} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batch import NO_LABEL, NO_TOKEN, TreeBatch
+from dgltree.batch import NO_LABEL, NO_TOKEN, TreeBatch, check_ids
 from dgltree.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def from_dgl(graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> Tre
     without a parent, in their order.
 
     Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one slot,
-    or gaps in the slots.
+    gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
     """
     if graph.num_nodes() == 0:
         raise ValueError("an empty graph: give at least one node")
@@ -47,8 +47,8 @@ def from_dgl(graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> Tre
         raise ValueError('the graph has no ndata["function"], (N,) ids of the functions')
     if graph.num_edges() and "slot" not in graph.edata:
         raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
-    child, parent = (end.cpu().numpy() for end in graph.edges())
-    slot = graph.edata["slot"].cpu().numpy() if graph.num_edges() else np.empty(0, np.int64)
+    child, parent = (end.long().cpu().numpy() for end in graph.edges())
+    slot = graph.edata["slot"].long().cpu().numpy() if graph.num_edges() else np.empty(0, np.int64)
     n = graph.num_nodes()
     order = np.lexsort((slot, parent))
     child, parent, slot = child[order], parent[order], slot[order]
@@ -61,19 +61,23 @@ def from_dgl(graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> Tre
 
     is_root = np.ones(n, bool)
     is_root[child] = False
-    return TreeBatch(
+    value = graph.ndata.get("value")
+    batch = TreeBatch(
         function=graph.ndata["function"].long(),
         token=column("token", NO_TOKEN),
         child_ptr=torch.from_numpy(pointer).to(device),
         child_index=torch.from_numpy(child).to(device),
         level=torch.from_numpy(levels(child, parent, n)).to(device),
         roots=torch.from_numpy(np.flatnonzero(is_root)).to(device),
-        sizes=graph.batch_num_nodes().to(device),
+        sizes=graph.batch_num_nodes().long().to(device),
         label=column("label", NO_LABEL),
-        value=graph.ndata.get("value"),
+        value=None if value is None else value.double(),
         x=graph.ndata.get("x"),
         vocabulary=vocabulary,
     )
+    if vocabulary is not None:
+        check_ids(batch, vocabulary)
+    return batch
 
 
 def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:

@@ -1,13 +1,17 @@
 """Trees to flat tensors, to a DGLGraph, and back."""
 
 import os
+import random
 
 import pytest
 import torch
 from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dgltree import Equation, Tree, TreeBatch, Vocabulary, batch, propagate, unbatch
 from dgltree.cells import TreeRNN
+from dgltree.schedule import schedule
 
 FOREST = [random_tree(depth, 3, depth) for depth in (0, 1, 4, 12, 160)]
 COLUMNS = ("function", "token", "label", "child_ptr", "child_index", "level", "roots", "sizes")
@@ -167,3 +171,123 @@ def test_a_users_graph_is_checked_against_the_cell(dgl) -> None:
 def test_a_deep_chain_batches() -> None:
     tree = chain(100_000)
     assert unbatch(batch([tree], VOCABULARY)) == [tree]
+
+
+def marked(tree: Tree, seed: int) -> Tree:
+    """Labels on some nodes and numbers on some leaves."""
+    rng = random.Random(seed)
+
+    def mark(node: Tree, below: list[Tree]) -> Tree:
+        value = rng.uniform(-1, 1) if not below and rng.random() < 0.5 else None
+        return node.replace(children=below, value=value, label=rng.choice([None, 0, 3]))
+
+    return tree.fold(mark)
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 3), st.integers(0, 10**6)), min_size=1, max_size=5))
+def test_unbatch_gives_random_trees_back_with_labels_values_and_sharing(drawn: list[tuple[int, int, int]]) -> None:
+    trees = [marked(random_tree(*each), each[-1]) for each in drawn]
+    flat = batch(trees, VOCABULARY)
+    back = unbatch(flat)
+    assert back == trees
+    assert flat.sizes.tolist() == [len(list(tree.distinct())) for tree in trees]
+    assert [len(list(tree.distinct())) for tree in back] == flat.sizes.tolist()
+    children = [flat.child_index[a:b].tolist() for a, b in zip(flat.child_ptr, flat.child_ptr[1:], strict=False)]
+    for root, size, tree in zip(flat.roots.tolist(), flat.sizes.tolist(), trees, strict=True):
+        met: list[int] = []
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node not in met:
+                met.append(node)
+                stack += children[node][::-1]
+        assert met == list(range(root, root + size)), "preorder, a shared node where it is first met"
+        assert flat.level[root] == tree.depth
+
+
+def test_an_unknown_name_in_a_later_tree_is_placed_in_that_tree() -> None:
+    pair = Equation(FOREST[2], Tree("add", (Tree("sin", (FOREST[0],)), Tree("var", token="zz"))))
+    with pytest.raises(ValueError, match=r"tree 1, node 3 in preorder: unknown token 'zz'; nearest known: z\b"):
+        batch([pair, pair], VOCABULARY)
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_labels_are_int64_whatever_their_python_type(label: bool) -> None:
+    flat = batch([Tree("var", token="x", label=label)], VOCABULARY)
+    assert (flat.label.dtype, flat.label.tolist()) == (torch.int64, [int(label)])
+
+
+def test_without_a_vocabulary_nothing_is_unbatched(dgl) -> None:
+    with pytest.raises(ValueError, match="no vocabulary: pass one to TreeBatch.from_graph"):
+        unbatch(TreeBatch.from_graph(batch(FOREST, VOCABULARY).graph))
+
+
+def test_the_graph_carries_edges_slots_values_and_inputs(dgl) -> None:
+    trees = [marked(tree, 7) for tree in FOREST[:3]]
+    nodes = batch(trees, VOCABULARY).num_nodes
+    flat = batch(trees, VOCABULARY, x=torch.arange(nodes * 2.0).view(nodes, 2))
+    graph = flat.graph
+    assert torch.equal(torch.stack(graph.edges()), torch.stack([flat.child_index, flat.parent_index]))
+    assert graph.edata["slot"].tolist() == flat.slot.tolist()
+    back = TreeBatch.from_graph(graph, VOCABULARY)
+    for column in COLUMNS:
+        assert torch.equal(getattr(back, column), getattr(flat, column)), column
+    torch.testing.assert_close(back.value, flat.value, rtol=0, atol=0, equal_nan=True)
+    assert torch.equal(back.x, flat.x)
+    assert unbatch(back) == trees
+    assert [unbatch(TreeBatch.from_graph(part, VOCABULARY)) for part in dgl.unbatch(graph)] == [[t] for t in trees]
+
+
+def test_a_part_of_a_graph_runs_where_only_another_part_has_numbers(dgl) -> None:
+    plain = FOREST[1]
+    graph = batch([Tree("sin", (Tree("num", value=1),)), plain], VOCABULARY).graph
+    cell = TreeRNN(VOCABULARY, 4)
+    found = propagate(dgl.unbatch(graph)[1], cell)["h"]
+    assert torch.equal(found, propagate(batch([plain], VOCABULARY), cell)["h"])
+
+
+def test_a_users_dag_with_two_roots_over_one_leaf(dgl) -> None:
+    graph = make(dgl, [1, 1, 1], [0, 2, 2], [0, 1, 0], [2, 0, 4], 3)
+    graph.ndata["token"] = torch.tensor([-1, 0, -1])
+    flat = TreeBatch.from_graph(graph, VOCABULARY)
+    x = Tree("var", token="x")
+    assert unbatch(flat) == [Tree("sin", (x,)), Tree("add", (x, x))]
+    assert (flat.roots.tolist(), flat.level.tolist(), flat.sizes.tolist()) == ([0, 2], [1, 0, 1], [3])
+
+
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_a_users_graph_of_any_integer_width_gives_the_promised_columns(dgl, dtype: torch.dtype) -> None:
+    child, parent = torch.tensor([2, 1], dtype=dtype), torch.tensor([0, 0], dtype=dtype)
+    graph = dgl.graph((child, parent), num_nodes=3)
+    graph.edata["slot"] = torch.tensor([1, 0], dtype=dtype)
+    graph.ndata["function"] = torch.tensor([4, 1, 1], dtype=dtype)
+    graph.ndata["value"] = torch.tensor([float("nan"), 1.0, 2.0], dtype=torch.float32)
+    flat = TreeBatch.from_graph(graph, VOCABULARY)
+    assert {getattr(flat, column).dtype for column in COLUMNS} == {torch.int64}
+    assert flat.value is not None
+    assert flat.value.dtype == torch.float64
+    assert unbatch(flat) == [Tree("add", (Tree("num", value=1), Tree("num", value=2)))]
+    assert len(schedule(flat, share=True)) == 3
+    assert unbatch(TreeBatch.from_graph(flat.graph, VOCABULARY)) == unbatch(flat)
+
+
+def test_a_node_that_is_its_own_child_is_a_cycle(dgl) -> None:
+    with pytest.raises(ValueError, match="cycle through node 1;"):
+        TreeBatch.from_graph(make(dgl, [1, 1], [0, 1], [0, 0], [2, 2], 2))
+
+
+@pytest.mark.parametrize(
+    ("function", "token", "message"),
+    [
+        ([4, 0], [-1, 0], r"node 0 \('add'\) has 1 children; this model knows it with 2"),
+        ([2, 99], [-1, 0], "node 1 has function id 99; the vocabulary has ids 0 to "),
+        ([2, -1], [-1, 0], "node 1 has function id -1"),
+        ([2, 0], [-1, 99], "node 1 has token id 99; the vocabulary has ids 0 to "),
+        ([2, 0], [-1, -7], "node 1 has token id -7"),
+    ],
+)
+def test_a_users_graph_is_checked_against_the_vocabulary_it_comes_with(dgl, function, token, message: str) -> None:
+    graph = make(dgl, [1], [0], [0], function, 2)
+    graph.ndata["token"] = torch.tensor(token)
+    with pytest.raises(ValueError, match=message):
+        TreeBatch.from_graph(graph, VOCABULARY)

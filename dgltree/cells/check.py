@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor
 
-from dgltree.batch import NO_TOKEN, TreeBatch
+from dgltree.batch import NO_TOKEN, TreeBatch, check_ids
 
 if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
@@ -16,19 +15,11 @@ def check_batch(cell: "Cell", batch: TreeBatch) -> None:
     vocabulary = cell.vocabulary
     if batch.vocabulary is not None and batch.vocabulary != vocabulary:
         raise ValueError("the batch was made with another vocabulary than the cell's; batch with cell.vocabulary")
-    function, arity, token = batch.function.cpu(), batch.arity.cpu(), batch.token.cpu()
     if batch.vocabulary is None:
-        _check_ids("function", function, len(vocabulary.functions), 0)
-        _check_ids("token", token, len(vocabulary.tokens), NO_TOKEN)
-        known = torch.tensor([a for _, a in vocabulary.functions])[function]
-        wrong = torch.nonzero(known != arity)
-        if len(wrong):
-            j = int(wrong[0])
-            name, right = vocabulary.functions[int(function[j])]
-            raise ValueError(f"node {j} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
-    if batch.value is not None:
-        j = int(torch.nonzero(~batch.value.isnan())[0])
-        raise ValueError(f"node {j} carries a number; this cell reads tokens and input vectors only")
+        check_ids(batch, vocabulary)
+    arity, token = batch.arity.cpu(), batch.token.cpu()
+    if batch.value is not None and len(numbers := torch.nonzero(~batch.value.isnan())):
+        raise ValueError(f"node {int(numbers[0])} carries a number; this cell reads tokens and input vectors only")
     if batch.x is not None and cell.input_size is None:
         raise ValueError("the batch carries input vectors x, and this cell has no input_size: they would be lost")
     if batch.x is not None and batch.x.shape[1] != cell.input_size:
@@ -44,10 +35,3 @@ def check_batch(cell: "Cell", batch: TreeBatch) -> None:
         lost = torch.nonzero((arity > 0) & (token != NO_TOKEN))
         if len(lost):
             raise ValueError(f"inner node {int(lost[0])} has a token, which a cell without input_size would lose")
-
-
-def _check_ids(kind: str, ids: Tensor, count: int, lowest: int) -> None:
-    wrong = torch.nonzero((ids < lowest) | (ids >= count))
-    if len(wrong):
-        j = int(wrong[0])
-        raise ValueError(f"node {j} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")
