@@ -218,7 +218,7 @@ def test_labels_are_int64_whatever_their_python_type(label: bool) -> None:
 
 
 def test_without_a_vocabulary_nothing_is_unbatched(dgl) -> None:
-    with pytest.raises(ValueError, match="no vocabulary: pass one to TreeBatch.from_graph"):
+    with pytest.raises(ValueError, match=r"no vocabulary: pass one to TreeBatch.from_graph"):
         unbatch(TreeBatch.from_graph(batch(FOREST, VOCABULARY).graph))
 
 
