@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dgltree.tree import Tree
-from dgltree.vocabulary import Vocabulary
+from dgltree.vocabulary import ANY_ARITY, Vocabulary
 
 if TYPE_CHECKING:
     import dgl
@@ -211,17 +211,24 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
 def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
     """``ValueError`` naming the first node whose ids a vocabulary lacks, or whose function has another arity there."""
     function, arity = batch.function.cpu(), batch.arity.cpu()
-    _check_range("function", function, len(vocabulary.functions), 0)
-    _check_range("token", batch.token.cpu(), len(vocabulary.tokens), NO_TOKEN)
-    wrong = torch.nonzero(torch.tensor([known for _, known in vocabulary.functions])[function] != arity)
+    for kind, ids, count, lowest in (
+        ("function", function, len(vocabulary.functions), 0),
+        ("token", batch.token.cpu(), len(vocabulary.tokens), NO_TOKEN),
+    ):
+        wrong = torch.nonzero((ids < lowest) | (ids >= count))
+        if len(wrong):
+            j = int(wrong[0])
+            raise ValueError(f"{place(batch, j)} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")
+    known = torch.tensor([-1 if known is ANY_ARITY else known for _, known in vocabulary.functions])[function]
+    wrong = torch.nonzero((known != arity) & (known >= 0))
     if len(wrong):
         j = int(wrong[0])
         name, right = vocabulary.functions[int(function[j])]
-        raise ValueError(f"node {j} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
+        raise ValueError(f"{place(batch, j)} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
 
 
-def _check_range(kind: str, ids: Tensor, count: int, lowest: int) -> None:
-    wrong = torch.nonzero((ids < lowest) | (ids >= count))
-    if len(wrong):
-        j = int(wrong[0])
-        raise ValueError(f"node {j} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")
+def place(batch: TreeBatch, node: int) -> str:
+    """Where a node is, for error messages: the tree and the node's number in it, both from 0."""
+    ends = torch.cumsum(batch.sizes, 0).cpu()
+    tree = int(torch.searchsorted(ends, node, right=True))
+    return f"tree {tree}, node {node - int(ends[tree] - batch.sizes[tree])}"

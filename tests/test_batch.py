@@ -161,10 +161,10 @@ def test_a_users_graph_is_checked_against_the_cell(dgl) -> None:
     cell = TreeRNN(VOCABULARY, 4)
     graph = make(dgl, [1], [0], [0], [4, 0], 2)  # add, with one child
     graph.ndata["token"] = torch.tensor([-1, 0])
-    with pytest.raises(ValueError, match=r"node 0 \('add'\) has 1 children; this model knows it with 2"):
+    with pytest.raises(ValueError, match=r"tree 0, node 0 \('add'\) has 1 children; this model knows it with 2"):
         propagate(graph, cell)
     graph.ndata["function"] = torch.tensor([2, 99])
-    with pytest.raises(ValueError, match="node 1 has function id 99"):
+    with pytest.raises(ValueError, match="tree 0, node 1 has function id 99"):
         propagate(graph, cell)
 
 
@@ -279,7 +279,7 @@ def test_a_node_that_is_its_own_child_is_a_cycle(dgl) -> None:
 @pytest.mark.parametrize(
     ("function", "token", "message"),
     [
-        ([4, 0], [-1, 0], r"node 0 \('add'\) has 1 children; this model knows it with 2"),
+        ([4, 0], [-1, 0], r"tree 0, node 0 \('add'\) has 1 children; this model knows it with 2"),
         ([2, 99], [-1, 0], "node 1 has function id 99; the vocabulary has ids 0 to "),
         ([2, -1], [-1, 0], "node 1 has function id -1"),
         ([2, 0], [-1, 99], "node 1 has token id 99; the vocabulary has ids 0 to "),

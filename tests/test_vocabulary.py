@@ -45,3 +45,32 @@ def test_unknown_names_come_with_the_nearest_known() -> None:
         vocabulary.function_id("Add", 3)
     with pytest.raises(ValueError, match="unknown token 'alfa'; nearest known: alpha"):
         vocabulary.token_id("alfa")
+
+
+def test_functions_of_any_arity_take_any_number_of_children() -> None:
+    trees = [Tree("w", (Tree("w", token="a"), Tree("w", token="b")), token="c")]
+    vocabulary = Vocabulary.from_trees(trees, any_arity=True)
+    assert vocabulary.functions == (("w", None),)
+    assert [vocabulary.function_id("w", arity) for arity in (0, 1, 7)] == [0, 0, 0]
+    assert Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json()))) == vocabulary
+    with pytest.raises(ValueError, match="unknown function 'v'"):
+        vocabulary.function_id("v", 1)
+    with pytest.raises(ValueError, match="'w' at arity 2 and at any arity"):
+        Vocabulary([("w", None), ("w", 2)], [])
+
+
+def test_rare_and_unknown_tokens_become_unk_where_that_is_asked_for() -> None:
+    trees = [Tree("f", [Tree("w", token=t) for t in "aab"]), Tree("w", token="a")]
+    vocabulary = Vocabulary.from_trees(trees, unk=True, min_count=2)
+    assert vocabulary.tokens == ("<unk>", "a")
+    assert [vocabulary.token_id(t) for t in ("a", "b", "never seen", "<unk>")] == [1, 0, 0, 0]
+    back = Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json())))
+    assert back == vocabulary
+    assert back.token_id("b") == 0
+    assert vocabulary != Vocabulary(vocabulary.functions, vocabulary.tokens)
+
+
+@pytest.mark.parametrize("options", [{"min_count": 0}, {"min_count": 2}, {"min_count": 0, "unk": True}])
+def test_rare_tokens_are_not_dropped_silently(options: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="min_count"):
+        Vocabulary.from_trees([Tree("w", token="a")], **options)
