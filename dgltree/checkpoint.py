@@ -14,7 +14,7 @@ from dgltree.files import replacing
 from dgltree.readout import EquationModel, EquationReadout
 from dgltree.vocabulary import Vocabulary
 
-VERSION = 1
+VERSION = 2
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from dgltree.batch import NO_TOKEN
 from dgltree.equation import BLANK, Equation
 from dgltree.tree import Tree
 from dgltree.vocabulary import Vocabulary
@@ -43,6 +44,7 @@ class Context:
     """One node of a path, above a blank that may still be anything: the same for all equations that share it."""
 
     function: int
+    token: int
     arity: int
     slot: int
     siblings: tuple[int, ...]
@@ -69,7 +71,7 @@ class Paths:
 def merge_paths(equations: Sequence[Equation], paths: Sequence[Path], vocabulary: Vocabulary) -> Paths:
     """Equal pieces of path, from the blank upwards, become one context."""
     merged = Paths()
-    known: dict[tuple[int, int, tuple[int, ...], int | None], int] = {}
+    known: dict[tuple[int, int, int, tuple[int, ...], int | None], int] = {}
     number = merged.off_path
     for equation, (side, steps) in zip(equations, paths, strict=True):
         below = None
@@ -78,10 +80,11 @@ def merge_paths(equations: Sequence[Equation], paths: Sequence[Path], vocabulary
                 number.setdefault(child, len(number)) for k, child in enumerate(node.children) if k != slot
             )
             function = vocabulary.function_id(node.function, len(node.children))
-            key = (function, slot, siblings, below)
+            token = NO_TOKEN if node.token is None else vocabulary.token_id(node.token)
+            key = (function, token, slot, siblings, below)
             if key not in known:
                 known[key] = len(merged.contexts)
-                merged.contexts.append(Context(function, len(node.children), slot, siblings, below, height))
+                merged.contexts.append(Context(function, token, len(node.children), slot, siblings, below, height))
             below = known[key]
             context = merged.contexts[below]
             context.above = max(context.above, len(steps) - 1 - height)

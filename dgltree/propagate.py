@@ -1,21 +1,34 @@
 """The level engine: a cell along a schedule, step by step, with its own backward pass."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from dgltree.batch import TreeBatch
-from dgltree.cells.cell import Cell, State, grouped_linear
+from dgltree.batch import TreeBatch, place
+from dgltree.cells.cell import Cell, Children, Computed, State
 from dgltree.cells.check import check_batch
-from dgltree.schedule import Schedule, Step, schedule
+from dgltree.cells.sum_cell import SumCell
+from dgltree.cells.typed import Linear, Runs, TypedLinear
+from dgltree.schedule import Schedule, Segments, Step, schedule
+from dgltree.trace import Trace
 
 if TYPE_CHECKING:
     import dgl
 
+Sink = dict[str, Tensor]
+"""Parameter name to the buffer in which a backward pass adds up its gradient."""
 
-def propagate(batch: "TreeBatch | dgl.DGLGraph", cell: Cell, share: bool = False) -> State:
+
+def propagate(
+    batch: "TreeBatch | dgl.DGLGraph",
+    cell: Cell,
+    share: bool = False,
+    trace: Sequence[str] = (),
+    check: bool = False,
+) -> State:
     """States of all nodes, leaves first, each node after its children.
 
     Args:
@@ -23,12 +36,17 @@ def propagate(batch: "TreeBatch | dgl.DGLGraph", cell: Cell, share: bool = False
             ``edata["slot"]``. Without a vocabulary of its own it is taken to use the cell's.
         cell: gives the mathematics and the weights.
         share: compute equal subtrees once. States and gradients are unchanged; every occurrence still has its state.
+        trace: names of what else to return, of all that the cell computes on the way: gates, actions, stacks ("in",
+            "o", "f", "push", ...). An unknown name is an error that lists them.
+        check: whether to look for states that are not finite.
 
-    Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights.
+    Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights; under the names of
+    ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
+    ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
     Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
-    training (equal subtrees would get equal masks), and for sharing with an ``x`` that requires gradients (only one of
-    the equal rows would receive them).
+    training (equal subtrees would get equal masks), for sharing with an ``x`` that requires gradients (only one of
+    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite.
 
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
@@ -40,84 +58,125 @@ def propagate(batch: "TreeBatch | dgl.DGLGraph", cell: Cell, share: bool = False
         raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
     if share and batch.x is not None and batch.x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
-    plan = schedule(batch, share)
-    states = run_schedule(cell, plan, batch)
-    return {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
+    plan = schedule(batch, share, by_arity=not isinstance(cell, SumCell))
+    traced = Trace(cell, trace)
+    states = run_schedule(cell, plan, batch, traced)
+    states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
+    if check:
+        _check_finite(batch, cell, states)
+    return states | traced.results(plan, batch)
 
 
-def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch) -> State:
+def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     leaf = cell.leaf_states(batch, plan.node[: plan.leaves])
-    inner = plan.node[plan.leaves :]
-    inputs = cell.node_inputs(batch.token[inner], None if batch.x is None else batch.x[inner])
-    x_pre = [] if inputs is None else [_input_product(cell, plan, step, inputs) for step in plan.steps]
+    traced.keep(slice(0, plan.leaves), leaf)
+    inputs = _inner_inputs(cell, plan, batch)
+    x_pre = []
+    if inputs is not None:
+        for step in plan.steps:
+            rows = inputs[step.start - plan.leaves : step.stop - plan.leaves]
+            x_pre.append(cell.linear_for(_arity(step), step.segments)("input", rows))
     parameters = list(_parameters(cell).values())
-    outputs = _LevelPass.apply(cell, plan, len(leaf), *leaf.values(), *x_pre, *parameters)
-    return dict(zip(leaf, outputs, strict=True))
+    leaf_states = [leaf[part] for part in cell.state]
+    outputs = _LevelPass.apply(cell, plan, traced, len(leaf_states), *leaf_states, *x_pre, *parameters)
+    return dict(zip(cell.state, outputs, strict=True))
 
 
-def _input_product(cell: Cell, plan: Schedule, step: Step, inputs: Tensor) -> Tensor:
-    """(rows, out): what the nodes' own inputs add to the step's pre-activations."""
-    rows = inputs[step.start - plan.leaves : step.stop - plan.leaves]
-    weight = cell.input_weight[str(step.arity)]
-    return grouped_linear(rows, [(weight[cell.position[f]], None, a, b) for f, a, b in step.segments])
+def _inner_inputs(cell: Cell, plan: Schedule, batch: TreeBatch) -> Tensor | None:
+    inner = plan.node[plan.leaves :]
+    return cell.node_inputs(batch.token[inner], None, None if batch.x is None else batch.x[inner])
 
 
-def _parameters(cell: Cell) -> dict[tuple[str, str], Tensor]:
-    """The parameters whose gradients the level pass makes itself."""
-    kinds = ("weight", "bias", "product_weight", "product_bias")
-    return {(kind, key): p for kind in kinds for key, p in getattr(cell, kind).items() if key != "0"}
+def _arity(step: Step) -> int:
+    """A cell that adds up its children is asked for arity 1: the sum is its only child."""
+    return 1 if step.arity is None else step.arity
+
+
+def _parameters(cell: Cell) -> dict[str, Tensor]:
+    """The parameters whose gradients the level pass makes itself: those of the products, and of ``combine``'s own."""
+    maps = {f"{name}.{kind}": p for name, linear in cell.named_maps().items() for kind, p in linear.named_parameters()}
+    return {name: p for name, p in (maps | cell.own_parameters()).items() if p.requires_grad}
 
 
 class _Local(NamedTuple):
-    """One step's own little graph, from its pre-activations and gathered children to its new states."""
+    """One step's own little graph, from its gathered children to its new states."""
 
-    pre: Tensor
-    children: State
-    products: dict[tuple[str, int], tuple[Tensor, Tensor]]
+    inputs: list[Tensor]
+    """What gradients are asked for: the children's states, what x adds, the anchor of the products."""
     outputs: State
 
 
 class _LevelPass(torch.autograd.Function):
     """All steps as one node of the autograd graph.
 
-    The products are done by hand, so that the gradients of typed weights are added up in place instead of in full-size
-    tensors of zeros, one a step; ``cell.combine`` is differentiated by autograd, step by step.
+    Within a step autograd differentiates ``cell.compute``, except for the typed products, whose weight gradients are
+    added up in place instead of in full-size tensors of zeros, one a step.
     """
 
     @staticmethod
-    def forward(ctx: Any, cell: Cell, plan: Schedule, parts: int, *tensors: Tensor) -> tuple[Tensor, ...]:
-        leaf = dict(zip(cell.state, tensors[:parts], strict=True))
+    def forward(ctx: Any, cell: Cell, plan: Schedule, traced: Trace, parts: int, *tensors: Tensor) -> Any:
         parameters = _parameters(cell)
         x_pre = tensors[parts : len(tensors) - len(parameters)]
         record = any(ctx.needs_input_grad)
+        sink: Sink = {}
         states = {}
-        for part, rows in leaf.items():
+        for part, rows in zip(cell.state, tensors[:parts], strict=True):
             states[part] = rows.new_empty(len(plan), *rows.shape[1:])
             states[part][: plan.leaves] = rows
         locals_ = []
         for k, step in enumerate(plan.steps):
-            local = _forward_step(cell, step, states, x_pre[k] if x_pre else None, record)
+            local = _forward_step(cell, step, states, x_pre[k] if x_pre else None, traced, sink if record else None)
             for part, buffer in states.items():
                 buffer[step.start : step.stop] = local.outputs[part].detach()
             if record:
                 locals_.append(local)
         ctx.save_for_backward(*parameters.values())  # only to notice weights that were changed in place
-        ctx.cell, ctx.plan, ctx.locals, ctx.parts, ctx.has_x = cell, plan, locals_, parts, bool(x_pre)
+        ctx.cell, ctx.plan, ctx.locals, ctx.sink = cell, plan, locals_, sink
+        ctx.own = {name: p for name, p in cell.own_parameters().items() if name in parameters}
+        ctx.names, ctx.has_x = list(parameters), bool(x_pre)
         return tuple(states.values())
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        parameters = dict(zip(_parameters(ctx.cell), ctx.saved_tensors, strict=True))
-        gradients = {name: torch.zeros_like(p) for name, p in parameters.items()}
+        sink: Sink = {name: torch.zeros_like(p) for name, p in zip(ctx.names, ctx.saved_tensors, strict=True)}
+        ctx.sink.clear()
+        ctx.sink.update(sink)  # the products of all steps hold this dict
         state_gradients = dict(zip(ctx.cell.state, (g.clone() for g in grad_outputs), strict=True))
-        x_gradients: list[Tensor | None] = []
+        x_gradients: list[Tensor] = []
         for step, local in zip(reversed(ctx.plan.steps), reversed(ctx.locals), strict=True):
-            x_gradients.append(_backward_step(ctx.cell, step, local, parameters, gradients, state_gradients))
+            d_x = _backward_step(step, local, ctx.own, sink, state_gradients)
+            x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: ctx.plan.leaves] for g in state_gradients.values()]
-        x_part = x_gradients[::-1] if ctx.has_x else []
-        return None, None, None, *leaf_gradients, *x_part, *gradients.values()
+        return None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.values()
+
+
+class _Product(torch.autograd.Function):
+    """A typed product whose backward adds the gradients of its weights to a sink, in place.
+
+    The anchor is a scalar that requires gradients: through it autograd comes here even where v requires none.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, v: Tensor, name: str, linear: TypedLinear, runs: Runs, sink: Sink) -> Tensor:
+        ctx.save_for_backward(v)
+        ctx.name, ctx.linear, ctx.runs, ctx.sink = name, linear, runs, sink
+        return linear.product(v, runs)
+
+    @staticmethod
+    def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
+        (v,) = ctx.saved_tensors
+        d_weight, d_bias = (ctx.sink.get(f"{ctx.name}.{kind}") for kind in ("weight", "bias"))
+        weight, d_v = ctx.linear.weight, torch.empty_like(v, memory_format=torch.contiguous_format)
+        for matrix, start, stop in ctx.runs:
+            d_rows = d_out[start:stop].flatten(0, -2)
+            if d_weight is not None:
+                d_weight[matrix].addmm_(d_rows.t(), v[start:stop].flatten(0, -2))
+            if d_bias is not None:
+                d_bias[matrix] += d_rows.sum(0)
+            torch.mm(d_rows, weight[matrix], out=d_v[start:stop].view(-1, v.shape[-1]))
+        return None, d_v, None, None, None, None
 
 
 class _Inject(torch.autograd.Function):
@@ -136,68 +195,90 @@ class _Inject(torch.autograd.Function):
         return None, *ctx.gradients
 
 
-def _forward_step(cell: Cell, step: Step, states: State, x_pre: Tensor | None, record: bool) -> _Local:
-    rows, arity = step.stop - step.start, step.arity
-    children = {}
-    for part, buffer in states.items():
-        children[part] = buffer.index_select(0, step.children).view(rows, arity, *buffer.shape[1:])
-    pre = cell.pre_activations(children["h"].flatten(1), None, arity, step.segments)
-    if x_pre is not None:
-        pre += x_pre
-    products: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+def _linear(cell: Cell, arity: int, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
+    """As ``cell.linear_for``; with a sink, its gradients go there."""
+    if sink is None:
+        return cell.linear_for(arity, segments)
+    key, maps = cell.key(arity), cell.named_maps()
 
     def linear(name: str, v: Tensor) -> Tensor:
-        """As ``cell.linear_for``, on slices of the weights that are leaves of this step's own graph."""
-        groups = []
-        for f, start, stop in step.segments:
-            weight, bias = (d[f"{name}_{arity}"][cell.position[f]] for d in (cell.product_weight, cell.product_bias))
-            pair = (weight.detach().requires_grad_(record), bias.detach().requires_grad_(record))
-            weight, bias = products.setdefault((name, f), pair)
-            groups.append((weight, bias, start, stop))
-        return grouped_linear(v, groups)
+        name = f"{name}_{key}"
+        return _Product.apply(anchor, v, name, maps[name], maps[name].runs(segments), sink)
+
+    return linear
+
+
+def _forward_step(
+    cell: Cell, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
+) -> _Local:
+    record = sink is not None
+    gathered = {part: buffer.index_select(0, step.children) for part, buffer in states.items()}
+    x_pre = None if x_pre is None else x_pre.detach()
+    anchor = next(iter(gathered.values())).new_zeros(())
+    inputs = [*gathered.values(), *([] if x_pre is None else [x_pre]), anchor]
+    arity = _arity(step)
+
+    def linear(segments: Segments) -> Linear:
+        return _linear(cell, arity, segments, anchor, sink)
 
     with torch.set_grad_enabled(record):
-        pre.requires_grad_(record)
-        for tensor in children.values():
+        for tensor in inputs:
             tensor.requires_grad_(record)
-        slots = {part: tensor.unbind(1) for part, tensor in children.items()}
-        outputs = cell.combine(cell.split(pre, arity), slots, linear)
-    return _Local(pre, children, products, outputs)
+        if isinstance(cell, SumCell):
+            computed, sent = _add_up(cell, step, gathered, x_pre, linear)
+            traced.keep(slice(step.start, step.stop), computed, sent)
+        else:
+            rows = {part: tensor.unflatten(0, (-1, arity)) for part, tensor in gathered.items()}
+            slots = {part: tensor.unbind(1) for part, tensor in rows.items()}
+            computed = cell.compute(rows["h"].flatten(1), x_pre, slots, linear(step.segments))
+            traced.keep(slice(step.start, step.stop), computed)
+    return _Local(inputs, {part: computed[part] for part in states})
+
+
+def _add_up(
+    cell: SumCell, step: Step, gathered: State, x_pre: Tensor | None, linear: Callable[[Segments], Linear]
+) -> tuple[Computed, State]:
+    """New states of nodes of any arity, and what their children sent."""
+    x_node, x_message = cell.split_inputs(x_pre)
+    x_edge = None if x_message is None else x_message.index_select(0, step.parent)
+    sent = cell.send(gathered, x_edge, linear(step.edge_segments))
+    sums: Children = {
+        name: [sent[name].new_zeros(step.stop - step.start, *shape).index_add(0, step.parent, sent[name])]
+        for name, shape in cell.messages.items()
+    }
+    return cell.compute(sums["h"][0], x_node, sums, linear(step.segments)), sent
 
 
 def _backward_step(
-    cell: Cell,
-    step: Step,
-    local: _Local,
-    parameters: dict[tuple[str, str], Tensor],
-    gradients: dict[tuple[str, str], Tensor],
-    state_gradients: State,
-) -> Tensor:
-    """Add this step's gradients to ``gradients`` and to its children's rows; returns that of its pre-activations."""
-    key = str(step.arity)
-    products = [tensor for pair in local.products.values() for tensor in pair]
+    step: Step, local: _Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
+) -> Tensor | None:
+    """Add this step's gradients to the sink and to its children's rows; returns that of what x added, if anything."""
     received = [state_gradients[part][step.start : step.stop] for part in local.outputs]
     with torch.enable_grad():
         scalar = _Inject.apply(received, *local.outputs.values())
     found = torch.autograd.grad(
         scalar,
-        [local.pre, *local.children.values(), *products],
+        [*local.inputs, *own.values()],
         retain_graph=True,  # the pass itself may be repeated under retain_graph
         allow_unused=True,
         materialize_grads=True,
     )
-    d_pre, d_children, d_products = found[0], found[1 : 1 + len(local.children)], found[1 + len(local.children) :]
-    i, d_i = local.children["h"].detach().flatten(1), torch.empty_like(local.children["h"]).flatten(1)
-    for f, start, stop in step.segments:
-        position, d_rows = cell.position[f], d_pre[start:stop]
-        gradients["weight", key][position].addmm_(d_rows.t(), i[start:stop])
-        gradients["bias", key][position] += d_rows.sum(0)
-        torch.mm(d_rows, parameters["weight", key][position], out=d_i[start:stop])
-    for (name, f), d_weight, d_bias in zip(local.products, d_products[::2], d_products[1::2], strict=True):
-        gradients["product_weight", f"{name}_{key}"][cell.position[f]] += d_weight
-        gradients["product_bias", f"{name}_{key}"][cell.position[f]] += d_bias
-    for part, d_child in zip(local.children, d_children, strict=True):
-        if part == "h":
-            d_child = d_child + d_i.view_as(d_child)
-        state_gradients[part].index_add_(0, step.children, d_child.flatten(0, 1))
-    return d_pre
+    for part, d_child in zip(local.outputs, found, strict=False):
+        state_gradients[part].index_add_(0, step.children, d_child)
+    for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
+        sink[name] += gradient
+    return found[len(local.outputs)] if len(local.inputs) > len(local.outputs) + 1 else None
+
+
+def _check_finite(batch: TreeBatch, cell: Cell, states: State) -> None:
+    """``ValueError`` naming the lowest node whose state is not finite, and what is not finite there."""
+    bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
+    wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)
+    if not len(wrong):
+        return
+    j = int(wrong[batch.level[wrong].argmin()])
+    parts = ", ".join(part for part, rows in bad.items() if rows[j])
+    name, _ = cell.vocabulary.functions[int(batch.function[j])]
+    own_input = batch.x is not None and not bool(batch.x[j].isfinite().all())
+    cause = "its input vector x is not finite" if own_input else "its inputs are finite: look at the cell's weights"
+    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node below is like that; {cause}")

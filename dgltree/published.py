@@ -52,11 +52,13 @@ def load_published(path: str | Path) -> EquationModel:
             kept = [i for i, token in enumerate(ROWS) if token is not None]
             cell.embedding.weight.copy_(weights["Symbol.weight"][kept])
             for arity, functions in ((1, UNARY), (2, BINARY)):
+                gates = cell.named_maps()[f"gates_{arity}"]
+                assert gates.bias is not None
                 for f in functions:
-                    place = cell.position[VOCABULARY.function_id(f, arity)]
+                    place = gates.position[VOCABULARY.function_id(f, arity)]
                     pairs = rows(weights, f, arity)
-                    cell.weight[str(arity)][place].copy_(torch.cat([weight for weight, _ in pairs]))
-                    cell.bias[str(arity)][place].copy_(torch.cat([bias for _, bias in pairs]))
+                    gates.weight[place].copy_(torch.cat([weight for weight, _ in pairs]))
+                    gates.bias[place].copy_(torch.cat([bias for _, bias in pairs]))
             readout = EquationReadout()
             readout.bias.copy_(weights["bias"])
     except (KeyError, IndexError, RuntimeError) as error:

@@ -28,6 +28,7 @@ class Edges(NamedTuple):
     """A batch of edges, as a message function sees it; (E', *shape) a field."""
 
     src: Frame
+    dst: Frame
     data: Frame
 
 
@@ -56,7 +57,8 @@ def prop_nodes_topo(
             mailbox = {}
             if degree:
                 edges = (batch.child_ptr[nodes].unsqueeze(-1) + torch.arange(degree, device=batch.device)).flatten()
-                sent = message_func(Edges(_rows(graph.ndata, batch.child_index[edges]), _rows(graph.edata, edges)))
+                src, dst = (_rows(graph.ndata, index[edges]) for index in (batch.child_index, batch.parent_index))
+                sent = message_func(Edges(src, dst, _rows(graph.edata, edges)))
                 mailbox = {name: m.view(len(nodes), degree, *m.shape[1:]) for name, m in sent.items()}
                 _write(graph, nodes, reduce_func(Nodes(_rows(graph.ndata, nodes), mailbox)))
             _write(graph, nodes, apply_node_func(Nodes(_rows(graph.ndata, nodes), mailbox)))

@@ -14,20 +14,25 @@ Segments = list[tuple[int, int, int]]
 
 @dataclass
 class Step:
-    """Rows ``start:stop``: nodes of one level and one arity, sorted by function."""
+    """Rows ``start:stop``: nodes of one level (and one arity, unless planned for any), sorted by function."""
 
     start: int
     stop: int
-    arity: int
+    arity: int | None
+    """None where the rows have different arities."""
     children: Tensor
-    """(rows * arity,) int64, rows of the children, row after row in slot order."""
+    """(edges,) int64, rows of the children, row after row in slot order."""
     segments: Segments
     """Counted from ``start``."""
+    parent: Tensor
+    """(edges,) int64: the parents' rows, counted from ``start``. Empty where the arity says it."""
+    edge_segments: Segments
+    """The runs of edges whose parents have one function, in the same case."""
 
 
 @dataclass
 class Schedule:
-    """The private order of a batch: rows sorted by (level, arity, function), leaves first.
+    """The private order of a batch: rows sorted by (level, arity, function), leaves first; without the arity, for any.
 
     So a step's outputs are a slice, and its children one gather.
     """
@@ -45,31 +50,44 @@ class Schedule:
         return len(self.node)
 
 
-def schedule(batch: TreeBatch, share: bool = False) -> Schedule:
+def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
     """Plan a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
-    Planned with numpy on the CPU; the index tensors go to the batch's device.
+    ``by_arity=False`` makes one step a level, whatever the arities, for cells that add up their children. Planned with
+    numpy on the CPU; the index tensors go to the batch's device.
     """
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     twin = _equal_subtrees(batch, level, arity, pointer, child) if share else np.arange(len(level))
     node = np.flatnonzero(twin == np.arange(len(level)))
-    node = node[np.lexsort((function[node], arity[node], level[node]))]
+    width = arity if by_arity else np.minimum(arity, 1)
+    node = node[np.lexsort((function[node], width[node], level[node]))]
     row = np.empty(len(level), np.int64)
     row[node] = np.arange(len(node))
     row = row[twin]
     leaves = int((level[node] == 0).sum())
+    device = batch.device
     steps = []
-    for start, stop in _runs(level[node], arity[node]):
+    for start, stop in _runs(level[node], width[node]):
         if start < leaves:
             continue
-        nodes, width = node[start:stop], int(arity[node[start]])
-        kids = row[child[pointer[nodes][:, None] + np.arange(width)]].ravel()
-        ids = function[nodes]
-        segments = [(int(ids[a]), a, b) for a, b in _runs(ids)]
-        steps.append(Step(start, stop, width, torch.from_numpy(kids).to(batch.device), segments))
-    device = batch.device
+        nodes = node[start:stop]
+        counts = arity[nodes]
+        parent = np.repeat(np.arange(stop - start), counts)
+        slot = np.arange(len(parent)) - np.repeat(np.cumsum(counts) - counts, counts)
+        kids = torch.from_numpy(row[child[pointer[nodes][parent] + slot]]).to(device)
+        segments = _segments(function[nodes])
+        if by_arity:
+            empty = kids.new_empty(0)
+            steps.append(Step(start, stop, int(counts[0]), kids, segments, empty, []))
+        else:
+            edge_segments = _segments(function[nodes][parent])
+            steps.append(Step(start, stop, None, kids, segments, torch.from_numpy(parent).to(device), edge_segments))
     return Schedule(torch.from_numpy(node).to(device), torch.from_numpy(row).to(device), leaves, steps)
+
+
+def _segments(function: np.ndarray) -> Segments:
+    return [(int(function[start]), start, stop) for start, stop in _runs(function)]
 
 
 def _runs(*keys: np.ndarray) -> list[tuple[int, int]]:
@@ -90,7 +108,7 @@ def _equal_subtrees(
     n = len(level)
     own = _numbered(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
     if batch.value is not None:
-        bits = batch.value.cpu().numpy().view(np.int64)
+        bits = (batch.value.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
         own = _numbered(own * n + _numbered(bits))
     if batch.x is not None:
         _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)

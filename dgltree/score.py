@@ -6,6 +6,7 @@ the path runs through the same ``combine`` as everything else.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import groupby
 from math import prod
 
@@ -13,11 +14,14 @@ import torch
 from torch import Tensor
 
 from dgltree.batch import batch
-from dgltree.cells.cell import Cell, State, grouped_linear
+from dgltree.cells.cell import Cell, State
+from dgltree.cells.sum_cell import SumCell
+from dgltree.cells.typed import TypedLinear, concatenate
 from dgltree.equation import Equation
 from dgltree.paths import Context, Path, find_blank, merge_paths, path_order
 from dgltree.propagate import propagate
 from dgltree.readout import EquationModel, evaluating
+from dgltree.schedule import Segments
 from dgltree.tree import Tree
 
 ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
@@ -114,15 +118,19 @@ class _Block:
         slots = [cell.reachable(state, steps) for state in (*siblings[: first.slot], path, *siblings[first.slot :])]
         runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
         segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
-        n = cell.hidden_size
-        nothing = torch.zeros_like(path["h"][:, :1])
-        off = torch.cat([nothing if k == first.slot else state["h"] for k, state in enumerate(slots)], -1)
-        constant = cell.pre_activations(off, None, first.arity, segments)  # (C, 1, out)
-        weight = cell.weight[str(first.arity)][:, :, first.slot * n : (first.slot + 1) * n]
-        places = [cell.position[c.function] for c in group]
-        pre = grouped_linear(path["h"], [(weight[f], constant[i, 0], i, i + 1) for i, f in enumerate(places)])
+        linear = cell.linear_for(first.arity, segments)
+        token = torch.tensor([c.token for c in group], device=path["h"].device)
+        x = cell.node_inputs(token, None, None)
+        x_node, x_message = cell.split_inputs(None if x is None else linear("input", x).unsqueeze(1))
+        if isinstance(cell, SumCell):
+            sent = [cell.send(state, x_message, linear) for state in slots]
+            sums = {name: [reduce(torch.add, (message[name] for message in sent))] for name in cell.messages}
+            return {**cell.compute(sums["h"][0], x_node, sums, linear)}
         children = {part: [state[part] for state in slots] for part in cell.state}
-        return cell.combine(cell.split(pre, first.arity), children, cell.linear_for(first.arity, segments))
+        maps, key = cell.named_maps(), cell.key(first.arity)
+        gates = [maps[f"{name}_{key}"] for name in cell.gate_maps(first.arity)]
+        products = [_split_product(gate, children["h"], first.slot, segments) for gate in gates]
+        return {**cell.compute_from(products, x_node, children, linear)}
 
     def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
         """Scores of equations whose blank side has the root states h, (F, n)."""
@@ -134,3 +142,16 @@ class _Block:
 
 def _stack(states: list[Tensor]) -> Tensor:
     return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)
+
+
+def _split_product(gate: TypedLinear, h: list[Tensor], slot: int, segments: Segments) -> Tensor:
+    """(C, F, out): the gate of all children's h, what stands off the path multiplied once for all fillers.
+
+    The children are (C, 1, n), but for the one on the path, (C, F, n).
+    """
+    off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
+    constant = gate(concatenate(off), segments)
+    n = h[slot].shape[-1]
+    rows = [(matrix, i, i + 1) for matrix, start, stop in gate.runs(segments) for i in range(start, stop)]
+    weight = gate.weight[:, :, slot * n : (slot + 1) * n]
+    return torch.cat([torch.nn.functional.linear(h[slot][i:j], weight[m], constant[i, 0]) for m, i, j in rows])

@@ -7,7 +7,6 @@ from typing import Any
 from dgltree.read.text import nearest
 from dgltree.tree import Tree
 
-
 ANY_ARITY = None
 UNKNOWN = "<unk>"
 
@@ -128,4 +127,4 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
-        return cls([(name, arity) for name, arity in data["functions"]], data["tokens"], unk=data.get("unk", False))
+        return cls([(name, arity) for name, arity in data["functions"]], data["tokens"], unk=data["unk"])

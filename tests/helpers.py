@@ -1,44 +1,15 @@
-"""Random trees, the edge cases, every cell with its options, and the recursive oracle."""
+"""Random trees and the edge cases."""
 
 import random
-from collections.abc import Callable
 
-import torch
-from torch import Tensor
-
-from dgltree import Tree, TreeBatch, Vocabulary
-from dgltree.cells import Cell, StackTreeLSTM, TreeLSTM, TreeRNN, TreeSMU
+from dgltree import Tree, Vocabulary
+from dgltree.cells import Cell
 
 WIDE = 12
-FUNCTIONS = [("sin", 1), ("neg", 1), ("add", 2), ("pow", 2), ("if", 3)]
+FUNCTIONS = [("sin", 1), ("neg", 1), ("add", 2), ("pow", 2), ("if", 3), ("call", 4), ("call", 5), ("call", 6)]
 TOKENS = ["x", "y", "z", "1", "2", *(f"w{k}" for k in range(WIDE))]
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *FUNCTIONS, ("call", WIDE)], TOKENS)
-N = 5  # hidden size of the cells below
-
-CELLS: dict[str, Callable[[], Cell]] = {
-    "tree_rnn": lambda: TreeRNN(VOCABULARY, N),
-    "tree_rnn, two layers": lambda: TreeRNN(VOCABULARY, N, layers=2),
-    "tree_rnn, tanh, leaf network": lambda: TreeRNN(VOCABULARY, N, activation="tanh", leaf="network"),
-    "tree_rnn, leaf gates": lambda: TreeRNN(VOCABULARY, N, layers=2, input_size=3, leaf="gates"),
-    "tree_lstm": lambda: TreeLSTM(VOCABULARY, N),
-    "tree_lstm, inputs": lambda: TreeLSTM(VOCABULARY, N, input_size=3),
-    "tree_lstm, leaf gates": lambda: TreeLSTM(VOCABULARY, N, input_size=3, leaf="gates"),
-    "stack_tree_lstm": lambda: StackTreeLSTM(VOCABULARY, N, stack_size=3),
-    "stack_tree_lstm, no_op without pop": lambda: StackTreeLSTM(VOCABULARY, N, stack_size=3, no_op=True, pop=False),
-    "tree_smu": lambda: TreeSMU(VOCABULARY, N, stack_size=4),
-    "tree_smu, no_op": lambda: TreeSMU(VOCABULARY, N, stack_size=4, no_op=True),
-    "tree_smu, one row": lambda: TreeSMU(VOCABULARY, N, stack_size=1, no_op=True),
-    "tree_smu, data gate": lambda: TreeSMU(VOCABULARY, N, stack_size=3, no_op=True, data_gate=True),
-    "tree_smu, top_k": lambda: TreeSMU(VOCABULARY, N, stack_size=4, top_k=3, no_op=True),
-    "tree_smu, gated top_k": lambda: TreeSMU(VOCABULARY, N, stack_size=4, top_k=3, gated_top_k=True),
-    "tree_smu, leaf gates": lambda: TreeSMU(VOCABULARY, N, stack_size=3, no_op=True, input_size=3, leaf="gates"),
-}
-
-
-def make_cell(name: str, seed: int = 0) -> Cell:
-    """A cell in float64, drawn from a seed."""
-    torch.manual_seed(seed)
-    return CELLS[name]().double()
+ANY = Vocabulary([("var", None), ("num", None), *dict.fromkeys((name, None) for name, _ in FUNCTIONS)], TOKENS)
 
 
 def leaf(rng: random.Random) -> Tree:
@@ -63,6 +34,24 @@ def random_tree(depth: int, arity: int, seed: int) -> Tree:
 def with_inner_tokens(tree: Tree) -> Tree:
     """Every inner node carries a token too, as in a dependency tree."""
     return tree.fold(lambda node, children: node.replace(children=children, token=node.token or TOKENS[len(children)]))
+
+
+def with_numbers(tree: Tree) -> Tree:
+    """The leaves that are digits carry numbers instead of tokens."""
+
+    def number(node: Tree, children: list[Tree]) -> Tree:
+        if children or node.token is None or not node.token.isdigit():
+            return node.replace(children=children)
+        return Tree(node.function, value=float(node.token) / 3)
+
+    return tree.fold(number)
+
+
+def suited(cell: Cell, trees: list[Tree]) -> list[Tree]:
+    """The trees with all that the cell reads: tokens at inner nodes, numbers at leaves."""
+    if cell.input_size is not None:
+        trees = [with_inner_tokens(tree) for tree in trees]
+    return [with_numbers(tree) for tree in trees] if cell.numbers else trees
 
 
 def chain(depth: int, function: str = "sin") -> Tree:
@@ -98,95 +87,3 @@ EDGE_CASES: dict[str, list[Tree]] = {
     "x*x": [square()],
     "braid": [braid(20)],
 }
-
-
-def recursion(cell: Cell, batch: TreeBatch) -> dict[str, Tensor]:
-    """The oracle: one node at a time, children first, from the equations as they stand in the papers.
-
-    Slow and obvious; it shares nothing with the engines but the parameters and their order within the packed rows.
-    """
-    n, states = cell.hidden_size, {}
-    pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
-    for j in torch.argsort(batch.level, stable=True).tolist():
-        children = [states[k] for k in child[pointer[j] : pointer[j + 1]]]
-        f, arity, token = int(batch.function[j]), len(children), int(batch.token[j])
-        if not children and cell.leaf != "gates":
-            h = cell.embedding.weight[token]
-            if cell.leaf == "network":
-                h = torch.sigmoid(cell.leaf_layer.weight @ torch.sigmoid(h + cell.leaf_bias) + cell.leaf_layer.bias)
-            states[j] = {part: h if part == "h" else h.new_zeros(shape) for part, shape in cell.state.items()}
-            continue
-        place = cell.position[f]
-        i = torch.cat([c["h"] for c in children]) if children else cell.weight["0"].new_empty(0)
-        pre = cell.weight[str(arity)][place] @ i + cell.bias[str(arity)][place]
-        if cell.input_size is not None:
-            x = batch.x[j] if batch.x is not None else None
-            if x is None and token >= 0:
-                x = cell.input_embedding.weight[token]
-            if x is not None:
-                pre = pre + cell.input_weight[str(arity)][place] @ x
-        equations = {TreeRNN: _tree_rnn, TreeLSTM: _tree_lstm, StackTreeLSTM: _stack, TreeSMU: _stack}[type(cell)]
-        rows = [pre[k : k + n] for k in range(0, len(pre) // n * n, n)]
-        states[j] = equations(cell, rows, pre, children, place)
-    return {part: torch.stack([states[j][part] for j in range(batch.num_nodes)]) for part in cell.state}
-
-
-def _tree_rnn(cell, rows, pre, children, place):
-    act = getattr(torch, cell.activation)
-    h = act(pre)
-    if cell.layers == 2:
-        key = f"second_{len(children)}"
-        h = act(cell.product_weight[key][place] @ h + cell.product_bias[key][place])
-    return {"h": h}
-
-
-def _tree_lstm(cell, rows, pre, children, place):
-    u, gate_in, o, *forget = rows
-    c = torch.sigmoid(gate_in) * torch.tanh(u)
-    for f_k, child in zip(forget, children, strict=True):
-        c = c + torch.sigmoid(f_k) * child["c"]
-    return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}
-
-
-def _stack(cell, rows, pre, children, place):
-    p, n, k, arity = cell.stack_size, cell.hidden_size, cell.top_k, len(children)
-    u, o, *rest = rows
-    a = dict(zip(cell.actions, [torch.sigmoid(row) for row in rest], strict=False))
-    rest = rest[len(cell.actions) :]
-    if cell.normalize:
-        total = sum(torch.exp(a_) for a_ in a.values())
-        a = {name: torch.exp(a_) / total for name, a_ in a.items()}
-    g, rest = [torch.sigmoid(row) for row in rest[:arity]], rest[arity:]
-    u = torch.tanh(u)
-    if cell.data_gate:
-        u, rest = torch.sigmoid(rest[0]) * u, rest[1:]
-    zero = torch.zeros(n, dtype=u.dtype)
-    Sc = [sum((g_k * child["S"][r] for g_k, child in zip(g, children, strict=True)), zero) for r in range(p)]
-    S = []
-    for r in range(p):
-        above, below = (u if r == 0 else Sc[r - 1]), (Sc[r + 1] if r + 1 < p else zero)
-        S.append(a["push"] * above + a.get("pop", zero) * below + a.get("noop", zero) * Sc[r])
-    if k == 1:
-        read = S[0]
-    else:
-        q = [torch.sigmoid(row) for row in (rest if cell.gated_top_k else pre[len(pre) - k :])]
-        read = sum(q[r] * S[r] for r in range(k))
-    return {"h": torch.sigmoid(o) * torch.tanh(read), "S": torch.stack(S)}
-
-
-def cotangents(states: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A fixed random cotangent on every node and state part."""
-    generator = torch.Generator().manual_seed(12)
-    return {
-        part: torch.randn(tensor.shape, generator=generator, dtype=torch.float64)
-        for part, tensor in sorted(states.items())
-    }
-
-
-def assert_close(found: Tensor, expected: Tensor, what: str, tolerance: float = 1e-10) -> None:
-    """Relative to the largest expected entry; what the oracle has as 0 throughout must be 0 throughout."""
-    found, expected = found.detach(), expected.detach()
-    largest = float(expected.abs().max()) if expected.numel() else 0.0
-    difference = float((found - expected).abs().max()) if expected.numel() else 0.0
-    assert found.shape == expected.shape, what
-    assert difference <= tolerance * largest, f"{what}: {difference:.2e} off, largest entry {largest:.2e}"

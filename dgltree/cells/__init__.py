@@ -1,7 +1,11 @@
 """The cells, and their registry by name."""
 
 from dgltree.cells.cell import Cell
+from dgltree.cells.child_sum_tree_lstm import ChildSumTreeLSTM
 from dgltree.cells.stack_tree_lstm import StackTreeLSTM
+from dgltree.cells.stack_tree_rnn import StackTreeRNN
+from dgltree.cells.sum_cell import SumCell
+from dgltree.cells.tree_cell import TreeCell
 from dgltree.cells.tree_lstm import TreeLSTM
 from dgltree.cells.tree_rnn import TreeRNN
 from dgltree.cells.tree_smu import TreeSMU
@@ -9,8 +13,22 @@ from dgltree.cells.tree_smu import TreeSMU
 CELLS: dict[str, type[Cell]] = {
     "tree_rnn": TreeRNN,
     "tree_lstm": TreeLSTM,
+    "child_sum": ChildSumTreeLSTM,
+    "stack_tree_rnn": StackTreeRNN,
     "stack_tree_lstm": StackTreeLSTM,
     "tree_smu": TreeSMU,
+    "tree_cell": TreeCell,
 }
 
-__all__ = ["CELLS", "Cell", "StackTreeLSTM", "TreeLSTM", "TreeRNN", "TreeSMU"]
+__all__ = [
+    "CELLS",
+    "Cell",
+    "ChildSumTreeLSTM",
+    "StackTreeLSTM",
+    "StackTreeRNN",
+    "SumCell",
+    "TreeCell",
+    "TreeLSTM",
+    "TreeRNN",
+    "TreeSMU",
+]

@@ -1,45 +1,49 @@
 """The contract of a cell: what it must state, and what follows from it.
 
-A cell states its mathematics once (``state``, ``gates``, ``combine``). The level engine, the DGL functions, ranking and
-the tests' recursion all call the same ``combine``; they differ only in which rows they bring together.
+A cell states its mathematics once (``state``, ``gates``, ``combine``). The level engine, the DGL functions, ranking,
+tracing and the tests' recursion all call the same ``combine``; they differ only in which rows they bring together.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
-import torch
 from torch import Tensor, nn
 
-from dgltree.batch import NO_TOKEN, TreeBatch
-from dgltree.cells.check import check_batch
+from dgltree.batch import TreeBatch
+from dgltree.cells.inputs import Embedding, Leaf
+from dgltree.cells.message_passing import MessagePassing
+from dgltree.cells.typed import Affine, Linear, TypedLinear, sorted_by, split
 from dgltree.schedule import Segments
-from dgltree.vocabulary import Vocabulary
+from dgltree.vocabulary import ANY_ARITY, Vocabulary
 
 State = dict[str, Tensor]
 """Part name to (rows, *shape): ``{"h": (rows, n), "S": (rows, p, n)}``."""
-Linear = Callable[[str, Tensor], Tensor]
-"""``linear(name, v)``: the further typed product ``name`` of rows ``v``."""
-Leaf = Literal["embedding", "network", "gates"]
+Children = Mapping[str, Sequence[Tensor]]
+"""Part name to one tensor a child, (rows, *shape)."""
+Computed = Mapping[str, Any]
+"""A state, and what else was computed on the way: (rows, *shape), or one such tensor a child."""
 
 
-class Cell(nn.Module, ABC):
-    """A recursive cell with typed weights: one set for each (function, arity) of the vocabulary.
+class Cell(MessagePassing, nn.Module, ABC):
+    """A recursive cell. Its weights belong to a (function, arity) of the vocabulary, or to an arity.
 
     Args:
         vocabulary: the functions and tokens.
         hidden_size: n, the width of the hidden state h.
+        typed: whether each function has weights of its own. Otherwise all functions of an arity share them.
         input_size: d, the width of input vectors. Without it the cell has no inputs. With it every gate also gets
-            ``W_f^x x_j``; x_j comes from the batch's ``x``, else it is the embedding of the node's token (0 for a node
-            without one).
+            ``W_f^x x_j``; x_j comes from the batch's ``x``, else it is the embedding of the node's token or number (0
+            for a node without one).
         leaf: what a leaf's state is. "embedding": ``h = Embedding[token]``, other parts 0 (published). "network":
             ``h = sigma(W_2 sigma(W_1 onehot + b_1) + b_2)``, other parts 0 (Arabshahi et al. 2019, arXiv 1911.01545v1).
             "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); it needs
             ``input_size``.
+        numbers: whether leaves may carry a number, which :class:`NumberEncoder` then turns into h (or x, for "gates").
         dropout: probability, in training only; where it acts is stated by each cell.
 
     Initialisation: each product is a torch ``Linear`` of its own fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m));
-    embeddings N(0, 1).
+    embeddings N(0, 1). A cell that differs says so. ``torch.manual_seed`` before building gives the same weights.
     """
 
     def __init__(
@@ -47,8 +51,10 @@ class Cell(nn.Module, ABC):
         vocabulary: Vocabulary,
         hidden_size: int,
         *,
+        typed: bool = True,
         input_size: int | None = None,
         leaf: Leaf = "embedding",
+        numbers: bool = False,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -62,68 +68,63 @@ class Cell(nn.Module, ABC):
             raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
         self.vocabulary = vocabulary
         self.hidden_size = hidden_size
+        self.typed = typed
         self.input_size = input_size
         self.leaf = leaf
+        self.numbers = numbers
         self.dropout = dropout
         self.config: dict[str, Any] = {
             "hidden_size": hidden_size,
+            "typed": typed,
             "input_size": input_size,
             "leaf": leaf,
+            "numbers": numbers,
             "dropout": dropout,
         }
 
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
-        n, d = self.hidden_size, self.input_size
-        self.weight = nn.ParameterDict()
-        self.bias = nn.ParameterDict()
-        self.input_weight = nn.ParameterDict()
-        self.product_weight = nn.ParameterDict()
-        self.product_bias = nn.ParameterDict()
-        self.position: dict[int, int] = {}  # function id -> its place in the stacked weights of its arity
-        for arity in self.vocabulary.arities:
-            functions = self.vocabulary.at_arity(arity)
-            self.position.update({f: i for i, f in enumerate(functions)})
-            if arity == 0 and self.leaf != "gates":
-                continue
-            key, count, out = str(arity), len(functions), sum(self.gates(arity).values())
-            self.weight[key] = nn.Parameter(torch.empty(count, out, arity * n))
-            self.bias[key] = nn.Parameter(torch.empty(count, out))
-            if d is not None:
-                self.input_weight[key] = nn.Parameter(torch.empty(count, out, d))
-            for name, (fan_in, fan_out) in self.products(arity).items():
-                self.product_weight[f"{name}_{arity}"] = nn.Parameter(torch.empty(count, fan_out, fan_in))
-                self.product_bias[f"{name}_{arity}"] = nn.Parameter(torch.empty(count, fan_out))
-        tokens = len(self.vocabulary.tokens)
+        n, d, tokens = self.hidden_size, self.input_size, len(self.vocabulary.tokens)
+        self.maps = nn.ModuleDict()
+        for arity, functions in self._functions().items():
+            own = {f: i if self.typed else 0 for f, i in functions.items()}
+            for name, affine in self._affine(arity).items():
+                position = dict.fromkeys(functions, 0) if affine.shared else own
+                self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, position)
         if self.leaf != "gates":
-            self.embedding = nn.Embedding(tokens, n)
+            self.embedding = Embedding(tokens, n, network=self.leaf == "network", numbers=self.numbers)
         if d is not None:
-            self.input_embedding = nn.Embedding(tokens, d)
-        if self.leaf == "network":
-            self.leaf_bias = nn.Parameter(torch.empty(n))
-            self.leaf_layer = nn.Linear(n, n)
+            self.input_embedding = Embedding(tokens, d, numbers=self.numbers and self.leaf == "gates")
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw the parameters anew, as the class docstring says."""
-        for key, weight in self.weight.items():
-            bound = (weight.shape[-1] or self.input_size or 1) ** -0.5  # the gates of a leaf read x alone
-            for parameters in (self.weight, self.bias):
-                nn.init.uniform_(parameters[key], -bound, bound)
-        for weight in self.input_weight.values():
-            nn.init.uniform_(weight, -(weight.shape[-1] ** -0.5), weight.shape[-1] ** -0.5)
-        for key, weight in self.product_weight.items():
-            bound = weight.shape[-1] ** -0.5
-            nn.init.uniform_(weight, -bound, bound)
-            nn.init.uniform_(self.product_bias[key], -bound, bound)
-        for module in self.children():
-            if isinstance(module, nn.Embedding | nn.Linear):
-                module.reset_parameters()
-        if self.leaf == "network":
-            # W_1 reads a one-hot vector: a Linear whose fan-in is the number of tokens
-            bound = len(self.vocabulary.tokens) ** -0.5
-            nn.init.uniform_(self.embedding.weight, -bound, bound)
-            nn.init.uniform_(self.leaf_bias, -bound, bound)
+        for module in self.modules():
+            if module is not self and callable(reset := getattr(module, "reset_parameters", None)):
+                reset()
+        for linear in self.named_maps().values():
+            if linear.affine.fan_in == 0:  # the gates of a leaf read x alone
+                linear.reset_parameters((self.input_size or 1) ** -0.5)
+
+    def _functions(self) -> dict[int, dict[int, int]]:
+        """Arity -> function id -> its place among the functions of that arity."""
+        vocabulary = self.vocabulary
+        if anywhere := vocabulary.at_arity(ANY_ARITY):
+            name = vocabulary.functions[anywhere[0]][0]
+            raise ValueError(
+                f"the vocabulary has functions of any arity, {name!r} for one; {type(self).__name__} has weights for "
+                "each arity: use ChildSumTreeLSTM, or a vocabulary with arities"
+            )
+        arities = [arity for arity in vocabulary.arities if arity or self.leaf == "gates"]
+        return {arity: {f: i for i, f in enumerate(vocabulary.at_arity(arity))} for arity in arities}
+
+    def _affine(self, arity: int) -> dict[str, Affine]:
+        """All maps of one arity."""
+        i, gates = arity * self.hidden_size, self.gate_maps(arity)
+        maps = {name: Affine(i, sum(widths.values()), shared=name == "shared_gates") for name, widths in gates.items()}
+        if self.input_size is not None:
+            maps["input"] = Affine(self.input_size, sum(affine.fan_out for affine in maps.values()), bias=False)
+        return maps | self.products(arity)
 
     # --- what a cell states -------------------------------------------------------------------------------------------
 
@@ -136,136 +137,113 @@ class Cell(nn.Module, ABC):
     def gates(self, arity: int) -> dict[str, int]:
         """Name to width of the pre-activations: affine maps of ``i_j = [h_c1; ...; h_cN]`` (and x_j)."""
 
-    def products(self, arity: int) -> dict[str, tuple[int, int]]:
-        """Name to (in, out) of the further typed products that ``combine`` asks for through ``linear``."""
+    def shared_gates(self, arity: int) -> dict[str, int]:
+        """The same for gates whose weights on i_j all functions share, even where the cell is typed."""
+        return {}
+
+    def products(self, arity: int) -> dict[str, Affine]:
+        """The further maps that ``combine`` asks for through ``linear``."""
         return {}
 
     @abstractmethod
-    def combine(self, pre: State, children: Mapping[str, Sequence[Tensor]], linear: Linear) -> State:
+    def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
         """A node's state from its pre-activations and its children's states: plain differentiable torch.
 
         Args:
             pre: name to (rows, width), as ``gates`` names them.
-            children: part name to one tensor a slot, (rows, *shape). Ranking passes (equations, fillers, ...) with
+            children: part name to one tensor a child, (rows, *shape). Ranking passes (equations, fillers, ...) with
                 leading sizes that broadcast, so index from the right.
-            linear: the products that ``products`` names.
+            linear: the maps that ``products`` names.
+
+        Returns the state. Whatever else is in the result (gates, actions) can be asked for by name from
+        ``propagate(..., trace=...)`` and costs nothing otherwise.
         """
 
     def reachable(self, state: State, steps: int) -> State:
         """The part of a state that a readout ``steps`` cells further up can depend on; all of it unless overridden."""
         return state
 
+    def drop_inputs(self, i: Tensor) -> Tensor:
+        """What the gates read of i_j: itself, unless a cell has dropout there."""
+        return i
+
     # --- what follows -------------------------------------------------------------------------------------------------
 
     def drop(self, v: Tensor) -> Tensor:
         return nn.functional.dropout(v, self.dropout, self.training) if self.dropout else v
 
-    def split(self, pre: Tensor, arity: int) -> State:
-        """(rows, out) to name -> (rows, width)."""
-        gates = self.gates(arity)
-        return dict(zip(gates, pre.split(list(gates.values()), -1), strict=True))
+    def key(self, arity: int) -> str:
+        """What the maps of an arity are named by."""
+        return str(arity)
+
+    def named_maps(self) -> dict[str, TypedLinear]:
+        """``{name}_{key}`` to map: "gates_2" are the gates of nodes with two children."""
+        return cast(dict[str, TypedLinear], dict(self.maps.items()))
 
     def linear_for(self, arity: int, segments: Segments) -> Linear:
-        """The further products of rows sorted by function."""
+        """The maps of rows that have this arity and are sorted by function."""
+        key = self.key(arity)
+        return lambda name, v: cast(Tensor, self.maps[f"{name}_{key}"](v, segments))
 
-        def linear(name: str, v: Tensor) -> Tensor:
-            weight, bias = self.product_weight[f"{name}_{arity}"], self.product_bias[f"{name}_{arity}"]
-            places = [(self.position[f], start, stop) for f, start, stop in segments]
-            return grouped_linear(v, [(weight[f], bias[f], start, stop) for f, start, stop in places])
+    def gate_maps(self, arity: int) -> dict[str, dict[str, int]]:
+        """The maps of i_j, and the gates whose pre-activations each gives."""
+        shared = self.shared_gates(arity)
+        return {"gates": self.gates(arity), **({"shared_gates": shared} if shared else {})}
 
-        return linear
+    def compute(self, i: Tensor, x_pre: Tensor | None, children: Children, linear: Linear) -> Computed:
+        """New states and what else ``combine`` gives, from i_j (rows, N * n) and what x_j adds to the gates."""
+        i = self.drop_inputs(i)
+        products = [linear(name, i) for name in self.gate_maps(len(children["h"]))]
+        return self.compute_from(products, x_pre, children, linear)
 
-    def node_inputs(self, token: Tensor | None, x: Tensor | None) -> Tensor | None:
-        """(rows, d): x where it is given, else the embedding of the token; None for a cell without inputs."""
-        if self.input_size is None:
-            return None
-        if x is not None:
+    def compute_from(
+        self, products: list[Tensor], x_pre: Tensor | None, children: Children, linear: Linear
+    ) -> Computed:
+        """The same from the products of i_j with each of ``gate_maps``."""
+        if x_pre is not None:
+            parts = x_pre.split([product.shape[-1] for product in products], -1)
+            products = [product + part for product, part in zip(products, parts, strict=True)]
+        pre: State = {}
+        for product, widths in zip(products, self.gate_maps(len(children["h"])).values(), strict=True):
+            pre |= split(product, widths)
+        return self.combine(pre, children, linear)
+
+    def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+        """What a node's x adds to its own gates, and to those of the messages that it gets, if any."""
+        return x_pre, None
+
+    def own_parameters(self) -> dict[str, nn.Parameter]:
+        """Parameters that ``combine`` uses besides the maps, such as those of a LayerNorm."""
+        ours = ("maps", "embedding", "input_embedding")
+        return {name: p for name, p in self.named_parameters() if name.split(".")[0] not in ours}
+
+    def node_inputs(self, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
+        """(rows, d): x where it is given, else the embedding; None for a cell, or for rows, without inputs."""
+        if self.input_size is None or x is not None:
             return x
-        assert token is not None, "check_batch has seen to tokens or x"
-        embedded = self.input_embedding(token.clamp(min=0))
-        return embedded * (token != NO_TOKEN).unsqueeze(-1)
+        if value is None and not (token >= 0).any():
+            return None
+        return self.input_embedding(token, value)
 
-    def leaf_states(self, batch: TreeBatch, leaves: Tensor) -> State:
-        """States of the leaves with these node numbers, part name to (rows, *shape)."""
-        token, x = batch.token[leaves], None if batch.x is None else batch.x[leaves]
+    def leaf_states(self, batch: TreeBatch, leaves: Tensor) -> Computed:
+        """States of the leaves with these node numbers, and with ``leaf="gates"`` what else their gates computed."""
+        columns = (batch.token, batch.value, batch.x)
+        token, value, x = (None if column is None else column[leaves] for column in columns)
+        assert token is not None
         if self.leaf == "gates":
-            inputs = self.node_inputs(token, x)
-
-            def run(order: Tensor, segments: Segments) -> State:
-                nothing = self.bias["0"].new_empty(len(order), 0)
-                pre = self.pre_activations(nothing, None if inputs is None else inputs[order], 0, segments)
-                children: dict[str, list[Tensor]] = {part: [] for part in self.state}
-                return self.combine(self.split(pre, 0), children, self.linear_for(0, segments))
-
-            return self._on_sorted(batch.function[leaves], 0, run)
-        h = self.embedding(token)
-        if self.leaf == "network":
-            h = torch.sigmoid(self.leaf_layer(torch.sigmoid(h + self.leaf_bias)))
+            return self._leaf_gates(batch.function[leaves], self.node_inputs(token, value, x))
+        h = self.embedding(token, value)
         zeros = {part: h.new_zeros(len(h), *shape) for part, shape in self.state.items() if part != "h"}
         return {"h": h, **zeros}
 
-    def pre_activations(self, i: Tensor, x: Tensor | None, arity: int, segments: Segments) -> Tensor:
-        """(rows, out): ``W_f i + b_f (+ W_f^x x)`` of rows sorted by function; i is (rows, arity * n)."""
-        key = str(arity)
-        places = [(self.position[f], start, stop) for f, start, stop in segments]
-        weight, bias = self.weight[key], self.bias[key]
-        pre = grouped_linear(i, [(weight[f], bias[f], start, stop) for f, start, stop in places])
-        if x is not None:
-            inputs = self.input_weight[key]
-            pre = pre + grouped_linear(x, [(inputs[f], None, start, stop) for f, start, stop in places])
-        return pre
+    def _leaf_gates(self, function: Tensor, x: Tensor | None) -> Computed:
+        order, segments, back = sorted_by(function)
+        linear = self.linear_for(0, segments)
+        x_pre, _ = self.split_inputs(None if x is None else linear("input", x[order]))
+        i, children = self.no_children(len(order))
+        computed = self.compute(i, x_pre, children, linear)
+        return {name: tensor[back] for name, tensor in computed.items() if isinstance(tensor, Tensor)}
 
-    def _on_sorted(self, function: Tensor, arity: int, run: Callable[[Tensor, Segments], State]) -> State:
-        """Run ``run(order, segments)`` on rows sorted by function and put its results back in the rows' own order."""
-        order = torch.argsort(function, stable=True)
-        ids, counts = torch.unique_consecutive(function[order], return_counts=True)
-        stops = counts.cumsum(0)
-        segments = list(zip(ids.tolist(), (stops - counts).tolist(), stops.tolist(), strict=True))
-        back = torch.argsort(order)
-        return {part: tensor[back] for part, tensor in run(order, segments).items()}
-
-    # --- the functions that DGL calls ---------------------------------------------------------------------------------
-
-    def prepare(self, graph: Any) -> None:
-        """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
-
-        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.runner.Graph`. Propagation overwrites the states, so a
-        second pass over a graph that was not prepared again would differentiate through the first.
-        """
-        batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
-        check_batch(self, batch)
-        leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
-        for part, leaf in self.leaf_states(batch, leaves).items():
-            empty = leaf.new_zeros(batch.num_nodes, *leaf.shape[1:])
-            graph.ndata[part] = empty.index_copy(0, leaves, leaf)
-
-    def message_func(self, edges: Any) -> State:
-        """A child's state, and its slot, because a mailbox is in the order of edge ids."""
-        return {**{part: edges.src[part] for part in self.state}, "slot": edges.data["slot"]}
-
-    def reduce_func(self, nodes: Any) -> State:
-        """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
-        slot = nodes.mailbox["slot"].argsort(1)
-        arity = slot.shape[1]
-        mail = {}
-        for part, shape in self.state.items():
-            index = slot.view(*slot.shape, *(1 for _ in shape)).expand(-1, -1, *shape)
-            mail[part] = nodes.mailbox[part].gather(1, index)
-
-        def run(order: Tensor, segments: Segments) -> State:
-            children = {part: tensor[order].unbind(1) for part, tensor in mail.items()}
-            own = [nodes.data[name][order] if name in nodes.data else None for name in ("token", "x")]
-            pre = self.pre_activations(torch.cat(children["h"], -1), self.node_inputs(*own), arity, segments)
-            return self.combine(self.split(pre, arity), children, self.linear_for(arity, segments))
-
-        return self._on_sorted(nodes.data["function"], arity, run)
-
-    def apply_node_func(self, nodes: Any) -> State:
-        """The state as it stands: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
-        return {part: nodes.data[part] for part in self.state}
-
-
-def grouped_linear(v: Tensor, groups: Sequence[tuple[Tensor, Tensor | None, int, int]]) -> Tensor:
-    """Rows ``start:stop`` of v, (rows, ..., in), times their own (out, in) weight: (rows, ..., out)."""
-    parts = [nn.functional.linear(v[start:stop], weight, bias) for weight, bias, start, stop in groups]
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
+    def no_children(self, rows: int) -> tuple[Tensor, Children]:
+        """What ``compute`` gets for leaves: i of width 0, and no child."""
+        return next(self.maps.parameters()).new_empty(rows, 0), {part: [] for part in self.state}

@@ -3,8 +3,9 @@
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
-from dgltree.batch import NO_TOKEN, TreeBatch, check_ids
+from dgltree.batch import NO_TOKEN, TreeBatch, check_ids, place
 
 if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
@@ -17,21 +18,44 @@ def check_batch(cell: "Cell", batch: TreeBatch) -> None:
         raise ValueError("the batch was made with another vocabulary than the cell's; batch with cell.vocabulary")
     if batch.vocabulary is None:
         check_ids(batch, vocabulary)
-    arity, token = batch.arity.cpu(), batch.token.cpu()
-    if batch.value is not None and len(numbers := torch.nonzero(~batch.value.isnan())):
-        raise ValueError(f"node {int(numbers[0])} carries a number; this cell reads tokens and input vectors only")
-    if batch.x is not None and cell.input_size is None:
-        raise ValueError("the batch carries input vectors x, and this cell has no input_size: they would be lost")
-    if batch.x is not None and batch.x.shape[1] != cell.input_size:
-        raise ValueError(f"x has width {batch.x.shape[1]}; the cell's input_size is {cell.input_size}")
-    dtype = next(cell.parameters()).dtype
-    if batch.x is not None and batch.x.dtype != dtype:
-        raise ValueError(f"x is {batch.x.dtype}; the cell's weights are {dtype}")
+    weight = next(cell.parameters())
+    if weight.device != batch.device:
+        raise ValueError(f"the batch is on {batch.device}, the cell on {weight.device}: use batch.to(...)")
+    if batch.x is not None:
+        _check_x(cell, batch, batch.x, weight.dtype)
+    inner, token = batch.arity > 0, batch.token != NO_TOKEN
+    number = torch.zeros_like(token) if batch.value is None else ~batch.value.isnan()
+
+    def refuse(wrong: Tensor, what: str) -> None:
+        if wrong.any():
+            raise ValueError(f"{place(batch, int(torch.nonzero(wrong)[0]))} {what}")
+
+    refuse(number & inner, "is an inner node with a number; only leaves carry numbers")
+    refuse(number & token, "has a token and a number; a leaf carries one of them")
+    if not cell.numbers:
+        refuse(number, "carries a number; build the cell with numbers=True")
     if cell.leaf != "gates":
-        bare = torch.nonzero((arity == 0) & (token == NO_TOKEN))
-        if len(bare):
-            raise ValueError(f"node {int(bare[0])} is a leaf without a token; leaf={cell.leaf!r} embeds tokens")
+        refuse(~(inner | token | number), f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these")
     if cell.input_size is None:
-        lost = torch.nonzero((arity > 0) & (token != NO_TOKEN))
+        refuse(inner & token, "is an inner node with a token, which a cell without input_size would lose")
+    elif cell.leaf == "gates" and batch.x is not None:
+        refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
+
+
+def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
+    if cell.input_size is None:
+        raise ValueError("the batch carries input vectors x, and this cell has no input_size: they would be lost")
+    if x.shape != (batch.num_nodes, cell.input_size):
+        expected = f"({batch.num_nodes} nodes, input_size {cell.input_size})"
+        raise ValueError(f"x has shape {tuple(x.shape)}; this batch and cell need {expected}")
+    if x.dtype != dtype:
+        raise ValueError(f"x is {x.dtype}; the cell's weights are {dtype}")
+    if x.device != batch.device:
+        raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
+    if cell.leaf != "gates":
+        lost = torch.nonzero((batch.arity == 0) & (x != 0).any(1))
         if len(lost):
-            raise ValueError(f"inner node {int(lost[0])} has a token, which a cell without input_size would lose")
+            raise ValueError(
+                f"{place(batch, int(lost[0]))} is a leaf with an input vector, which leaf={cell.leaf!r} would lose: "
+                "use leaf='gates', or 0 there"
+            )

@@ -1,12 +1,12 @@
 """The N-ary Tree-LSTM."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
-from dgltree.cells.cell import Cell, Linear, State
+from dgltree.cells.cell import Cell, Children, Computed, State
+from dgltree.cells.typed import Linear
 from dgltree.vocabulary import Vocabulary
 
 
@@ -37,11 +37,10 @@ class TreeLSTM(Cell):
 
     def reset_parameters(self) -> None:
         super().reset_parameters()
-        bound = self.hidden_size**-0.5
-        for key, weight in self.weight.items():
-            if int(key) > 1:
-                nn.init.uniform_(weight, -bound, bound)
-                nn.init.zeros_(self.bias[key])
+        for name, linear in self.named_maps().items():
+            if name.startswith("gates_") and linear.affine.fan_in > self.hidden_size:
+                linear.reset_parameters(self.hidden_size**-0.5)
+                nn.init.zeros_(cast(Tensor, linear.bias))
 
     @property
     def state(self) -> dict[str, tuple[int, ...]]:
@@ -51,10 +50,10 @@ class TreeLSTM(Cell):
         n = self.hidden_size
         return {"u": n, "in_o_f": (2 + arity) * n}  # in, o, f_1 ... f_N lie together: one sigmoid for all
 
-    def combine(self, pre: State, children: Mapping[str, Sequence[Tensor]], linear: Linear) -> State:
+    def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
         in_, o, *f = torch.sigmoid(pre["in_o_f"]).split(self.hidden_size, -1)
         u = torch.tanh(pre["u"])
         c = in_ * self.drop(u)
         for f_k, c_k in zip(f, children["c"], strict=True):
             c = c + f_k * c_k
-        return {"h": o * torch.tanh(c), "c": c}
+        return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u, "f": f}

@@ -1,15 +1,23 @@
 """The Tree-RNN."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from dgltree.cells.cell import Cell, Linear, State
+from dgltree.cells.cell import Cell, Children, State
+from dgltree.cells.typed import Affine, Linear
 from dgltree.vocabulary import Vocabulary
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
+
+
+def activation_named(name: str) -> Callable[[Tensor], Tensor]:
+    """``ValueError`` for a name that is not in ``ACTIVATIONS``."""
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation is {name!r}; it is one of {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
 
 
 class TreeRNN(Cell):
@@ -33,10 +41,9 @@ class TreeRNN(Cell):
         super().__init__(vocabulary, hidden_size, **options)
         if layers not in (1, 2):
             raise ValueError(f"layers is {layers}; a Tree-RNN has 1 or 2")
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {activation!r}; it is one of {', '.join(ACTIVATIONS)}")
         self.layers = layers
         self.activation = activation
+        self.act = activation_named(activation)
         self.config |= {"layers": layers, "activation": activation}
         self.build()
 
@@ -47,13 +54,12 @@ class TreeRNN(Cell):
     def gates(self, arity: int) -> dict[str, int]:
         return {"z": self.hidden_size}
 
-    def products(self, arity: int) -> dict[str, tuple[int, int]]:
+    def products(self, arity: int) -> dict[str, Affine]:
         n = self.hidden_size
-        return {"second": (n, n)} if self.layers == 2 else {}
+        return {"second": Affine(n, n)} if self.layers == 2 else {}
 
-    def combine(self, pre: State, children: Mapping[str, Sequence[Tensor]], linear: Linear) -> State:
-        act = ACTIVATIONS[self.activation]
-        h = act(pre["z"])
+    def combine(self, pre: State, children: Children, linear: Linear) -> State:
+        h = self.act(pre["z"])
         if self.layers == 2:
-            h = act(linear("second", h))
+            h = self.act(linear("second", h))
         return {"h": self.drop(h)}

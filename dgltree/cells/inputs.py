@@ -1,0 +1,68 @@
+"""What a node carries (a token, a number, a vector) as a vector."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.batch import NO_TOKEN
+
+Leaf = Literal["embedding", "network", "gates"]
+
+
+class NumberEncoder(nn.Module):
+    r""":math:`\sigma(W_2 \sigma(W_1 v + b_1) + b_2)` of a number v (Arabshahi et al. 2021, arXiv 1911.01545)."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(1, size)
+        self.linear2 = nn.Linear(size, size)
+
+    def forward(self, value: Tensor) -> Tensor:
+        """(rows,) of any floating dtype to (rows, size)."""
+        v = value.to(self.linear1.weight.dtype).unsqueeze(-1)
+        return torch.sigmoid(self.linear2(torch.sigmoid(self.linear1(v))))
+
+
+class Embedding(nn.Module):
+    """Vectors of nodes that carry a token or a number.
+
+    Args:
+        tokens: how many the vocabulary has.
+        size: width of the vectors.
+        network: :math:`\\sigma(W_2 \\sigma(W_1 onehot + b_1) + b_2)` for tokens, instead of a row of W_1.
+        numbers: whether there is a :class:`NumberEncoder`.
+
+    Initialisation: N(0, 1); with ``network``, W_1 and b_1 as a Linear whose fan-in is the number of tokens.
+    """
+
+    def __init__(self, tokens: int, size: int, *, network: bool = False, numbers: bool = False) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(tokens, size))
+        self.bias = nn.Parameter(torch.empty(size)) if network else None
+        self.layer = nn.Linear(size, size) if network else None
+        self.number = NumberEncoder(size) if numbers else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the embeddings anew."""
+        if self.bias is None:
+            nn.init.normal_(self.weight)
+            return
+        bound = max(len(self.weight), 1) ** -0.5
+        nn.init.uniform_(self.weight, -bound, bound)
+        nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
+        """(rows, size) from token ids (rows,) int64 and numbers (rows,), NaN where there is none; 0 without either."""
+        known = torch.nonzero(token != NO_TOKEN).squeeze(-1)
+        rows = nn.functional.embedding(token[known], self.weight)
+        if self.bias is not None:
+            assert self.layer is not None
+            rows = torch.sigmoid(self.layer(torch.sigmoid(rows + self.bias)))
+        if len(rows) < len(token):
+            rows = rows.new_zeros(len(token), rows.shape[1]).index_copy(0, known, rows)
+        if value is not None and self.number is not None:
+            numbers = torch.nonzero(~value.isnan()).squeeze(-1)
+            rows = rows.index_copy(0, numbers, self.number(value[numbers]))
+        return rows

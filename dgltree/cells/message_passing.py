@@ -1,0 +1,63 @@
+"""The functions that DGL calls, derived from a cell's own statement of its mathematics."""
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from dgltree.batch import TreeBatch
+from dgltree.cells.check import check_batch
+from dgltree.cells.typed import sorted_by
+
+if TYPE_CHECKING:
+    from dgltree.cells.cell import Cell
+
+Frame = dict[str, Tensor]
+
+
+class MessagePassing:
+    """``prepare``, ``message_func``, ``reduce_func`` and ``apply_node_func``, for DGL and for our runner."""
+
+    def prepare(self: "Cell", graph: Any) -> None:  # type: ignore[misc]
+        """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
+
+        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.runner.Graph`. Propagation overwrites the states, so a
+        second pass over a graph that was not prepared again would differentiate through the first.
+        """
+        batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
+        check_batch(self, batch)
+        leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
+        states = self.leaf_states(batch, leaves)
+        for part in self.state:
+            empty = states[part].new_zeros(batch.num_nodes, *states[part].shape[1:])
+            graph.ndata[part] = empty.index_copy(0, leaves, states[part])
+
+    def message_func(self: "Cell", edges: Any) -> Frame:  # type: ignore[misc]
+        """A child's state, and its slot, because a mailbox is in the order of edge ids."""
+        return {**{part: edges.src[part] for part in self.state}, "slot": edges.data["slot"]}
+
+    def reduce_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
+        """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
+        order, segments, back = sorted_by(nodes.data["function"])
+        slot = nodes.mailbox["slot"][order].argsort(1)
+        mail = {}
+        for part, shape in self.state.items():
+            index = slot.view(*slot.shape, *(1 for _ in shape)).expand(-1, -1, *shape)
+            mail[part] = nodes.mailbox[part][order].gather(1, index)
+        linear = self.linear_for(slot.shape[1], segments)
+        x = inputs_of(self, nodes.data, order)
+        children = {part: rows.unbind(1) for part, rows in mail.items()}
+        computed = self.compute(mail["h"].flatten(1), None if x is None else linear("input", x), children, linear)
+        return {part: computed[part][back] for part in self.state}
+
+    def apply_node_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
+        """The state as it stands: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
+        return {part: nodes.data[part] for part in self.state}
+
+
+def inputs_of(cell: "Cell", frame: Frame, order: Tensor) -> Tensor | None:
+    """(rows, d), the inputs of inner nodes (or of the nodes that edges lead to), in this order."""
+    if cell.input_size is None:
+        return None
+    token = frame["token"][order] if "token" in frame else torch.full_like(order, -1)
+    return cell.node_inputs(token, None, frame["x"][order] if "x" in frame else None)

@@ -1,0 +1,57 @@
+"""What the cells with a stack have in common."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from dgltree.cells import stack
+from dgltree.cells.cell import Cell, State
+from dgltree.vocabulary import Vocabulary
+
+
+class StackCell(Cell):
+    """A cell whose memory is a differentiable stack. State: ``h`` (n,), ``S`` (p, n), all 0 at embedded leaves.
+
+    Args:
+        stack_size: p, rows of the stack.
+        top_k: k, rows that h reads.
+        no_op: whether there is a no-op action.
+        pop: whether there is a pop action.
+        vocabulary, hidden_size, options: see :class:`Cell`.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        stack_size: int = 5,
+        top_k: int = 1,
+        no_op: bool = False,
+        pop: bool = True,
+        **options: Any,
+    ) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        if not 1 <= top_k <= stack_size:
+            raise ValueError(f"top_k is {top_k}; it is from 1 to stack_size, {stack_size}")
+        self.stack_size = stack_size
+        self.top_k = top_k
+        self.actions = ["push", *(["pop"] if pop else []), *(["noop"] if no_op else [])]
+        self.config |= {"stack_size": stack_size, "top_k": top_k, "no_op": no_op, "pop": pop}
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,), "S": (self.stack_size, self.hidden_size)}
+
+    def update(self, g: Sequence[Tensor], stacks: Sequence[Tensor], u: Tensor, actions: Mapping[str, Tensor]) -> Tensor:
+        """The node's stack: its children's combined by the gates g, then pushed, popped and kept; empty at a leaf."""
+        if stacks:
+            Sc = stack.combine_stacks(g, stacks)
+        else:
+            Sc = u.new_zeros(*u.shape[:-1], self.stack_size, self.hidden_size)
+        return stack.update(Sc, u, self.stack_size, **{f"a_{name}": a for name, a in actions.items()})
+
+    def reachable(self, state: State, steps: int) -> State:
+        """Row r needs at least ``r - k + 1`` pops to be read."""
+        return {"h": state["h"], "S": state["S"][..., : self.top_k + steps, :]}

@@ -1,0 +1,84 @@
+"""Cells that read what their children send, added up: any number of children, in no order."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from dgltree.cells.cell import Cell, Children, State
+from dgltree.cells.message_passing import Frame, inputs_of
+from dgltree.cells.typed import Affine, Linear, sorted_by, split
+
+
+class SumCell(Cell):
+    """A cell whose node sees its children as one: the sum of what they send.
+
+    To ``gates``, ``products`` and ``combine`` that sum is the only child, so they are asked for arity 1. Weights belong
+    to the name of a function, whatever its arity, or to all functions; vocabularies may have ``ANY_ARITY``.
+    """
+
+    @property
+    @abstractmethod
+    def messages(self) -> dict[str, tuple[int, ...]]:
+        """Name to shape of what a child sends; ``h``, (n,), is what the gates read, once it is added up."""
+
+    @abstractmethod
+    def message_gates(self) -> dict[str, int]:
+        """Name to width of the pre-activations of a message: affine maps of the child's h (and the parent's x)."""
+
+    @abstractmethod
+    def message(self, pre: State, child: Mapping[str, Tensor]) -> State:
+        """What one child sends; what stands beside ``messages`` in it can be traced."""
+
+    def key(self, arity: int) -> str:
+        return "any"
+
+    def _functions(self) -> dict[int, dict[int, int]]:
+        functions = self.vocabulary.functions
+        inner = [f for f, (_, arity) in enumerate(functions) if arity != 0 or self.leaf == "gates"]
+        names = list(dict.fromkeys(functions[f][0] for f in inner))
+        return {1: {f: names.index(functions[f][0]) for f in inner}} if inner else {}
+
+    def _affine(self, arity: int) -> dict[str, Affine]:
+        maps, n, width = super()._affine(arity), self.hidden_size, sum(self.message_gates().values())
+        if self.input_size is not None:
+            maps["input"] = maps["input"]._replace(fan_out=maps["input"].fan_out + width)
+        return {"message": Affine(n, width), **maps}
+
+    def send(self, child: Mapping[str, Tensor], x_pre: Tensor | None, linear: Linear) -> State:
+        """Messages of edges, from the children's states and the part of the message gates that is the parents' x."""
+        pre = linear("message", child["h"])
+        if x_pre is not None:
+            pre = pre + x_pre
+        return self.message(split(pre, self.message_gates()), child)
+
+    def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+        if x_pre is None:
+            return None, None
+        width = sum(self.message_gates().values())
+        return x_pre[..., :-width], x_pre[..., -width:]
+
+    def no_children(self, rows: int) -> tuple[Tensor, Children]:
+        like = next(self.maps.parameters())
+        sums = {name: [like.new_zeros(rows, *shape)] for name, shape in self.messages.items()}
+        return sums["h"][0], sums
+
+    def message_func(self, edges: Any) -> Frame:
+        """What the children send along these edges."""
+        order, segments, back = sorted_by(edges.dst["function"])
+        linear = self.linear_for(1, segments)
+        x = inputs_of(self, edges.dst, order)
+        _, x_pre = self.split_inputs(None if x is None else linear("input", x))
+        sent = self.send({part: edges.src[part][order] for part in self.state}, x_pre, linear)
+        return {name: sent[name][back] for name in self.messages}
+
+    def reduce_func(self, nodes: Any) -> Frame:
+        """A node's state from the sum of its mailbox."""
+        order, segments, back = sorted_by(nodes.data["function"])
+        linear = self.linear_for(1, segments)
+        x = inputs_of(self, nodes.data, order)
+        x_pre, _ = self.split_inputs(None if x is None else linear("input", x))
+        sums = {name: [nodes.mailbox[name][order].sum(1)] for name in self.messages}
+        computed = self.compute(sums["h"][0], x_pre, sums, linear)
+        return {part: computed[part][back] for part in self.state}

@@ -1,0 +1,84 @@
+"""Every way to run a cell, by name, and how its results are compared with the oracle's."""
+
+import os
+import warnings
+from collections.abc import Callable
+
+import pytest
+import torch
+from oracle import recursion
+from torch import Tensor
+
+from dgltree import TreeBatch, propagate
+from dgltree.cells import Cell
+from dgltree.runner import Graph, prop_nodes_topo
+
+State = dict[str, Tensor]
+Engine = Callable[[Cell, TreeBatch], State]
+
+
+def dgl_engine(cell: Cell, trees: TreeBatch) -> State:
+    os.environ["DGLBACKEND"] = "pytorch"
+    dgl = pytest.importorskip("dgl", reason="DGL is not installed")
+    graph = trees.graph
+    cell.prepare(graph)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The input graph for the user-defined edge function")  # the leaf frontier
+        dgl.prop_nodes_topo(graph, cell.message_func, cell.reduce_func, apply_node_func=cell.apply_node_func)
+    return {part: graph.ndata[part] for part in cell.state}
+
+
+def runner_engine(cell: Cell, trees: TreeBatch) -> State:
+    graph = Graph(trees)
+    cell.prepare(graph)
+    prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    return {part: graph.ndata[part] for part in cell.state}
+
+
+ENGINES: dict[str, Engine] = {
+    "dgl": dgl_engine,
+    "runner": runner_engine,
+    "levels": lambda cell, trees: propagate(trees, cell),
+    "levels shared": lambda cell, trees: propagate(trees, cell, share=True),
+}
+
+
+def cotangents(states: State) -> State:
+    """A fixed random cotangent on every node and state part."""
+    generator = torch.Generator().manual_seed(12)
+    return {
+        part: torch.randn(tensor.shape, generator=generator, dtype=torch.float64).to(tensor)
+        for part, tensor in sorted(states.items())
+    }
+
+
+def gradients(cell: Cell, states: State, x: Tensor | None = None) -> State:
+    """Of every parameter (and of x), 0 where the loss does not depend on it."""
+    weights = cotangents(states)
+    loss = sum((states[part] * weights[part]).sum() for part in states)
+    named = dict(cell.named_parameters()) | ({} if x is None else {"x": x})
+    found = torch.autograd.grad(loss, list(named.values()), allow_unused=True, materialize_grads=True)
+    return dict(zip(named, found, strict=True))
+
+
+def assert_close(found: Tensor, expected: Tensor, what: str, tolerance: float = 1e-10) -> None:
+    """Relative to the largest expected entry; what the oracle has as 0 throughout must be 0 throughout."""
+    found, expected = found.detach(), expected.detach()
+    largest = float(expected.abs().max()) if expected.numel() else 0.0
+    difference = float((found - expected).abs().max()) if expected.numel() else 0.0
+    assert found.shape == expected.shape, what
+    assert difference <= tolerance * largest, f"{what}: {difference:.2e} off, largest entry {largest:.2e}"
+
+
+def check(cell: Cell, trees: TreeBatch, engine: Engine, tolerance: float = 1e-10) -> tuple[State, State]:
+    """Compare an engine with recursion; returns the expected states and gradients."""
+    expected = recursion(cell, trees)
+    found = engine(cell, trees)
+    assert set(found) == set(expected)
+    for part in expected:
+        assert_close(found[part], expected[part], part, tolerance)
+    x = trees.x if trees.x is not None and trees.x.requires_grad else None
+    wanted = gradients(cell, expected, x)
+    for name, gradient in gradients(cell, found, x).items():
+        assert_close(gradient, wanted[name], f"gradient of {name}", tolerance)
+    return expected, wanted

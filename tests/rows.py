@@ -1,0 +1,70 @@
+"""Every cell with its options: the rows of all tests that hold for every cell."""
+
+from typing import Any
+
+import torch
+from helpers import ANY, VOCABULARY
+
+from dgltree import Vocabulary
+from dgltree.cells import CELLS, Cell
+
+GATES = {"input_size": 3, "leaf": "gates"}
+
+ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the first comma
+    "tree_rnn": {},
+    "tree_rnn, two layers": {"layers": 2},
+    "tree_rnn, two layers, shared weights": {"layers": 2, "typed": False},
+    "tree_rnn, tanh, leaf network": {"activation": "tanh", "leaf": "network"},
+    "tree_rnn, leaf gates": {"layers": 2, **GATES},
+    "tree_lstm": {},
+    "tree_lstm, shared weights": {"typed": False},
+    "tree_lstm, numbers": {"numbers": True},
+    "tree_lstm, inputs": {"input_size": 3},
+    "tree_lstm, leaf gates": {**GATES},
+    "tree_lstm, leaf gates, shared, numbers": {"typed": False, "numbers": True, **GATES},
+    "child_sum": {},
+    "child_sum, typed": {"typed": True},
+    "child_sum, any arity": {"typed": True},
+    "child_sum, inputs": {"input_size": 3},
+    "child_sum, any arity, leaf gates": {**GATES},
+    "child_sum, any arity, leaf gates, typed": {"typed": True, **GATES},
+    "stack_tree_rnn": {"stack_size": 3},
+    "stack_tree_rnn, no_op": {"stack_size": 3, "no_op": True},
+    "stack_tree_rnn, no_op, top_k": {"stack_size": 4, "no_op": True, "top_k": 3},
+    "stack_tree_rnn, children": {"stack_size": 3, "read": "children"},
+    "stack_tree_rnn, children, no_op, typed stack": {
+        "stack_size": 3,
+        "no_op": True,
+        "read": "children",
+        "typed_stack": True,
+    },
+    "stack_tree_rnn, shared weights": {"stack_size": 3, "no_op": True, "typed": False},
+    "stack_tree_rnn, leaf gates": {"stack_size": 3, "no_op": True, **GATES},
+    "stack_tree_rnn, children, leaf gates": {"read": "children", **GATES},
+    "stack_tree_lstm": {"stack_size": 3},
+    "stack_tree_lstm, no_op without pop": {"stack_size": 3, "no_op": True, "pop": False},
+    "stack_tree_lstm, normalize": {"stack_size": 3, "normalize": True},
+    "stack_tree_lstm, data gate": {"stack_size": 3, "data_gate": True},
+    "stack_tree_lstm, top_k": {"stack_size": 4, "top_k": 2},
+    "stack_tree_lstm, gated top_k": {"stack_size": 4, "top_k": 2, "gated_top_k": True},
+    "stack_tree_lstm, shared weights": {"stack_size": 3, "no_op": True, "typed": False},
+    "tree_smu": {"stack_size": 4},
+    "tree_smu, no_op": {"stack_size": 4, "no_op": True},
+    "tree_smu, one row": {"stack_size": 1, "no_op": True},
+    "tree_smu, data gate": {"stack_size": 3, "no_op": True, "data_gate": True},
+    "tree_smu, top_k": {"stack_size": 4, "top_k": 3, "no_op": True},
+    "tree_smu, gated top_k": {"stack_size": 4, "top_k": 3, "gated_top_k": True},
+    "tree_smu, leaf gates": {"stack_size": 3, "no_op": True, **GATES},
+    "tree_cell": {},
+    "tree_cell, typed": {"typed": True},
+    "tree_cell, inputs": {"input_size": 3},
+    "tree_cell, leaf gates": {**GATES},
+}
+
+
+def make_cell(name: str, vocabulary: Vocabulary | None = None, hidden_size: int = 5, seed: int = 0) -> Cell:
+    """The cell of a row in float64, drawn from a seed."""
+    torch.manual_seed(seed)
+    if vocabulary is None:
+        vocabulary = ANY if "any arity" in name else VOCABULARY
+    return CELLS[name.split(",")[0]](vocabulary, hidden_size, **ROWS[name]).double()
