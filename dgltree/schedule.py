@@ -90,7 +90,7 @@ def _equal_subtrees(
     n = len(level)
     own = _numbered(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
     if batch.value is not None:
-        bits = batch.value.cpu().numpy().view(np.int64)
+        bits = (batch.value.cpu().numpy() + 0.0).view(np.int64)  # -0.0 is the number 0.0
         own = _numbered(own * n + _numbered(bits))
     if batch.x is not None:
         _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
