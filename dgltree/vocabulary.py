@@ -7,7 +7,6 @@ from typing import Any
 from dgltree.read.text import nearest
 from dgltree.tree import Tree
 
-
 ANY_ARITY = None
 UNKNOWN = "<unk>"
 
