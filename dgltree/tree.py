@@ -148,6 +148,17 @@ class Tree:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node.children))
 
+    def distinct_preorder(self) -> Iterator["Tree"]:
+        """Every distinct object once, in the order in which :meth:`preorder` first meets it."""
+        met: set[int] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if id(node) not in met:
+                met.add(id(node))
+                yield node
+                stack.extend(reversed(node.children))
+
     def fold(self, combine: Callable[["Tree", list[T]], T]) -> T:
         """``combine(node, results of its children)`` from the leaves to the root, once for each distinct object."""
         results: dict[int, T] = {}

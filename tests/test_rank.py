@@ -102,6 +102,21 @@ def test_scores_are_those_of_the_filled_trees(name: str, memory_bytes: int) -> N
         assert ranking.fillers == tuple(fillers[i] for i in ranking.index.tolist())
 
 
+def test_equations_and_fillers_that_unfold_to_2_60_nodes_are_ranked_in_their_distinct_objects() -> None:
+    def braid(leaf: Tree) -> Tree:
+        for _ in range(60):
+            leaf = Tree("Add", (leaf, leaf))
+        return leaf
+
+    model, x = make_model(), read_infix("x")
+    equation = Equation(Tree("Mul", (BLANK, braid(x))), braid(x))
+    fillers = [x, braid(x), braid(read_infix("-2"))]
+    [ranking] = rank(model, [equation], fillers)
+    assert set(ranking.fillers) == set(fillers)
+    filled = [equation.fill(filler) for filler in ranking.fillers]
+    torch.testing.assert_close(dgltree.verify(model, filled), ranking.probabilities, rtol=1e-13, atol=1e-13)
+
+
 def test_equal_fillers_score_the_same_to_the_bit_and_stand_in_filler_order() -> None:
     fillers = candidates(2)
     for ranking in rank(make_model(), questions(1), fillers):

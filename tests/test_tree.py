@@ -146,6 +146,13 @@ def test_fold_calls_once_for_each_distinct_object_children_first() -> None:
     assert [node.depth for node in calls] == list(range(61))
 
 
+def test_distinct_preorder_is_preorder_without_what_was_met_before() -> None:
+    for seed in range(20):
+        tree = random_tree(8, 3, seed)
+        assert [id(node) for node in tree.distinct_preorder()] == list(dict.fromkeys(map(id, tree.preorder())))
+    assert [node.depth for node in braid(60).distinct_preorder()] == list(range(60, -1, -1))
+
+
 @given(st.tuples(st.integers(0, 12), st.integers(1, 3), st.integers(0, 10**6)))
 def test_repr_and_pickle_give_a_random_tree_back(drawn: tuple[int, int, int]) -> None:
     tree = random_tree(*drawn)
