@@ -124,7 +124,8 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     children: list[int] = []
     for tree in flat:
         start = len(nodes)
-        number = _append_preorder(tree, nodes)
+        nodes.extend(tree.distinct_preorder())
+        number = {id(node): j for j, node in enumerate(nodes[start:], start)}
         sizes.append(len(nodes) - start)
         for node in nodes[start:]:
             for child in node.children:
@@ -149,21 +150,6 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         x=x,
         vocabulary=vocabulary,
     )
-
-
-def _append_preorder(tree: Tree, nodes: list[Tree]) -> dict[int, int]:
-    """Append the distinct nodes of ``tree`` in order of first visit; returns id(node) -> node number."""
-    number: dict[int, int] = {}
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        key = id(node)
-        if key not in number:
-            number[key] = len(nodes)
-            nodes.append(node)
-            if node.children:
-                stack.extend(node.children[::-1])
-    return number
 
 
 def _ids(nodes: list[Tree], sizes: np.ndarray, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:

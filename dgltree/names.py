@@ -1,15 +1,17 @@
 """A user's variables and literals in a model's vocabulary, and back."""
 
+import re
 from collections.abc import Iterable
 from fractions import Fraction
 
 from dgltree.equation import Equation, substitute
+from dgltree.read.notation import DIGITS, FRACTION, MINUS_ONE, number
 from dgltree.tree import Tree
 from dgltree.vocabulary import Vocabulary
 
 VARIABLE = "Symbol"
 EXACT = ("Integer", "Rational", "Half")
-NEGATIVE_ONE = Tree("NegativeOne", token="-1")
+_EXACT_TEXT = re.compile(f"-?[0-9]+|{FRACTION.pattern}")
 
 
 class Names:
@@ -57,7 +59,8 @@ def model_variables(vocabulary: Vocabulary) -> list[str]:
 
 def variables(tree: Tree) -> list[str]:
     """Names of the variables, by first appearance."""
-    return list(dict.fromkeys(node.token for node in tree.preorder() if node.function == VARIABLE and node.token))
+    found = (node.token for node in tree.distinct_preorder() if node.function == VARIABLE and node.token)
+    return list(dict.fromkeys(found))
 
 
 def _variable(name: str) -> Tree:
@@ -67,7 +70,8 @@ def _variable(name: str) -> Tree:
 def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
     """``tree`` with the literals that a vocabulary lacks written by those it has.
 
-    -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). What stays unknown is for batching to refuse by name.
+    -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). What stays unknown, and a token that is no number, is for
+    batching to refuse by name.
     """
     numbers = {node for node in tree.distinct() if node.function in EXACT and not node.children}
     unknown = {leaf: _spelled(leaf, vocabulary) for leaf in numbers if not vocabulary.knows_token(leaf.token or "")}
@@ -75,12 +79,13 @@ def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
 
 
 def _spelled(leaf: Tree, vocabulary: Vocabulary) -> Tree:
-    number = Fraction(leaf.token or "")
-    if number < 0:
-        positive = "Half" if number == Fraction(-1, 2) else leaf.function
-        rest = Tree(positive, token=str(-number))
-        return Tree("Mul", (NEGATIVE_ONE, spell(rest, vocabulary)))
-    if number.denominator > 1:
-        p, q = (Tree("Integer", token=str(part)) for part in (number.numerator, number.denominator))
-        return Tree("Mul", (p, Tree("Pow", (q, NEGATIVE_ONE))))
+    text = leaf.token or ""
+    if len(text) > DIGITS or not _EXACT_TEXT.fullmatch(text):  # Fraction would compute 1e999999999
+        return leaf
+    value = Fraction(text)
+    if value < 0:
+        return Tree("Mul", (MINUS_ONE, spell(number(str(-value)), vocabulary)))
+    if value.denominator > 1:
+        p, q = (number(str(part)) for part in (value.numerator, value.denominator))
+        return Tree("Mul", (p, Tree("Pow", (q, MINUS_ONE))))
     return leaf

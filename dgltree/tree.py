@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -148,12 +148,46 @@ class Tree:
                 stack.append((node, True))
                 stack.extend((child, False) for child in reversed(node.children))
 
+    def distinct_preorder(self) -> Iterator["Tree"]:
+        """Every distinct object once, in the order in which :meth:`preorder` first meets it."""
+        met: set[int] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if id(node) not in met:
+                met.add(id(node))
+                yield node
+                stack.extend(reversed(node.children))
+
     def fold(self, combine: Callable[["Tree", list[T]], T]) -> T:
         """``combine(node, results of its children)`` from the leaves to the root, once for each distinct object."""
         results: dict[int, T] = {}
         for node in self.distinct():
             results[id(node)] = combine(node, [results[id(child)] for child in node.children])
         return results[id(self)]
+
+    def binarize(self, branching: Literal["left", "right"]) -> "Tree":
+        """Intermediate nodes for the children of a node that has more than two, so that no node has more.
+
+        They carry the function with ``|`` behind it and nothing else. To the right ``NP(a, b, c, d)`` becomes
+        ``NP(a, NP|(b, NP|(c, d)))``, to the left ``NP(NP|(NP|(a, b), c), d)``. What needs none is kept as it is, and
+        shared objects stay shared.
+
+        Raises ``ValueError`` for another ``branching``, and for a function that ends with ``|`` already.
+        """
+        from dgltree.binarize import binarize  # it builds Trees
+
+        return binarize(self, branching)
+
+    def unbinarize(self) -> "Tree":
+        """The tree that :meth:`binarize` was called on.
+
+        Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
+        token, value or label, beside another one, or with more or fewer than two children.
+        """
+        from dgltree.binarize import unbinarize
+
+        return unbinarize(self)
 
     def replace(self, **fields: Any) -> "Tree":
         """A copy with some of ``function, children, token, value, label`` changed."""

@@ -92,15 +92,28 @@ def test_scores_are_those_of_the_filled_trees(name: str, memory_bytes: int) -> N
 def test_inputs_of_nodes_on_the_path_are_not_lost(name: str) -> None:
     model, fillers = make_model(name), candidates(2)
     for token in ("2", "var_1"):
-        left = Tree("Add", (Tree("sin", (BLANK,), token=token), Tree("Symbol", token="var_0")), token="1")
-        equation = Equation(left, Tree("Integer", token="2"))
+        x, right = Tree("Symbol", token="var_0"), Tree("Integer", token="2")
+        equation = Equation(Tree("Add", (Tree("sin", (BLANK,), token=token), x), token="1"), right)
         [ranking] = rank(model, [equation], fillers)
         expected = whole_scores(model, equation, fillers)
         torch.testing.assert_close(scores_in_filler_order(ranking), expected, rtol=1e-13, atol=1e-13)
-        bare = Equation(
-            left.fold(lambda node, below: node.replace(children=below, token=None) if below else node), left
-        )
-        assert not torch.allclose(expected, whole_scores(model, bare._replace(right=equation.right), fillers))
+        bare = Equation(Tree("Add", (Tree("sin", (BLANK,)), x)), right)
+        assert not torch.allclose(expected, whole_scores(model, bare, fillers))
+
+
+def test_equations_and_fillers_that_unfold_to_2_60_nodes_are_ranked_in_their_distinct_objects() -> None:
+    def braid(leaf: Tree) -> Tree:
+        for _ in range(60):
+            leaf = Tree("Add", (leaf, leaf))
+        return leaf
+
+    model, x = make_model(), read_infix("x")
+    equation = Equation(Tree("Mul", (BLANK, braid(x))), braid(x))
+    fillers = [x, braid(x), braid(read_infix("-2"))]
+    [ranking] = rank(model, [equation], fillers)
+    assert set(ranking.fillers) == set(fillers)
+    filled = [equation.fill(filler) for filler in ranking.fillers]
+    torch.testing.assert_close(dgltree.verify(model, filled), ranking.probabilities, rtol=1e-13, atol=1e-13)
 
 
 def test_equal_fillers_score_the_same_to_the_bit_and_stand_in_filler_order() -> None:

@@ -1,7 +1,11 @@
 """Schedules: order, steps, and sharing."""
 
+import random
+
 import torch
-from helpers import EDGE_CASES, VOCABULARY, random_tree
+from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dgltree import Tree, TreeBatch, batch
 from dgltree.schedule import schedule
@@ -61,3 +65,63 @@ def test_labels_do_not_keep_subtrees_apart_but_values_and_inputs_do() -> None:
     assert len(schedule(batch(numbers, VOCABULARY), share=True)) == 2
     x = torch.tensor([[1.0, 2.0], [1.0, 3.0], [1.0, 2.0]])
     assert len(schedule(batch([leaf] * 3, VOCABULARY, x=x), share=True)) == 2
+
+
+def test_neighbouring_segments_have_different_functions_and_steps_different_levels_or_arities() -> None:
+    flat = batch(FOREST, VOCABULARY)
+    for share in (False, True):
+        plan = schedule(flat, share)
+        kinds = []
+        for step in plan.steps:
+            functions = [f for f, _, _ in step.segments]
+            assert functions == sorted(set(functions))
+            ends = [0, *(stop for _, _, stop in step.segments)]
+            assert [start for _, start, _ in step.segments] == ends[:-1]
+            assert ends[-1] == step.stop - step.start
+            kinds.append((int(flat.level[plan.node[step.start]]), step.arity))
+        assert kinds == sorted(set(kinds)), "one step for each level and arity"
+
+
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 3), st.integers(0, 500)), min_size=1, max_size=5))
+def test_random_subtrees_share_a_row_exactly_if_they_are_equal(drawn: list[tuple[int, int, int]]) -> None:
+    def redrawn(tree: Tree, rng: random.Random) -> Tree:
+        """``tree`` built anew, with values that equal leaves have in common and labels that do not matter."""
+        value = {node: rng.choice([None, 0.0, 1.5, 5e-324]) for node in tree.distinct()}
+        sign = rng.choice([1, -1])  # -0.0 is the number 0.0
+
+        def draw(node: Tree, below: list[Tree]) -> Tree:
+            number = None if node.children or value[node] is None else sign * value[node]
+            return node.replace(children=below, value=number, label=rng.choice([None, 0, 1]))
+
+        return tree.fold(draw)
+
+    trees = [redrawn(random_tree(*each), random.Random(each[-1])) for each in drawn]
+    flat = batch(trees, VOCABULARY)
+    nodes, plan = subtrees(flat), schedule(flat, share=True)
+    row_of: dict[Tree, int] = {}
+    for tree, row in zip(nodes, plan.row.tolist(), strict=True):
+        assert row_of.setdefault(tree, row) == row, "equal subtrees have one row"
+    assert len(set(row_of.values())) == len(row_of) == len(plan), "and unequal ones do not"
+    assert [nodes[j] for j in plan.node[plan.row].tolist()] == nodes, "a row computes what its nodes are"
+
+
+def test_equal_inputs_alone_do_not_make_nodes_equal() -> None:
+    trees = [Tree("sin", (Tree("var", token="x"),)), Tree("neg", (Tree("var", token="x"),))]
+    x = torch.zeros(4, 2)
+    assert len(schedule(batch(trees, VOCABULARY, x=x), share=True)) == 3
+    x[3] = 1  # the leaves now differ, and so do their parents
+    same = [trees[0], trees[0]]
+    assert len(schedule(batch(same, VOCABULARY, x=x), share=True)) == 4
+
+
+def test_children_in_another_order_are_not_equal() -> None:
+    a, b = Tree("var", token="x"), Tree("var", token="y")
+    plan = schedule(batch([Tree("add", (a, b)), Tree("add", (b, a))], VOCABULARY), share=True)
+    assert len(plan) == 4
+
+
+def test_one_object_and_equal_objects_are_shared_alike() -> None:
+    apart = Tree("pow", (Tree("var", token="x"), Tree("var", token="x")))
+    assert len(schedule(batch([apart, square()], VOCABULARY), share=True)) == 2
+    assert len(schedule(batch([braid(40), braid(40)], VOCABULARY), share=True)) == 41
+    assert len(schedule(batch([chain(50), chain(30)], VOCABULARY), share=True)) == 51

@@ -1,9 +1,15 @@
 """Trees: equality, sharing, and depth without recursion."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
+from helpers import braid, random_tree
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dgltree import Tree, Vocabulary, batch
 from dgltree.read.bracket import read_treebank, write_treebank
@@ -103,3 +109,75 @@ def test_a_chain_of_a_million_nodes_is_legal() -> None:
     assert text.startswith("(f (f (f")
     assert read_treebank(text) == tree
     del tree
+
+
+def test_a_collision_of_hashes_does_not_make_trees_equal() -> None:
+    one, two = Tree("f", (Tree("w", label=-1),)), Tree("f", (Tree("w", label=-2),))
+    assert hash(-1) == hash(-2)
+    assert hash(one) == hash(two)
+    assert one != two
+
+
+def test_the_order_of_children_counts() -> None:
+    y = Tree("var", token="y")
+    assert Tree("f", (x(), y)) != Tree("f", (y, x()))
+
+
+def test_sharing_objects_does_not_change_what_a_tree_is() -> None:
+    leaf = x()
+    shared, apart = Tree("f", (leaf, leaf)), Tree("f", (x(), x()))
+    assert shared == apart
+    assert hash(shared) == hash(apart)
+    assert repr(shared) == repr(apart)
+    assert (len(list(shared.preorder())), len(list(shared.distinct()))) == (3, 2)
+
+
+def test_fold_calls_once_for_each_distinct_object_children_first() -> None:
+    calls: list[Tree] = []
+
+    def count(node: Tree, below: list[int]) -> int:
+        calls.append(node)
+        return 1 + sum(below)
+
+    tree = braid(60)
+    assert tree.fold(count) == tree.size == 2**61 - 1
+    assert len(calls) == 61
+    assert calls == list(tree.distinct())
+    assert [node.depth for node in calls] == list(range(61))
+
+
+def test_distinct_preorder_is_preorder_without_what_was_met_before() -> None:
+    for seed in range(20):
+        tree = random_tree(8, 3, seed)
+        assert [id(node) for node in tree.distinct_preorder()] == list(dict.fromkeys(map(id, tree.preorder())))
+    assert [node.depth for node in braid(60).distinct_preorder()] == list(range(60, -1, -1))
+
+
+@given(st.tuples(st.integers(0, 12), st.integers(1, 3), st.integers(0, 10**6)))
+def test_repr_and_pickle_give_a_random_tree_back(drawn: tuple[int, int, int]) -> None:
+    tree = random_tree(*drawn)
+    back = pickle.loads(pickle.dumps(tree))
+    assert back == tree
+    assert hash(back) == hash(tree)
+    assert len(list(back.distinct())) == len(list(tree.distinct())), "shared objects stay shared"
+    if tree.size <= 200:
+        assert eval(repr(tree), {"Tree": Tree}) == tree
+
+
+def test_a_pickle_is_equal_in_a_process_with_another_hash_salt() -> None:
+    program = (
+        "import pickle, sys; from dgltree import Tree; tree = pickle.load(sys.stdin.buffer);"
+        "assert tree == Tree('f', (Tree('w', token='t', value=1.0, label=2),)) and tree in {tree.replace()}"
+    )
+    tree = Tree("f", (Tree("w", token="t", value=1.0, label=2),))
+    environment = {**os.environ, "PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", program], input=pickle.dumps(tree), env=environment, check=True)
+
+
+def test_replace_changes_what_is_named_and_keeps_the_rest() -> None:
+    tree = Tree("f", (x(),), token="t", value=1, label=2)
+    assert tree.replace() == tree
+    assert tree.replace(children=(), label=None) == Tree("f", token="t", value=1)
+    assert (tree.replace(children=()).size, tree.replace(children=()).depth) == (1, 0)
+    with pytest.raises(TypeError, match="colour"):
+        tree.replace(colour="red")

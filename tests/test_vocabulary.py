@@ -74,3 +74,33 @@ def test_rare_and_unknown_tokens_become_unk_where_that_is_asked_for() -> None:
 def test_rare_tokens_are_not_dropped_silently(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="min_count"):
         Vocabulary.from_trees([Tree("w", token="a")], **options)
+
+
+def test_the_position_in_its_list_is_the_id() -> None:
+    vocabulary = Vocabulary([("f", 1), ("w", 0), ("f", 2)], ["b", "a"])
+    assert [vocabulary.function_id(*function) for function in vocabulary.functions] == [0, 1, 2]
+    assert [vocabulary.token_id(token) for token in vocabulary.tokens] == [0, 1]
+    assert vocabulary.knows_token("a")
+    assert not vocabulary.knows_token("f")
+
+
+def test_the_order_of_functions_and_tokens_counts_in_equality() -> None:
+    vocabulary = Vocabulary([("f", 1), ("w", 0)], ["a", "b"])
+    same = Vocabulary([["f", 1], ["w", 0]], ("a", "b"))
+    assert vocabulary == same
+    assert hash(vocabulary) == hash(same)
+    assert vocabulary != Vocabulary([("w", 0), ("f", 1)], ["a", "b"])
+    assert vocabulary != Vocabulary([("f", 1), ("w", 0)], ["b", "a"])
+    assert vocabulary != "f"
+
+
+def test_a_name_known_at_two_arities_says_both() -> None:
+    with pytest.raises(ValueError, match="'f' has 3 children here; this model knows it with 1 or 2"):
+        Vocabulary([("f", 1), ("f", 2)], []).function_id("f", 3)
+
+
+def test_a_vocabulary_is_made_of_the_distinct_objects_of_a_shared_tree() -> None:
+    tree = Tree("w", token="t")
+    for _ in range(60):
+        tree = Tree("f", (tree, tree))
+    assert Vocabulary.from_trees([tree]) == Vocabulary([("f", 2), ("w", 0)], ["t"])

@@ -23,15 +23,8 @@ def to_networkx(tree: Tree) -> "MultiDiGraph":
     import networkx
 
     graph = networkx.MultiDiGraph()
-    number: dict[int, int] = {}
-    nodes: list[Tree] = []
-    stack = [tree]
-    while stack:
-        node = stack.pop()
-        if id(node) not in number:
-            number[id(node)] = len(nodes)
-            nodes.append(node)
-            stack.extend(reversed(node.children))
+    nodes = list(tree.distinct_preorder())
+    number = {id(node): i for i, node in enumerate(nodes)}
     for i, node in enumerate(nodes):
         graph.add_node(
             i, **{name: field for name, field in zip(_FIELDS, node.fields, strict=True) if field is not None}
