@@ -79,7 +79,8 @@ def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace) ->
             x_pre.append(cell.linear_for(_arity(step), step.segments)("input", rows))
     parameters = list(_parameters(cell).values())
     leaf_states = [leaf[part] for part in cell.state]
-    outputs = _LevelPass.apply(cell, plan, traced, len(leaf_states), *leaf_states, *x_pre, *parameters)
+    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
+    outputs = _LevelPass.apply(cell, plan, traced, record, len(leaf_states), *leaf_states, *x_pre, *parameters)
     return dict(zip(cell.state, outputs, strict=True))
 
 
@@ -115,10 +116,11 @@ class _LevelPass(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, cell: Cell, plan: Schedule, traced: Trace, parts: int, *tensors: Tensor) -> Any:
+    def forward(
+        ctx: Any, cell: Cell, plan: Schedule, traced: Trace, record: bool, parts: int, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
         parameters = _parameters(cell)
         x_pre = tensors[parts : len(tensors) - len(parameters)]
-        record = any(ctx.needs_input_grad)
         sink: Sink = {}
         states = {}
         for part, rows in zip(cell.state, tensors[:parts], strict=True):
@@ -149,7 +151,7 @@ class _LevelPass(torch.autograd.Function):
             d_x = _backward_step(step, local, ctx.own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: ctx.plan.leaves] for g in state_gradients.values()]
-        return None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.values()
+        return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.values()
 
 
 class _Product(torch.autograd.Function):

@@ -31,6 +31,23 @@ def random_tree(depth: int, arity: int, seed: int) -> Tree:
     return tree
 
 
+def random_dag(inner: int, arity: int, seed: int) -> Tree:
+    """A root over ``inner`` nodes or fewer, drawn bottom up; some nodes get several parents."""
+    rng = random.Random(seed)
+    open_, used = [leaf(rng) for _ in range(3)], [leaf(rng)]
+    for _ in range(inner):
+        function, width = rng.choice([f for f in FUNCTIONS if f[1] <= arity])
+        children = []
+        for _ in range(width):
+            if open_ and rng.random() < 0.7:
+                children.append(open_.pop(rng.randrange(len(open_))))
+            else:
+                children.append(rng.choice([*used[-8:], leaf(rng)]))
+        open_.append(Tree(function, children))
+        used.extend(children)
+    return open_[-1]
+
+
 def with_inner_tokens(tree: Tree) -> Tree:
     """Every inner node carries a token too, as in a dependency tree."""
     return tree.fold(lambda node, children: node.replace(children=children, token=node.token or TOKENS[len(children)]))

@@ -92,10 +92,15 @@ def test_a_cell_refuses_what_it_would_lose() -> None:
     cell = TreeRNN(VOCABULARY, 4)
     with pytest.raises(ValueError, match="no input_size: they would be lost"):
         propagate(batch([FOREST[0]], VOCABULARY, x=torch.zeros(1, 3)), cell)
-    with pytest.raises(ValueError, match="inner node 0 has a token"):
+    with pytest.raises(ValueError, match="tree 0, node 0 is an inner node with a token"):
         propagate(batch([Tree("sin", (FOREST[0],), token="x")], VOCABULARY), cell)
     with pytest.raises(ValueError, match="carries a number"):
         propagate(batch([Tree("num", value=1)], VOCABULARY), cell)
+    numbers = TreeRNN(VOCABULARY, 4, numbers=True)
+    with pytest.raises(ValueError, match="node 1 has a token and a number"):
+        propagate(batch([Tree("sin", (Tree("num", token="1", value=1),))], VOCABULARY), numbers)
+    with pytest.raises(ValueError, match="inner node with a number"):
+        propagate(batch([Tree("sin", (FOREST[0],), value=1)], VOCABULARY), numbers)
     with pytest.raises(ValueError, match="leaf without a token"):
         propagate(batch([Tree("var")], VOCABULARY), cell)
     with pytest.raises(ValueError, match="another vocabulary"):

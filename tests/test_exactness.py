@@ -1,6 +1,7 @@
 """Recursion == dgl.prop_nodes_topo == runner == levels == levels shared, states and gradients, for every cell."""
 
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
 import torch
@@ -140,8 +141,13 @@ def test_second_derivatives_are_refused() -> None:
         gradient.sum().backward()
 
 
-def test_without_gradients_nothing_is_recorded() -> None:
-    with torch.no_grad():
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a product was recorded for a backward pass that cannot come")
+
+    monkeypatch.setattr(import_module("dgltree.propagate")._Product, "apply", refuse)
+    with mode():
         cell = make_cell("tree_smu")
         assert not propagate(drawn(cell), cell)["h"].requires_grad
 

@@ -46,3 +46,20 @@ def update(
     if a_noop is not None:
         S = torch.addcmul(S, a_noop.unsqueeze(-2), Sc[..., :kept, :])
     return S
+
+
+def used_rows(S: Tensor, threshold: float = 1e-3) -> Tensor:
+    """(...,) int64: rows of stacks (..., p, n) whose 2-norm exceeds the threshold (Arabshahi et al. 2021)."""
+    return (torch.linalg.vector_norm(S, dim=-1) > threshold).sum(-1)
+
+
+def usage_by_depth(S: Tensor, depth: Tensor, threshold: float = 1e-3) -> dict[int, float]:
+    """Depth -> rows in use, averaged over the stacks of that depth: the stack usage of Arabshahi et al. 2021.
+
+    Args:
+        S: (rows, p, n), say ``propagate(batch, cell)["S"]``, or its rows at ``batch.roots``.
+        depth: (rows,) int64 of the trees that the stacks belong to, say ``batch.level``.
+        threshold: the 2-norm above which a row counts.
+    """
+    used = used_rows(S.detach(), threshold).double()
+    return {d: float(used[depth == d].mean()) for d in torch.unique(depth).tolist()}

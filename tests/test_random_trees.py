@@ -1,0 +1,32 @@
+"""Engines against recursion on drawn trees and DAGs: depth to 200, arity to 6, mixed functions, every cell."""
+
+import pytest
+from engines import ENGINES, check
+from helpers import random_dag, random_tree, suited
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rows import ROWS, make_cell
+
+from dgltree import Tree, batch
+
+TREES = st.builds(random_tree, st.integers(0, 200), st.integers(1, 6), st.integers(0, 10**6))
+DAGS = st.builds(random_dag, st.integers(1, 60), st.integers(1, 6), st.integers(0, 10**6))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=25)
+@given(name=st.sampled_from(list(ROWS)), trees=st.lists(st.one_of(TREES, DAGS), min_size=1, max_size=3))
+def test_drawn_trees_agree_with_recursion(engine: str, name: str, trees: list[Tree]) -> None:
+    cell = make_cell(name)
+    check(cell, batch(suited(cell, trees), cell.vocabulary), ENGINES[engine])
+
+
+@given(DAGS)
+def test_drawn_dags_share_nodes(tree: Tree) -> None:
+    assert tree.depth <= 60
+    assert len(list(tree.distinct())) <= tree.size
+
+
+def test_the_draws_cover_depth_and_sharing() -> None:
+    assert max(random_tree(200, 6, seed).depth for seed in range(3)) == 200
+    assert any(len(list(tree.distinct())) < tree.size / 10 for tree in (random_dag(60, 6, seed) for seed in range(20)))
