@@ -58,8 +58,8 @@ class ClassifierReadout(nn.Module):
 class PairReadout(nn.Module):
     r"""Classes of pairs of states, as Ordered Memory reads the pairs of logic (Shen et al. 2019, arXiv 1910.13466).
 
-    An MLP over :math:`[h_1; h_2; h_1 \odot h_2; |h_1 - h_2|]`: dropout, linear, ELU, dropout, linear. It tells the first
-    from the second.
+    An MLP over :math:`[h_1; h_2; h_1 \odot h_2; |h_1 - h_2|]`: dropout, linear, ELU, dropout, linear. The order of the
+    two states matters.
 
     Args:
         size: n, the width of a state.
