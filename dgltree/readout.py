@@ -1,4 +1,4 @@
-"""Root states to logits."""
+"""States to logits."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +25,74 @@ class EquationReadout(nn.Module):
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """Logits of sides (..., n) and (..., n), which broadcast: (...)."""
         return (left * right).sum(-1) + self.bias
+
+
+class ClassifierReadout(nn.Module):
+    """Classes of single states, as Ordered Memory reads them (Shen et al. 2019, arXiv 1910.13466).
+
+    Without ``hidden_size`` (its ListOps form): dropout, linear. With it (its SST form): dropout, linear, ReLU, dropout,
+    linear.
+
+    Args:
+        size: n, the width of a state.
+        classes: C, the number of classes.
+        hidden_size: the width of the hidden layer; None: there is none.
+        dropout: probability, in training only.
+
+    Raises ``ValueError`` for a width or number below 1, and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__()
+        _check(size, classes, hidden_size, dropout)
+        layers: list[nn.Module] = [nn.Dropout(dropout)]
+        if hidden_size is not None:
+            layers += [nn.Linear(size, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden_size or size, classes))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Logits of states (..., n): (..., C)."""
+        return self.layers(states)
+
+
+class PairReadout(nn.Module):
+    r"""Classes of pairs of states, as Ordered Memory reads the pairs of logic (Shen et al. 2019, arXiv 1910.13466).
+
+    An MLP over :math:`[h_1; h_2; h_1 \odot h_2; |h_1 - h_2|]`: dropout, linear, ELU, dropout, linear. The order of the
+    two states matters.
+
+    Args:
+        size: n, the width of a state.
+        classes: C, the number of classes.
+        hidden_size: the width of the hidden layer; None: n.
+        dropout: probability, in training only.
+
+    Raises ``ValueError`` for a width or number below 1, and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__()
+        _check(size, classes, hidden_size, dropout)
+        hidden_size = hidden_size or size
+        self.layers = nn.Sequential(
+            nn.Dropout(dropout),
+            nn.Linear(4 * size, hidden_size),
+            nn.ELU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden_size, classes),
+        )
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """Logits of states (..., n) and (..., n), of one shape: (..., C)."""
+        return self.layers(torch.cat([first, second, first * second, (first - second).abs()], -1))
+
+
+def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:
+    for name, number in (("size", size), ("classes", classes), ("hidden_size", hidden_size)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} is {number}; it is 1 or more")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
 
 
 class EquationModel(nn.Module):

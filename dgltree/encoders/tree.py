@@ -8,7 +8,7 @@ from dgltree.propagate import propagate
 
 
 class TreeEncoder(nn.Module):
-    """The root's hidden state, by a cell along the given tree."""
+    """The hidden states, by a cell along the given tree: the roots' by a call, all nodes' by ``node_states``."""
 
     def __init__(self, cell: Cell) -> None:
         super().__init__()
@@ -16,4 +16,8 @@ class TreeEncoder(nn.Module):
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(B, n), one row a root; ``share`` as in :func:`dgltree.propagate`."""
-        return propagate(batch, self.cell, share=share)["h"].index_select(0, batch.roots)
+        return self.node_states(batch, share).index_select(0, batch.roots)
+
+    def node_states(self, batch: TreeBatch, share: bool = False) -> Tensor:
+        """(N, n), one row a node in public numbering; ``share`` as in :func:`dgltree.propagate`."""
+        return propagate(batch, self.cell, share=share)["h"]

@@ -1,0 +1,3 @@
+from tasks.sentiment.cli import main
+
+main()

@@ -1,0 +1,105 @@
+"""The Stanford Sentiment Treebank (Socher et al. 2013): batches of trees with five classes at every node."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import lightning
+import torch
+from torch.utils.data import DataLoader
+
+from dgltree import Tree, TreeBatch, Vocabulary, batch
+from dgltree.read.bracket import iter_sst
+
+CLASSES = 5  # very negative, negative, neutral, positive, very positive
+
+
+class SentimentTreebank(lightning.LightningDataModule):
+    """``train.txt``, ``dev.txt`` and ``test.txt``; the order of training depends on (seed, epoch) alone.
+
+    Args:
+        folder: where the files are; by default the folder ``sst`` in the one that DGLTREE_DATA names.
+        batch_size: trees a step.
+        min_count: a word that stands fewer times in ``train.txt`` becomes the unknown word.
+        seed: of the order.
+
+    Raises ``ValueError`` without a folder, for a file without trees and for text that is no sentiment tree, and
+    ``FileNotFoundError`` for a file that is not there.
+    """
+
+    def __init__(self, folder: Path | None = None, batch_size: int = 25, min_count: int = 2, seed: int = 0) -> None:
+        super().__init__()
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+        self.folder = folder or _default_folder()
+        self.batch_size, self.min_count, self.seed = batch_size, min_count, seed
+
+    @cached_property
+    def train(self) -> list[Tree]:
+        return read_trees(self.folder / "train.txt")
+
+    @cached_property
+    def dev(self) -> list[Tree]:
+        return read_trees(self.folder / "dev.txt")
+
+    @cached_property
+    def test(self) -> list[Tree]:
+        return read_trees(self.folder / "test.txt")
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """Of the training trees alone."""
+        return Vocabulary.from_trees(self.train, unk=True, min_count=self.min_count)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each word stands in the training trees."""
+        return Counter(node.token for tree in self.train for node in tree.preorder() if node.token is not None)
+
+    def setup(self, stage: str) -> None:
+        """Read what the stage needs, so that a file that is wrong is known before the first step."""
+        _ = (self.train, self.dev, self.test) if stage == "fit" else self.test
+
+    def train_dataloader(self) -> DataLoader[TreeBatch]:
+        assert self.trainer is not None
+        generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
+        order = torch.randperm(len(self.train), generator=generator).tolist()
+        return self._loader([self.train[i] for i in order])
+
+    def val_dataloader(self) -> DataLoader[TreeBatch]:
+        return self._loader(self.dev)
+
+    def test_dataloader(self) -> DataLoader[TreeBatch]:
+        return self._loader(self.test)
+
+    def _loader(self, trees: list[Tree]) -> DataLoader[TreeBatch]:
+        """One worker flattens the next batches while the model computes."""
+        return DataLoader(trees, self.batch_size, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+
+    def _collate(self, trees: Sequence[Tree]) -> TreeBatch:
+        return batch(trees, self.vocabulary)
+
+    def transfer_batch_to_device(self, trees: TreeBatch, device: torch.device, _: int) -> TreeBatch:
+        return trees.to(device)
+
+
+def read_trees(file: Path) -> list[Tree]:
+    """The trees of a file, in order; errors as in :class:`SentimentTreebank`."""
+    if not file.is_file():
+        raise FileNotFoundError(f"{file}: no such file; the folder holds train.txt, dev.txt and test.txt")
+    try:
+        trees = list(iter_sst(file.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    if not trees:
+        raise ValueError(f"{file} has no trees; expected lines such as (3 (2 The) (4 Rock))")
+    return trees
+
+
+def _default_folder() -> Path:
+    data = os.environ.get("DGLTREE_DATA")
+    if not data:
+        raise ValueError("no folder of sentiment trees: give --data.folder, or set DGLTREE_DATA to the folder of 'sst'")
+    return Path(data) / "sst"

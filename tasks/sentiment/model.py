@@ -1,0 +1,126 @@
+"""Sentiment at the nodes of a tree: a cell, a readout, and cross-entropy."""
+
+from dataclasses import replace
+from typing import Any
+
+import lightning
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torchmetrics.classification import MulticlassAccuracy
+
+from dgltree import TreeBatch, Vocabulary
+from dgltree.batch import NO_TOKEN
+from dgltree.cells import CELLS
+from dgltree.encoders import TreeEncoder
+from dgltree.labels import Supervision, supervised
+from dgltree.read.glove import WordVectors
+from dgltree.readout import ClassifierReadout
+from tasks.sentiment.data import CLASSES
+
+
+class SentimentClassifier(lightning.LightningModule):
+    """A typed cell over the words' vectors and a classifier of its states (Tai et al. 2015, arXiv 1503.00075).
+
+    Args:
+        vocabulary: that of the data.
+        cell: one of dgltree.cells.CELLS.
+        hidden_size: width of a node's state.
+        input_size: width of a word's vector.
+        options: further options of the cell, such as its dropout.
+        supervision: which nodes are learnt from, all ("nodes") or the trees' own labels alone ("roots").
+        readout_size: width of the readout's hidden layer; without it the readout is linear.
+        input_dropout: of the words' vectors.
+        dropout: of the states before the readout.
+        embedding_std: words' vectors begin as N(0, embedding_std^2).
+        lr: learning rate of Adam.
+        weight_decay: L2, not decoupled.
+        seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+
+    Raises ``ValueError`` for a cell that is not there, and what the cell and the readout raise.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        cell: str = "tree_lstm",
+        hidden_size: int = 150,
+        input_size: int = 150,
+        options: dict[str, Any] | None = None,
+        supervision: Supervision = "nodes",
+        readout_size: int | None = None,
+        input_dropout: float = 0.5,
+        dropout: float = 0.5,
+        embedding_std: float = 0.1,
+        lr: float = 1e-3,
+        weight_decay: float = 1e-5,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if cell not in CELLS:
+            raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
+        self.vocabulary, self.supervision = vocabulary, supervision
+        self.input_dropout, self.lr, self.weight_decay, self.seed = input_dropout, lr, weight_decay, seed
+        further = options or {}
+        self.encoder = TreeEncoder(CELLS[cell](vocabulary, hidden_size, input_size=input_size, leaf="gates", **further))
+        nn.init.normal_(self.words.weight, std=embedding_std)
+        self.readout = ClassifierReadout(hidden_size, CLASSES, readout_size, dropout)
+        self.root_accuracy, self.node_accuracy = (MulticlassAccuracy(CLASSES, average="micro") for _ in range(2))
+
+    @property
+    def words(self) -> nn.Embedding:
+        """The words' vectors, a row a token id."""
+        return self.encoder.cell.input_embedding
+
+    def begin_with(self, found: WordVectors) -> None:
+        """Let the words found in a file of word vectors, by token id, begin with its vectors."""
+        with torch.no_grad():
+            self.words.weight[found.index] = found.vectors
+
+    def forward(self, trees: TreeBatch, share: bool = False) -> Tensor:
+        """(N, 5), the logits of all nodes."""
+        return self.readout(self.encoder.node_states(trees, share))
+
+    def training_step(self, trees: TreeBatch, _: int) -> Tensor:
+        loss = self._loss(self(self._with_dropped_inputs(trees)), trees)
+        self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(trees))
+        return loss
+
+    def validation_step(self, trees: TreeBatch, _: int) -> None:
+        self._evaluate(trees, "dev")
+
+    def test_step(self, trees: TreeBatch, _: int) -> None:
+        self._evaluate(trees, "test")
+
+    def on_train_batch_start(self, trees: TreeBatch, index: int) -> None:
+        """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
+        place = (self.seed, self.current_epoch, index, self.global_rank)
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        checkpoint["vocabulary"] = self.vocabulary.to_json()
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        if Vocabulary.from_json(checkpoint["vocabulary"]) != self.vocabulary:
+            raise ValueError("the checkpoint has another vocabulary: give the train.txt and min_count of its training")
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+
+    def _with_dropped_inputs(self, trees: TreeBatch) -> TreeBatch:
+        """The trees with the words' vectors as inputs, each occurrence under a mask of its own."""
+        vectors = self.words(trees.token.clamp(min=0)) * (trees.token != NO_TOKEN).unsqueeze(-1)
+        return replace(trees, x=nn.functional.dropout(vectors, self.input_dropout))
+
+    def _loss(self, logits: Tensor, trees: TreeBatch) -> Tensor:
+        nodes = supervised(trees, self.supervision, CLASSES)
+        return nn.functional.cross_entropy(logits[nodes], trees.label[nodes])
+
+    def _evaluate(self, trees: TreeBatch, split: str) -> None:
+        logits, size = self(trees, share=True), len(trees)
+        accuracies = {"root": (self.root_accuracy, supervised(trees, "roots", CLASSES))}
+        if self.supervision == "nodes":
+            accuracies["node"] = (self.node_accuracy, supervised(trees, "nodes", CLASSES))
+        for name, (accuracy, nodes) in accuracies.items():
+            accuracy.update(logits[nodes], trees.label[nodes])
+            self.log(f"{split}_{name}_accuracy", accuracy, prog_bar=split == "dev", batch_size=size)
