@@ -34,7 +34,7 @@ class SentimentCLI(LightningCLI):
     def before_fit(self) -> None:
         file = self.config.fit.glove
         if file:
-            found = read_glove(file, self.datamodule.vocabulary.tokens, self.model.words.embedding_dim)
+            found = read_glove(file, self.datamodule.vocabulary.tokens, self.model.words.weight.shape[1])
             self.model.begin_with(found)
             print(f"{file.name}: {found.coverage(self.datamodule.counts)}")
 

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.batch import NO_TOKEN
 from dgltree.cells import CELLS
+from dgltree.cells.inputs import Embedding
 from dgltree.encoders import TreeEncoder
 from dgltree.labels import Supervision, supervised
 from dgltree.read.glove import WordVectors
@@ -68,7 +68,7 @@ class SentimentClassifier(lightning.LightningModule):
         self.root_accuracy, self.node_accuracy = (MulticlassAccuracy(CLASSES, average="micro") for _ in range(2))
 
     @property
-    def words(self) -> nn.Embedding:
+    def words(self) -> Embedding:
         """The words' vectors, a row a token id."""
         return self.encoder.cell.input_embedding
 
@@ -109,8 +109,7 @@ class SentimentClassifier(lightning.LightningModule):
 
     def _with_dropped_inputs(self, trees: TreeBatch) -> TreeBatch:
         """The trees with the words' vectors as inputs, each occurrence under a mask of its own."""
-        vectors = self.words(trees.token.clamp(min=0)) * (trees.token != NO_TOKEN).unsqueeze(-1)
-        return replace(trees, x=nn.functional.dropout(vectors, self.input_dropout))
+        return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
 
     def _loss(self, logits: Tensor, trees: TreeBatch) -> Tensor:
         nodes = supervised(trees, self.supervision, CLASSES)
