@@ -11,22 +11,12 @@ from tasks.sentiment.callbacks import EpochReport, SaveFitConfig
 from tasks.sentiment.data import SentimentTreebank
 from tasks.sentiment.model import SentimentClassifier
 
-CHECKPOINT = {
-    "monitor": "dev_root_accuracy",
-    "mode": "max",
-    "filename": "best",
-    "save_last": True,
-    "enable_version_counter": False,  # a second run in the same folder replaces the first one's files
-}
-
 
 class SentimentCLI(LightningCLI):
     """Trains, then evaluates the epoch that was best on the dev trees' roots on the test trees."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument("--glove", type=Path | None, help="GloVe text file that words' vectors begin with")
-        parser.add_lightning_class_args(ModelCheckpoint, "checkpoint")
-        parser.set_defaults({f"checkpoint.{name}": value for name, value in CHECKPOINT.items()})
         parser.link_arguments("seed_everything", "data.seed", int)
         parser.link_arguments("seed_everything", "model.seed", int)
         parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
@@ -39,15 +29,22 @@ class SentimentCLI(LightningCLI):
             print(f"{file.name}: {found.coverage(self.datamodule.counts)}")
 
     def after_fit(self) -> None:
-        best = None if self.config.fit.trainer.fast_dev_run else "best"  # a trial run keeps no checkpoints
-        [accuracies] = self.trainer.test(self.model, self.datamodule, ckpt_path=best, verbose=False)
+        best = self.trainer.checkpoint_callback
+        path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
+        [accuracies] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
         print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in accuracies.items()))
+
+
+def checkpoint(name: str, **options: Any) -> ModelCheckpoint:
+    """``name.ckpt``, once an epoch; a second run in the same folder replaces the first one's file."""
+    return ModelCheckpoint(filename=name, enable_version_counter=False, **options)
 
 
 def main() -> None:
     """Run the program's command line."""
+    best, last = checkpoint("best", monitor="dev_root_accuracy", mode="max"), checkpoint("last")
     trainer: dict[str, Any] = {
-        "callbacks": [EpochReport()],
+        "callbacks": [EpochReport(), best, last],  # in this order, so that the last knows what the best was
         "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
         "logger": False,
         "enable_model_summary": False,
