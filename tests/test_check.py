@@ -1,0 +1,112 @@
+"""What a cell refuses to run on, and states that are not finite."""
+
+import pytest
+import torch
+from engines import ENGINES
+from helpers import ANY, VOCABULARY, random_tree
+from rows import make_cell
+
+from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
+from dgltree.cells import ChildSumTreeLSTM, TreeLSTM, TreeRNN
+
+TREES = [random_tree(3, 2, 1), random_tree(2, 3, 2)]
+
+
+def vectors(cell: TreeLSTM, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+    return torch.ones(batch(TREES, cell.vocabulary).num_nodes, 3, dtype=dtype)
+
+
+def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
+    cell = make_cell("tree_lstm, leaf gates")
+    x = vectors(cell)
+    with pytest.raises(
+        ValueError, match=r"x has shape \(\d+, 2\); .* need \(\d+ nodes, input_size 3\)"
+    ):
+        propagate(batch(TREES, VOCABULARY, x=x[:, :2]), cell)
+    with pytest.raises(ValueError, match=r"x has 3 rows; the batch has \d+ nodes"):
+        batch(TREES, VOCABULARY, x=x[:3])
+    with pytest.raises(ValueError, match=r"x is torch.float32; the cell's weights are torch.float64"):
+        propagate(batch(TREES, VOCABULARY, x=x.float()), cell)
+    with pytest.raises(ValueError, match="x is on meta, the batch on cpu"):
+        propagate(batch(TREES, VOCABULARY, x=x.to("meta")), cell)
+    with pytest.raises(ValueError, match="the batch is on cpu, the cell on meta"):
+        propagate(batch(TREES, VOCABULARY), cell.to("meta"))
+
+
+def test_an_input_vector_at_an_embedded_leaf_is_refused_because_it_would_be_lost() -> None:
+    cell = make_cell("tree_lstm, inputs")
+    x = vectors(cell)
+    with pytest.raises(ValueError, match=r"tree 0, node \d+ is a leaf with an input vector, .* use leaf='gates', or 0"):
+        propagate(batch(TREES, VOCABULARY, x=x), cell)
+    x[batch(TREES, VOCABULARY).arity == 0] = 0
+    propagate(batch(TREES, VOCABULARY, x=x), cell)
+
+
+def test_a_function_without_weights_is_named_with_its_arity_and_tree() -> None:
+    with pytest.raises(ValueError, match=r"tree 1, node 0 in preorder: 'sin' has 2 children here; .* knows it with 1"):
+        batch([TREES[0], Tree("sin", (TREES[0], TREES[0]))], VOCABULARY)
+    flat = batch([TREES[0], Tree("add", (TREES[0], TREES[0]))], VOCABULARY)
+    flat.vocabulary = None  # as of a user's graph
+    flat.function[flat.roots[1]] = VOCABULARY.function_id("if", 3)
+    for engine in ("runner", "levels"):
+        with pytest.raises(ValueError, match=r"tree 1, node 0 \('if'\) has 2 children; this model knows it with 3"):
+            ENGINES[engine](TreeRNN(VOCABULARY, 4), flat)
+
+
+def test_functions_of_any_arity_need_a_cell_that_adds_up_its_children() -> None:
+    with pytest.raises(ValueError, match="functions of any arity, 'var' for one; TreeLSTM has weights for each arity"):
+        TreeLSTM(ANY, 4)
+    wide = Tree("call", [Tree("var", token="x")] * 40)
+    states = propagate(batch([wide], ANY), ChildSumTreeLSTM(ANY, 4))
+    assert states["h"].isfinite().all()
+
+
+@pytest.mark.parametrize("share", [False, True])
+def test_the_first_node_that_is_not_finite_is_named(share: bool) -> None:
+    cell = make_cell("tree_lstm, leaf gates")
+    flat = batch(TREES, VOCABULARY, x=vectors(cell))
+    propagate(flat, cell, share=share, check=True)
+    start = int(flat.roots[1])
+    leaf = start + int(torch.nonzero(flat.arity[start:] == 0)[0])
+    flat.x[leaf, 1] = torch.nan
+    with pytest.raises(ValueError, match=rf"tree 1, node {leaf - start} \('\w+'\): h, c is not finite.*input vector x"):
+        propagate(flat, cell, share=share, check=True)
+    assert propagate(flat, cell, share=share)["h"][flat.roots[1]].isnan().all(), "nothing is checked unless asked for"
+
+
+def test_weights_that_are_not_finite_are_named_at_the_lowest_node_they_reach() -> None:
+    cell = make_cell("tree_smu, no_op")
+    with torch.no_grad():
+        cell.maps["gates_2"].bias[cell.maps["gates_2"].position[VOCABULARY.function_id("add", 2)]] = torch.nan
+    x = Tree("var", token="x")
+    tree = Tree("sin", (Tree("pow", (Tree("sin", (x,)), Tree("add", (x, x)))),))
+    with pytest.raises(ValueError, match=r"tree 0, node 4 \('add'\): .* look at the cell's weights"):
+        propagate(batch([tree], VOCABULARY), cell, check=True)
+
+
+def test_a_number_needs_a_cell_with_an_encoder_and_reaches_the_root() -> None:
+    trees = [Tree("sin", (Tree("num", value=value),)) for value in (0.5, 0.75)]
+    with pytest.raises(ValueError, match="tree 0, node 1 carries a number; build the cell with numbers=True"):
+        propagate(batch(trees, VOCABULARY), make_cell("tree_lstm"))
+    flat = batch(trees, VOCABULARY)
+    h = propagate(flat, make_cell("tree_lstm, numbers"))["h"][flat.roots]
+    assert not torch.allclose(h[0], h[1])
+    gates = make_cell("tree_lstm, leaf gates, shared, numbers")
+    with pytest.raises(ValueError, match="tree 0, node 1 has a number and an input vector"):
+        propagate(batch(trees, VOCABULARY, x=torch.zeros(4, 3, dtype=torch.float64)), gates)
+
+
+def test_an_empty_vocabulary_of_functions_is_no_reason_to_crash() -> None:
+    vocabulary = Vocabulary([("w", 0)], ["a"])
+    states = propagate(batch([Tree("w", token="a")], vocabulary), TreeRNN(vocabulary, 4))
+    assert states["h"].shape == (1, 4)
+
+
+def test_labels_never_reach_a_cell() -> None:
+    rng = torch.Generator().manual_seed(0)
+    for name in ("tree_lstm, leaf gates", "child_sum", "tree_smu", "tree_cell"):
+        cell = make_cell(name)
+        flat = batch(TREES, cell.vocabulary)
+        labelled = TreeBatch(**{f: getattr(flat, f) for f in TreeBatch.__dataclass_fields__})
+        labelled.label = torch.randint(0, 5, flat.label.shape, generator=rng)
+        assert torch.equal(propagate(labelled, cell)["h"], propagate(flat, cell)["h"])
