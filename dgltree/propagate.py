@@ -7,19 +7,17 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from dgltree.batch import TreeBatch, place
+from dgltree.accumulate import Inject, Sink, accumulating
+from dgltree.batch import TreeBatch
 from dgltree.cells.cell import Cell, Children, Computed, State
-from dgltree.cells.check import check_batch
+from dgltree.cells.check import check_batch, check_finite
 from dgltree.cells.sum_cell import SumCell
-from dgltree.cells.typed import Linear, Runs, TypedLinear
+from dgltree.cells.typed import Linear
 from dgltree.schedule import Schedule, Segments, Step, schedule
 from dgltree.trace import Trace
 
 if TYPE_CHECKING:
     import dgl
-
-Sink = dict[str, Tensor]
-"""Parameter name to the buffer in which a backward pass adds up its gradient."""
 
 
 def propagate(
@@ -63,7 +61,7 @@ def propagate(
     states = run_schedule(cell, plan, batch, traced)
     states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
     if check:
-        _check_finite(batch, cell, states)
+        check_finite(cell, batch, states)
     return states | traced.results(plan, batch)
 
 
@@ -154,62 +152,6 @@ class _LevelPass(torch.autograd.Function):
         return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.values()
 
 
-class _Product(torch.autograd.Function):
-    """A typed product whose backward adds the gradients of its weights to a sink, in place.
-
-    The anchor is a scalar that requires gradients: through it autograd comes here even where v requires none.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, anchor: Tensor, v: Tensor, name: str, linear: TypedLinear, runs: Runs, sink: Sink) -> Tensor:
-        ctx.save_for_backward(v)
-        ctx.name, ctx.linear, ctx.runs, ctx.sink = name, linear, runs, sink
-        return linear.product(v, runs)
-
-    @staticmethod
-    def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
-        (v,) = ctx.saved_tensors
-        d_weight, d_bias = (ctx.sink.get(f"{ctx.name}.{kind}") for kind in ("weight", "bias"))
-        weight, d_v = ctx.linear.weight, torch.empty_like(v, memory_format=torch.contiguous_format)
-        for matrix, start, stop in ctx.runs:
-            d_rows = d_out[start:stop].flatten(0, -2)
-            if d_weight is not None:
-                d_weight[matrix].addmm_(d_rows.t(), v[start:stop].flatten(0, -2))
-            if d_bias is not None:
-                d_bias[matrix] += d_rows.sum(0)
-            torch.mm(d_rows, weight[matrix], out=d_v[start:stop].view(-1, v.shape[-1]))
-        return None, d_v, None, None, None, None
-
-
-class _Inject(torch.autograd.Function):
-    """A scalar whose backward hands given gradients to its inputs.
-
-    ``torch.autograd.grad(..., grad_outputs)`` would do, but it checks the shapes, at every call, by means of SymPy.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, gradients: list[Tensor], *outputs: Tensor) -> Tensor:
-        ctx.gradients = gradients
-        return outputs[0].new_zeros(())
-
-    @staticmethod
-    def backward(ctx: Any, _: Tensor) -> tuple[Tensor | None, ...]:
-        return None, *ctx.gradients
-
-
-def _linear(cell: Cell, arity: int, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
-    """As ``cell.linear_for``; with a sink, its gradients go there."""
-    if sink is None:
-        return cell.linear_for(arity, segments)
-    key, maps = cell.key(arity), cell.named_maps()
-
-    def linear(name: str, v: Tensor) -> Tensor:
-        name = f"{name}_{key}"
-        return _Product.apply(anchor, v, name, maps[name], maps[name].runs(segments), sink)
-
-    return linear
-
-
 def _forward_step(
     cell: Cell, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
 ) -> _Local:
@@ -221,7 +163,7 @@ def _forward_step(
     arity = _arity(step)
 
     def linear(segments: Segments) -> Linear:
-        return _linear(cell, arity, segments, anchor, sink)
+        return accumulating(cell, arity, segments, anchor, sink)
 
     with torch.set_grad_enabled(record):
         for tensor in inputs:
@@ -257,7 +199,7 @@ def _backward_step(
     """Add this step's gradients to the sink and to its children's rows; returns that of what x added, if anything."""
     received = [state_gradients[part][step.start : step.stop] for part in local.outputs]
     with torch.enable_grad():
-        scalar = _Inject.apply(received, *local.outputs.values())
+        scalar = Inject.apply(received, *local.outputs.values())
     found = torch.autograd.grad(
         scalar,
         [*local.inputs, *own.values()],
@@ -270,17 +212,3 @@ def _backward_step(
     for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
         sink[name] += gradient
     return found[len(local.outputs)] if len(local.inputs) > len(local.outputs) + 1 else None
-
-
-def _check_finite(batch: TreeBatch, cell: Cell, states: State) -> None:
-    """``ValueError`` naming the lowest node whose state is not finite, and what is not finite there."""
-    bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
-    wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)
-    if not len(wrong):
-        return
-    j = int(wrong[batch.level[wrong].argmin()])
-    parts = ", ".join(part for part, rows in bad.items() if rows[j])
-    name, _ = cell.vocabulary.functions[int(batch.function[j])]
-    own_input = batch.x is not None and not bool(batch.x[j].isfinite().all())
-    cause = "its input vector x is not finite" if own_input else "its inputs are finite: look at the cell's weights"
-    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node below is like that; {cause}")

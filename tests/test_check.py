@@ -19,9 +19,7 @@ def vectors(cell: TreeLSTM, dtype: torch.dtype = torch.float64) -> torch.Tensor:
 def test_input_vectors_of_wrong_width_dtype_and_device_are_refused() -> None:
     cell = make_cell("tree_lstm, leaf gates")
     x = vectors(cell)
-    with pytest.raises(
-        ValueError, match=r"x has shape \(\d+, 2\); .* need \(\d+ nodes, input_size 3\)"
-    ):
+    with pytest.raises(ValueError, match=r"x has shape \(\d+, 2\); .* need \(\d+ nodes, input_size 3\)"):
         propagate(batch(TREES, VOCABULARY, x=x[:, :2]), cell)
     with pytest.raises(ValueError, match=r"x has 3 rows; the batch has \d+ nodes"):
         batch(TREES, VOCABULARY, x=x[:3])

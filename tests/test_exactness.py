@@ -1,7 +1,6 @@
 """Recursion == dgl.prop_nodes_topo == runner == levels == levels shared, states and gradients, for every cell."""
 
 from collections.abc import Callable
-from importlib import import_module
 
 import pytest
 import torch
@@ -10,7 +9,7 @@ from helpers import EDGE_CASES, VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
 
-from dgltree import Tree, TreeBatch, batch, propagate
+from dgltree import Tree, TreeBatch, accumulate, batch, propagate
 from dgltree.cells import Cell
 
 DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4), (160, 2, 5)]  # (depth, arity, seed)
@@ -146,7 +145,7 @@ def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pyte
     def refuse(*_: object) -> None:
         raise AssertionError("a product was recorded for a backward pass that cannot come")
 
-    monkeypatch.setattr(import_module("dgltree.propagate")._Product, "apply", refuse)
+    monkeypatch.setattr(accumulate.Product, "apply", refuse)
     with mode():
         cell = make_cell("tree_smu")
         assert not propagate(drawn(cell), cell)["h"].requires_grad
@@ -211,3 +210,14 @@ def test_a_mutant_without_accumulation_is_caught(engine: str, monkeypatch: pytes
     with pytest.raises(AssertionError, match=r"gradient of .* off, largest entry"):
         cell = make_cell("tree_lstm")
         check(cell, drawn(cell), ENGINES[engine])
+
+
+@pytest.mark.parametrize("name", ["tree_rnn, two layers", "child_sum, inputs", "tree_cell"])
+def test_frozen_weights_leave_the_other_gradients_as_they_are(name: str) -> None:
+    cell = make_cell(name)
+    trees = drawn(cell)
+    wanted = torch.autograd.grad(propagate(trees, cell)["h"].sum(), [cell.embedding.weight])
+    for parameter in (*cell.maps.parameters(), *cell.own_parameters().values()):
+        parameter.requires_grad_(False)
+    loss = propagate(trees, cell)["h"].sum()
+    assert torch.equal(torch.autograd.grad(loss, [cell.embedding.weight])[0], wanted[0])

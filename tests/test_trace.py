@@ -1,10 +1,14 @@
 """What the networks did: traced gates, actions and stacks."""
 
+import re
+from pathlib import Path
+
 import pytest
 import torch
 from helpers import VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 
+import dgltree
 from dgltree import Tree, batch, propagate
 from dgltree.cells.stack import usage_by_depth, used_rows
 
@@ -101,3 +105,9 @@ def test_stack_usage_counts_rows_over_the_threshold_by_depth() -> None:
     trees = batch([chain(6)], VOCABULARY)
     usage = usage_by_depth(propagate(trees, cell)["S"], trees.level)
     assert [usage[d] for d in (0, 1, 2, 6)] == [0.0, 1.0, 2.0, 4.0]
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "cells.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {"dgltree": dgltree, "batch": batch([chain(3)], VOCABULARY), "cell": make_cell("tree_smu, no_op")})

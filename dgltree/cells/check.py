@@ -59,3 +59,17 @@ def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> N
                 f"{place(batch, int(lost[0]))} is a leaf with an input vector, which leaf={cell.leaf!r} would lose: "
                 "use leaf='gates', or 0 there"
             )
+
+
+def check_finite(cell: "Cell", batch: TreeBatch, states: dict[str, Tensor]) -> None:
+    """``ValueError`` naming the lowest node whose state is not finite, and what is not finite there."""
+    bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
+    wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)
+    if not len(wrong):
+        return
+    j = int(wrong[batch.level[wrong].argmin()])
+    parts = ", ".join(part for part, rows in bad.items() if rows[j])
+    name, _ = cell.vocabulary.functions[int(batch.function[j])]
+    own_input = batch.x is not None and not bool(batch.x[j].isfinite().all())
+    cause = "its input vector x is not finite" if own_input else "its inputs are finite: look at the cell's weights"
+    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node below is like that; {cause}")
