@@ -140,16 +140,17 @@ class _LevelPass(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        sink: Sink = {name: torch.zeros_like(p) for name, p in zip(ctx.names, ctx.saved_tensors, strict=True)}
-        ctx.sink.clear()
-        ctx.sink.update(sink)  # the products of all steps hold this dict
+        sink: Sink = ctx.sink  # the products of all steps hold this dict
+        sink.update({name: torch.zeros_like(p) for name, p in zip(ctx.names, ctx.saved_tensors, strict=True)})
         state_gradients = dict(zip(ctx.cell.state, (g.clone() for g in grad_outputs), strict=True))
         x_gradients: list[Tensor] = []
         for step, local in zip(reversed(ctx.plan.steps), reversed(ctx.locals), strict=True):
             d_x = _backward_step(step, local, ctx.own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: ctx.plan.leaves] for g in state_gradients.values()]
-        return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.values()
+        weight_gradients = list(sink.values())
+        sink.clear()
+        return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *weight_gradients
 
 
 def _forward_step(

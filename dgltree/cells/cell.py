@@ -60,6 +60,8 @@ class Cell(MessagePassing, nn.Module, ABC):
         super().__init__()
         if hidden_size < 1:
             raise ValueError(f"hidden_size is {hidden_size}; it is 1 or more")
+        if input_size is not None and input_size < 1:
+            raise ValueError(f"input_size is {input_size}; it is 1 or more, or None")
         if leaf not in ("embedding", "network", "gates"):
             raise ValueError(f"leaf is {leaf!r}; it is 'embedding', 'network' or 'gates'")
         if leaf == "gates" and input_size is None:
