@@ -10,7 +10,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from tasks.equations.completion import read_folder
-from tasks.equations.evaluate import Evaluator
+from dgltree.truth import Evaluator
 
 
 def main() -> None:

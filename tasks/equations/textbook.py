@@ -10,7 +10,7 @@ from dgltree.equation import Equation
 from dgltree.rank import Ranking, rank
 from dgltree.read.infix import write_equation, write_infix
 from dgltree.shipped import open_model, shipped_fillers
-from tasks.equations.evaluate import Evaluator, Truth
+from dgltree.truth import Evaluator, Truth
 from tasks.equations.rewrite import TEXTBOOK, read_lines
 
 

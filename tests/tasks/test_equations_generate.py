@@ -16,7 +16,7 @@ from dgltree.tree import Tree
 from tasks.equations import generate as program
 from tasks.equations.canonical import canonical_key
 from tasks.equations.chunk import NAMES, SHARES, USUAL, held_out
-from tasks.equations.evaluate import Evaluator, Truth
+from dgltree.truth import Evaluator, Truth
 from tasks.equations.fillers import CONSTANTS, LEAVES, LITERALS, depth_one, fillers
 from tasks.equations.generate import generate, read_labelled, write_labelled
 from tasks.equations.leaves import variables, with_leaves

@@ -6,9 +6,9 @@ import pytest
 from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix, write_equation
 from dgltree.tree import Tree
-from tasks.equations.bounded import POINTS, variable_values
+from dgltree.bounded import POINTS, variable_values
 from tasks.equations.chunk import Chunk
-from tasks.equations.evaluate import Evaluator, Truth
+from dgltree.truth import Evaluator, Truth
 from tasks.equations.fillers import LITERALS, VARIABLES, fillers
 from tasks.equations.leaves import with_leaves
 from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines

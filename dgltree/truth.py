@@ -11,7 +11,7 @@ import numpy as np
 
 from dgltree.equation import Equation
 from dgltree.tree import Tree
-from tasks.equations.bounded import EPS, Value, apply, leaf_value
+from dgltree.bounded import EPS, Value, apply, leaf_value
 
 NEEDED = 12  # usable points without which nothing is decided
 BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
