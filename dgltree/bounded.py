@@ -25,6 +25,9 @@ Value = tuple[Array, Array, Array]
 """(values, magnitudes, error bounds), each (POINTS,); an error bound of inf or nan marks a point that is not usable."""
 
 
+_CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+
+
 @functools.lru_cache(maxsize=1000)
 def variable_values(name: str) -> Array:
     """The values of the variable ``name`` at the points: they depend on the name only, one quadrant after another."""
@@ -37,7 +40,7 @@ def variable_values(name: str) -> Array:
 
 
 def leaf_value(node: Tree) -> Value:
-    """The value of a leaf. Raises ``ValueError`` for one that is no variable, number or pi."""
+    """The value of a leaf. Raises ``ValueError`` for one that is no variable, finite number, pi or e."""
     return _settle(_leaf(node))
 
 
@@ -52,14 +55,16 @@ def apply(node: Tree, arguments: list[Value]) -> Value:
 def _leaf(node: Tree) -> Result:
     if node.function == "Symbol" and node.token is not None:
         return variable_values(node.token), np.zeros(POINTS)
-    if node.function == "Pi":
-        return np.full(POINTS, math.pi + 0j), np.full(POINTS, EPS)
+    if node.function in _CONSTANTS:
+        return np.full(POINTS, _CONSTANTS[node.function] + 0j), np.full(POINTS, EPS)
     text = node.token or ""
     top, slash, bottom = text.partition("/")
     try:
         number = float(top) / float(bottom) if slash else float(top)
-    except ValueError:
-        raise ValueError(f"leaf {node!r} has no numeric value; use variables, numbers and pi") from None
+    except (ValueError, ZeroDivisionError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"leaf {node!r} has no numeric value; use variables, finite numbers, pi and e")
     exact = not slash and number == int(number)
     return np.full(POINTS, number + 0j), np.full(POINTS, 0.0 if exact else EPS * abs(number))
 
@@ -91,10 +96,9 @@ def _power(a: Value, b: Value) -> Result:
     v = np.exp(b[0] * log)
     exponent_error = np.abs(log) * (b[2] + 3 * EPS * b[1]) + b[1] * (a[2] / a[1])
     error = np.abs(v) * (exponent_error + 2 * EPS)
-    on_cut = (a[0].real < 0) & (np.abs(a[0].imag) <= NEAR_CUT * a[1]) & (a[2] > 0)
     zero = (a[1] == 0) & (a[2] == 0) & (b[0].real > SMALLEST) & (b[0].imag == 0)
     v, error = np.where(zero, 0.0, v), np.where(zero, 0.0, error)
-    return v, np.where(on_cut | (~zero & (a[1] == 0)), np.inf, error)
+    return v, np.where(_on_cut(a) | (~zero & (a[1] == 0)), np.inf, error)
 
 
 def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
@@ -122,6 +126,20 @@ def _cos(a: Value) -> Result:
     return v, np.abs(np.sin(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
 
 
+def _sinh(a: Value) -> Result:
+    v, error = _sin((1j * a[0], a[1], a[2]))
+    return -1j * v, error
+
+
+def _cosh(a: Value) -> Result:
+    return _cos((1j * a[0], a[1], a[2]))
+
+
+def _exp(a: Value) -> Result:
+    v = np.exp(a[0])
+    return v, np.abs(v) * (a[2] + EPS * (1 + a[1]))
+
+
 def _inverse(of: Callable[[Value], Result]) -> Callable[[Value], Result]:
     def inverse(a: Value) -> Result:
         v, size, error = _settle(of(a))
@@ -131,25 +149,46 @@ def _inverse(of: Callable[[Value], Result]) -> Callable[[Value], Result]:
     return inverse
 
 
-_sec, _csc = _inverse(_cos), _inverse(_sin)
+def _product(first: Callable[[Value], Result], second: Callable[[Value], Result]) -> Callable[[Value], Result]:
+    return lambda a: _multiply(_settle(first(a)), _settle(second(a)))
 
 
-def _tan(a: Value) -> Result:
-    return _multiply(_settle(_sin(a)), _settle(_sec(a)))
+def _natural_log(a: Value) -> Result:
+    v = np.log(a[0])
+    error = a[2] / a[1] + EPS * (1 + np.abs(v))
+    return v, np.where(_on_cut(a) | (a[1] == 0), np.inf, error)
 
 
-def _cot(a: Value) -> Result:
-    return _multiply(_settle(_cos(a)), _settle(_csc(a)))
+def _log(a: Value, base: Value) -> Result:
+    v, size, error = _settle(_natural_log(base))
+    inverted = 1.0 / v
+    return _multiply(_settle(_natural_log(a)), (inverted, np.abs(inverted), np.abs(inverted) * (error / size + EPS)))
 
+
+def _on_cut(a: Value) -> Array:
+    """Where the sign of the imaginary part, which a logarithm depends on, is lost in rounding."""
+    on_cut: Array = (a[0].real < 0) & (np.abs(a[0].imag) <= NEAR_CUT * a[1]) & (a[2] > 0)
+    return on_cut
+
+
+_sec, _csc, _sech, _csch = (_inverse(function) for function in (_cos, _sin, _cosh, _sinh))
 
 _OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
     ("Add", 2): _add,
     ("Mul", 2): _multiply,
     ("Pow", 2): _power,
+    ("log", 2): _log,
+    ("exp", 1): _exp,
     ("sin", 1): _sin,
     ("cos", 1): _cos,
-    ("tan", 1): _tan,
-    ("cot", 1): _cot,
+    ("tan", 1): _product(_sin, _sec),
+    ("cot", 1): _product(_cos, _csc),
     ("sec", 1): _sec,
     ("csc", 1): _csc,
+    ("sinh", 1): _sinh,
+    ("cosh", 1): _cosh,
+    ("tanh", 1): _product(_sinh, _sech),
+    ("coth", 1): _product(_cosh, _csch),
+    ("sech", 1): _sech,
+    ("csch", 1): _csch,
 }

@@ -21,6 +21,9 @@ examples:
 
 Equations are infix: + - * / ^ (or **), brackets, names, numbers, pi, functions such as sin(x) and sqrt(x);
 2*x, not 2x.
+
+Beside the model's probability stands what numerical evaluation at random complex points says: the equation
+holds, does not hold, or is undecided.
 """
 BLOCK = 64  # equations answered between two updates of the progress bar
 
@@ -78,6 +81,9 @@ def _command(commands: Any, name: str, run: Callable[..., int], what: str) -> ar
     command.add_argument("equations", nargs="+", metavar="EQUATION", help="infix; - reads one a line from stdin")
     command.add_argument("--model", default="default", metavar="NAME_OR_FILE", help="model (default: the shipped one)")
     command.add_argument("--json", action="store_true", help="one JSON object an equation")
+    command.add_argument(
+        "--no-check", action="store_true", help="leave out what numerical evaluation says of the answers"
+    )
     return command
 
 
@@ -115,6 +121,7 @@ def _complete(options: argparse.Namespace) -> int:
     from dgltree.rank import Ranking, check_fillers, rank
     from dgltree.read.infix import write_infix
     from dgltree.shipped import open_model, read_fillers, shipped_fillers
+    from dgltree.truth import numeric_truth
 
     model = open_model(options.model)
     fillers = read_fillers(options.fillers) if options.fillers else shipped_fillers()
@@ -124,39 +131,47 @@ def _complete(options: argparse.Namespace) -> int:
         equations = [asked.equation for asked in block]
         return rank(model, equations, fillers, k=options.top, any_variables=options.any_variables)
 
-    def show(text: str, ranking: Ranking) -> None:
+    def show(asked: _Asked, ranking: Ranking) -> None:
         columns = map(write_infix, ranking.fillers), ranking.scores.tolist(), ranking.probabilities.tolist()
-        rows = list(zip(*columns, strict=True))
+        names = ("filler", "score", "probability")
+        rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        if not options.no_check:
+            for row, filler in zip(rows, ranking.fillers, strict=True):
+                row["check"] = str(numeric_truth(asked.equation.fill(filler)))
         if options.json:
-            names = ("filler", "score", "probability")
-            print(json.dumps({"equation": text, "fillers": [dict(zip(names, row, strict=True)) for row in rows]}))
+            print(json.dumps({"equation": asked.text, "fillers": rows}))
             return
-        width = max((len(filler) for filler, _, _ in rows), default=0)
-        print(text)
-        for place, (filler, score, probability) in enumerate(rows, start=1):
-            print(f"{place:4}  {filler:{width}}  probability {probability:.4f}  score {score:+.3f}")
+        width = max((len(row["filler"]) for row in rows), default=0)
+        print(asked.text)
+        for place, row in enumerate(rows, start=1):
+            numbers = f"probability {row['probability']:.4f}  score {row['score']:+.3f}"
+            print(f"{place:4}  {row['filler']:{width}}  {numbers}  {row.get('check', '')}".rstrip())
 
     return _answer_all(options.equations, answer, show)
 
 
 def _verify(options: argparse.Namespace) -> int:
     from dgltree.shipped import open_model
+    from dgltree.truth import numeric_truth
     from dgltree.verify import verify
 
     model = open_model(options.model)
 
-    def show(text: str, probability: float) -> None:
+    def show(asked: _Asked, probability: float) -> None:
+        check = {} if options.no_check else {"check": str(numeric_truth(asked.equation))}
         if options.json:
-            print(json.dumps({"equation": text, "probability": probability}))
+            print(json.dumps({"equation": asked.text, "probability": probability, **check}))
         else:
-            print(f"{probability:.4f}  {text}")
+            print("  ".join([f"{probability:.4f}", *(f"{word:13}" for word in check.values()), asked.text]))
 
     return _answer_all(
         options.equations, lambda block: verify(model, [asked.equation for asked in block]).tolist(), show
     )
 
 
-def _answer_all(texts: list[str], answer: Callable[[list[_Asked]], list[Any]], show: Callable[[str, Any], None]) -> int:
+def _answer_all(
+    texts: list[str], answer: Callable[[list[_Asked]], list[Any]], show: Callable[[_Asked, Any], None]
+) -> int:
     """Answer block after block, in order; the exit code."""
     from tqdm import tqdm
 
@@ -168,7 +183,7 @@ def _answer_all(texts: list[str], answer: Callable[[list[_Asked]], list[Any]], s
             found = True
             for one, result in _each(block, answer, report):
                 with bar.external_write_mode(file=sys.stdout):
-                    show(one.text, result)
+                    show(one, result)
             bar.update(len(block))
     if not found and not report.bad:
         print("dgltree: no equations were given", file=sys.stderr)

@@ -9,9 +9,9 @@ import enum
 
 import numpy as np
 
+from dgltree.bounded import EPS, Value, apply, leaf_value
 from dgltree.equation import Equation
 from dgltree.tree import Tree
-from dgltree.bounded import EPS, Value, apply, leaf_value
 
 NEEDED = 12  # usable points without which nothing is decided
 BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
@@ -25,6 +25,18 @@ class Truth(enum.Enum):
     TRUE = 1
     FALSE = 0
     UNDECIDED = -1
+
+    def __str__(self) -> str:
+        """In words, for answers to people."""
+        return {1: "holds", 0: "does not hold", -1: "undecided"}[self.value]
+
+
+def numeric_truth(equation: Equation) -> Truth:
+    """Whether an equation holds as arithmetic says, UNDECIDED also for a function or constant without a value."""
+    try:
+        return Evaluator().truth(equation)
+    except ValueError:
+        return Truth.UNDECIDED
 
 
 class Evaluator:

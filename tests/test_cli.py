@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def test_complete_json_is_one_object_an_equation(model: str, fillers: str, capsy
     assert [answer["equation"] for answer in answers] == ["sin(t) + _ = 1", "_ = t"]
     for answer in answers:
         assert set(answer) == {"equation", "fillers"}
-        assert [set(row) for row in answer["fillers"]] == [{"filler", "score", "probability"}] * 4
+        assert [set(row) for row in answer["fillers"]] == [{"filler", "score", "probability", "check"}] * 4
         assert sorted(row["filler"] for row in answer["fillers"]) == ["1", "sin(t)", "t", "t^2"]
         scores = [row["score"] for row in answer["fillers"]]
         assert scores == sorted(scores, reverse=True)
@@ -75,7 +76,23 @@ def test_verify_json(model: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["verify", "x = x", "-x = 1", "--json", "--model", model]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["equation"] for answer in answers] == ["x = x", "-x = 1"]
-    assert all(set(answer) == {"equation", "probability"} and 0 <= answer["probability"] <= 1 for answer in answers)
+    assert all(set(answer) == {"equation", "probability", "check"} for answer in answers)
+    assert all(0 <= answer["probability"] <= 1 for answer in answers)
+    assert [answer["check"] for answer in answers] == ["holds", "does not hold"]
+
+
+def test_what_arithmetic_says_stands_beside_the_models_answer_unless_it_is_turned_off(
+    model: str, fillers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["complete", "sin(t)*_ = sin(t)^2", "--model", model, "--fillers", fillers]
+    cli.main(arguments)
+    checked = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in checked[1:] if line.endswith("  holds")] == ["sin(t)"]
+    assert sum(line.endswith("  does not hold") for line in checked) == 3
+    cli.main([*arguments, "--no-check"])
+    assert capsys.readouterr().out.splitlines() == [re.sub("  (does not hold|holds)$", "", line) for line in checked]
+    cli.main(["verify", "t = t", "t = 1", "--no-check", "--json", "--model", model])
+    assert "check" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("equation", ["-x = 1", "-h = x", "--x = x", "-1 = x"])

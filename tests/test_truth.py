@@ -3,12 +3,12 @@
 import mpmath
 import pytest
 
+from dgltree.bounded import POINTS, variable_values
 from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix, write_equation
 from dgltree.tree import Tree
-from dgltree.bounded import POINTS, variable_values
+from dgltree.truth import Evaluator, Truth, numeric_truth
 from tasks.equations.chunk import Chunk
-from dgltree.truth import Evaluator, Truth
 from tasks.equations.fillers import LITERALS, VARIABLES, fillers
 from tasks.equations.leaves import with_leaves
 from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines
@@ -110,10 +110,35 @@ def test_the_values_of_a_variable_depend_on_its_name_only_and_lie_in_all_quadran
     assert len({complex(value) for name in "xyzw" for value in variable_values(name)}) == 4 * POINTS
 
 
-@pytest.mark.parametrize("text", ["log(x) = x", "_ = x", "oo = x", "Add(x, y, z) = x"])
+@pytest.mark.parametrize("text", ["asin(x) = x", "_ = x", "oo = x", "nan = x", "10^999 = 1e999", "Add(x, y, z) = x"])
 def test_what_has_no_value_is_refused_by_name(text):
     with pytest.raises(ValueError, match=r"no (numeric )?value"):
         truth(text)
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("cosh(x)^2 - sinh(x)^2 = 1", "cosh(x)^2 + sinh(x)^2 = 1"),
+        ("tanh(x)*cosh(x) = sinh(x)", "tanh(x)*sinh(x) = cosh(x)"),
+        ("coth(x)*tanh(x) = 1", "coth(x) = tanh(x)"),
+        ("sech(x) = cosh(x)^-1", "sech(x) = csch(x)"),
+        ("csch(-x) = -csch(x)", "csch(-x) = csch(x)"),
+        ("exp(x + y) = exp(x)*exp(y)", "exp(x*y) = exp(x)*exp(y)"),
+        ("exp(x) = e^x", "exp(x) = 2^x"),
+        ("exp(log(x)) = x", "log(exp(3*x)) = 3*x"),  # the second for small imaginary parts only
+        ("log(x, y)*log(y) = log(x)", "log(x*y) = log(x) + log(y)"),
+        ("sinh(x) + cosh(x) = exp(x)", "sinh(2*x) = sinh(x)*cosh(x)"),
+    ],
+)
+def test_hyperbolic_functions_exponentials_and_logarithms(true: str, false: str):
+    assert (truth(true), truth(false)) == (Truth.TRUE, Truth.FALSE)
+
+
+def test_what_cannot_be_evaluated_is_undecided_to_those_who_ask_for_words():
+    assert str(numeric_truth(read_equation("asin(sin(x)) = x"))) == "undecided"
+    assert str(numeric_truth(read_equation("sin(-x) = -sin(x)"))) == "holds"
+    assert str(numeric_truth(read_equation("sin(-x) = sin(x)"))) == "does not hold"
 
 
 def test_a_deep_chain_is_evaluated_without_recursion():

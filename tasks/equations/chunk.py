@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from dgltree.equation import Equation
 from dgltree.tree import Tree
-from tasks.equations.canonical import canonical_key
 from dgltree.truth import Evaluator, Truth
+from tasks.equations.canonical import canonical_key
 from tasks.equations.fillers import VARIABLES, fillers
 from tasks.equations.leaves import variables, with_leaves
 from tasks.equations.places import Places

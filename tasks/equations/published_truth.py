@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from tasks.equations.completion import read_folder
 from dgltree.truth import Evaluator
+from tasks.equations.completion import read_folder
 
 
 def main() -> None:

@@ -13,10 +13,10 @@ from dgltree.equation import Equation, substitute
 from dgltree.read.infix import read_equation, read_infix, write_infix
 from dgltree.read.preorder import read_candidates
 from dgltree.tree import Tree
+from dgltree.truth import Evaluator, Truth
 from tasks.equations import generate as program
 from tasks.equations.canonical import canonical_key
 from tasks.equations.chunk import NAMES, SHARES, USUAL, held_out
-from dgltree.truth import Evaluator, Truth
 from tasks.equations.fillers import CONSTANTS, LEAVES, LITERALS, depth_one, fillers
 from tasks.equations.generate import generate, read_labelled, write_labelled
 from tasks.equations.leaves import variables, with_leaves
