@@ -1,7 +1,14 @@
-"""One text for an equation and everything that differs from it in the names of variables or the order of sides."""
+"""One number for an equation and everything that differs from it in the names of variables or the order of sides."""
+
+from hashlib import blake2b
 
 from dgltree.equation import Equation
 from dgltree.tree import Tree
+
+
+def digest(equation: Equation) -> int:
+    """64 bits of the hash of :func:`canonical_key`, the same in every process."""
+    return int.from_bytes(blake2b(canonical_key(equation).encode(), digest_size=8).digest(), "big")
 
 
 def canonical_key(equation: Equation) -> str:
@@ -17,11 +24,14 @@ def canonical_key(equation: Equation) -> str:
 def _words(tree: Tree) -> list[str]:
     """The preorder as texts; a variable's begins with a space, which no other text does."""
     words = []
-    for node in tree.preorder():
-        if node.function == "Symbol":
-            words.append(f" {node.token}")
-        elif node.children:
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if node.children:
             words.append(f"{node.function}/{len(node.children)}")
+            stack.extend(node.children[::-1])
+        elif node.function == "Symbol":
+            words.append(f" {node.token}")
         else:
             words.append(node.token or node.function)
         if node.value is not None:

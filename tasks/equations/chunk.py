@@ -1,10 +1,9 @@
 """One chunk of labelled equations, grown from the identities with a random stream of its own.
 
 A pool holds known correct equations, at first the identities. Again and again one is taken, usually changed into a new
-correct one that joins the pool, and then varied locally into a wrong candidate. Every label is the numeric decision.
+correct one that joins the pool, and then varied locally into wrong candidates. Every label is the numeric decision.
 """
 
-import functools
 from collections import Counter
 from random import Random
 from typing import NamedTuple
@@ -12,57 +11,55 @@ from typing import NamedTuple
 from dgltree.equation import Equation
 from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth
-from tasks.equations.canonical import canonical_key
-from tasks.equations.fillers import VARIABLES, fillers
+from tasks.equations.canonical import digest
+from tasks.equations.held_out import held_out
 from tasks.equations.leaves import variables, with_leaves
 from tasks.equations.places import Places
-from tasks.equations.rewrite import (
-    IDENTITIES,
-    LETTERS,
-    TEXTBOOK,
-    Rules,
-    operated,
-    read_lines,
-    specialised,
-)
+from tasks.equations.presets import Part, Quotas, part_of
+from tasks.equations.rewrite import IDENTITIES, LETTERS, Rules, operated, read_lines, specialised
 from tasks.equations.vary import varied
 
-SHARES = {1: 0.01, 2: 0.07, 3: 0.19, 4: 0.24, 5: 0.21, 6: 0.14, 7: 0.09, 8: 0.05}
-"""Wanted shares of the depths, for correct and wrong equations alike."""
-_DEPTHS, _WEIGHTS = list(SHARES), list(SHARES.values())
-LOOSE = 1.15  # a depth may take so much more than its share, where others cannot be filled
-LEAD = 4  # neither label gets further ahead of the other at a depth, so that depth does not tell the label
 NAMES = tuple(Tree("Symbol", token=f"var_{i}") for i in range(10))
 USUAL = 4  # equations have four variables at most; mostly they bear the first four names
 RARE = 0.15  # share of equations whose variables bear any of the ten names, so that all of them are learned
-LARGEST = 60  # nodes of both sides
-FRESH = 0.3  # share of turns that begin with an identity instead of an equation grown before
+FRESH = 0.1  # share of turns that begin with an identity instead of an equation grown before
 GROWING = 0.7  # share of turns that make a new correct equation before the variations
 VARIATIONS = 2
-PATIENCE = 60  # turns per wanted equation before a chunk ends short
+BARREN = 4000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
 
 
 class Made(NamedTuple):
-    """One labelled equation, its canonical key, and the names that its variables x, y, z, w are to have."""
+    """One labelled equation in the model's names of variables, and its digest."""
 
     label: int
-    key: str
+    digest: int
     equation: Equation
-    names: dict[Tree, Tree]
+
+
+def largest(depth: int) -> int:
+    """Nodes of both sides that an equation may have: somewhat more than 95 % of the published ones have."""
+    return 20 + 3 * depth
 
 
 class Chunk:
-    """Makes ``wanted`` labelled equations without repetition; ``counts`` says what happened on the way."""
+    """Makes equations of one part without repetition, up to ``quotas``; ``counts`` says what happened on the way.
 
-    def __init__(self, wanted: int, seed: int, index: int) -> None:
-        self.wanted = wanted
+    Args:
+        quotas: how many of each label and depth.
+        part: for training or for tests; equations of the other part help to grow and are not given.
+        name: names the random stream.
+    """
+
+    def __init__(self, quotas: Quotas, part: Part, name: str) -> None:
+        self.quotas, self.part = quotas, part
         self.counts: Counter[str] = Counter()
         self.made: list[Made] = []
-        self._random = Random(f"equations {seed} {index}")
+        self._missing = Counter(quotas)
+        self._deepest = max(depth for _, depth in quotas)
+        self._random = Random(f"equations {name}")
         self._evaluator = Evaluator()
-        self._seen: set[str] = set()
-        self._filled: Counter[tuple[int, int]] = Counter()  # (label, depth) -> equations made
-        self._pool: dict[int, list[Tree]] = {depth: [] for depth in SHARES}
+        self._seen: set[int] = set()
+        self._pool: dict[int, list[Tree]] = {depth: [] for depth in range(1, self._deepest + 1)}
 
     def run(self) -> list[Made]:
         """The labelled equations, in the order in which they were made."""
@@ -71,26 +68,39 @@ class Chunk:
         seeds = [Tree("=", identity) for identity in identities]
         for seed in seeds:
             self._consider(seed)
-        seeds = [seed for seed in seeds if variables(seed)]
-        random, turns = self._random, 0
-        while len(self.made) < self.wanted and turns < PATIENCE * self.wanted:
-            turns += 1
-            equation = random.choice(seeds) if random.random() < FRESH else self._known()
+        self._seeds = [seed for seed in seeds if variables(seed)]
+        random, turn, last, made = self._random, 0, 0, 0
+        while turn - last < BARREN:
+            if turn % 256 == 0:
+                kinds = [(kind, number) for kind, number in self._missing.items() if number > 0]
+                if not kinds:
+                    break
+                depths, weights = [depth for (_, depth), _ in kinds], [number for _, number in kinds]
+            turn += 1
+            if len(self.made) > made:
+                last, made = turn, len(self.made)
+            equation = random.choice(self._seeds) if random.random() < FRESH else self._known(depths, weights)
             if random.random() < GROWING:
                 grown = self._grown(equation)
                 if grown is None or self._consider(grown) is not Truth.TRUE:
                     continue
                 equation = grown
-            places = Places(equation)
-            depth = equation.depth
-            for _ in range(VARIATIONS):
-                if self._has_room(0, depth):  # a variation has about the depth of what it varies
-                    self._consider(varied(places, random))
+            self._vary(equation)
         return self.made
 
-    def _known(self) -> Tree:
-        depth = self._random.choices(_DEPTHS, _WEIGHTS)[0]
-        return self._random.choice(self._pool[depth] or self._pool[2])
+    def _vary(self, equation: Tree) -> None:
+        """Candidates that are mostly wrong, while such are missing: a variation has about the depth of its origin."""
+        if self._missing[0, Equation(*equation.children).depth] > 0:
+            places = Places(equation)
+            for _ in range(VARIATIONS):
+                self._consider(varied(places, self._random), to_grow=False)
+
+    def _known(self, depths: list[int], weights: list[int]) -> Tree:
+        """A correct equation of a depth that is wanted, or the deepest there is below it, or an identity."""
+        depth = self._random.choices(depths, weights)[0]
+        while depth > 1 and not self._pool[depth]:
+            depth -= 1
+        return self._random.choice(self._pool[depth] or self._seeds)
 
     def _grown(self, equation: Tree) -> Tree | None:
         way = self._random.random()
@@ -100,56 +110,37 @@ class Chunk:
             return specialised(equation, self._random)
         return self._rules.rewrite(equation, self._random)
 
-    def _consider(self, tree: Tree) -> Truth | None:
-        """Decide ``tree``; keep it if it is correct and new, and make it an example if there is room for its kind.
+    def _consider(self, tree: Tree, to_grow: bool = True) -> Truth | None:
+        """Decide ``tree``; make it an example if one of its kind is missing, and grow from it if it is correct.
 
-        None if it is too large, a repetition, or of a depth that is full.
+        None if it is too large, a repetition, or of no use.
         """
         equation = Equation(*tree.children)
         depth = equation.depth
-        if depth not in SHARES or tree.size > LARGEST + 1:
+        if depth > self._deepest or tree.size > largest(depth) + 1:
             self.counts["too large"] += 1
             return None
-        if not self._has_room(0, depth) and not self._has_room(1, depth):
-            return None
-        key = canonical_key(equation)
-        if key in self._seen:
+        number = digest(equation)
+        if number in self._seen:
             self.counts["repeated"] += 1
+            return None
+        self._seen.add(number)
+        wanted = part_of(number, depth) == self.part and number not in held_out()
+        if not wanted and not to_grow:
             return None
         truth = self._evaluator.truth(equation)
         if truth is Truth.UNDECIDED:
             self.counts["undecided"] += 1
             return truth
-        self._seen.add(key)
-        if truth is Truth.TRUE:
+        if truth is Truth.TRUE and to_grow:
             self._pool[depth].append(tree)
-        if key in held_out():
-            self.counts["held out"] += 1
-        elif self._has_room(truth.value, depth):
-            self._filled[truth.value, depth] += 1
-            self.made.append(self._kept(truth, key, equation))
+        if wanted and self._missing[truth.value, depth] > 0:
+            self._missing[truth.value, depth] -= 1
+            self.made.append(Made(truth.value, number, self._named(equation)))
         return truth
 
-    def _has_room(self, label: int, depth: int) -> bool:
-        same, other = self._filled[label, depth], self._filled[1 - label, depth]
-        return same <= other + LEAD and same < LOOSE * SHARES[depth] * self.wanted / 2
-
-    def _kept(self, truth: Truth, key: str, equation: Equation) -> Made:
+    def _named(self, equation: Equation) -> Equation:
         choice = NAMES if self._random.random() < RARE else NAMES[:USUAL]
         names = dict(zip(LETTERS, self._random.sample(choice, len(LETTERS)), strict=True))
-        swapped = self._random.random() < 0.5
-        return Made(truth.value, key, Equation(*equation[::-1]) if swapped else equation, names)
-
-
-@functools.cache
-def held_out() -> frozenset[str]:
-    """Keys of the textbook equations with every shipped filler in the blank, the right ones and the wrong ones.
-
-    Leaving out the wrong ones too means that not one candidate that a textbook line is ranked on was trained on.
-    """
-    keys: set[str] = set()
-    for line in read_lines(TEXTBOOK):
-        present = variables(Tree("=", line))
-        renamed = Equation(*(with_leaves(side, dict(zip(present, VARIABLES, strict=False))) for side in line))
-        keys.update(canonical_key(renamed.fill(filler)) for filler in fillers())
-    return frozenset(keys)
+        left, right = (with_leaves(side, names) for side in equation)
+        return Equation(right, left) if self._random.random() < 0.5 else Equation(left, right)

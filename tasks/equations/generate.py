@@ -1,168 +1,231 @@
-"""The training equations: labelled, without repetition, the same for a seed whatever the number of workers.
+"""Data sets of labelled equations, without repetition, the same for a seed whatever the number of workers.
 
-``python -m tasks.equations.generate --out FILE --equations N --seed S`` writes ``label<TAB>equation`` lines, label 1
-for a correct equation and 0 for a wrong one, and says what it made. The work is cut into chunks, each with its own
-random stream; they are merged in order, and the first occurrence of an equation is kept.
+``python -m tasks.equations.generate --preset NAME --out DIR --seed S --workers W`` writes ``train.parquet`` or
+``test.parquet`` or both (see presets.py), each with a JSON card of what it holds. The work is cut into chunks, each
+with a random stream of its own, which are merged in order; what is missing then is made by further rounds of chunks,
+until rounds bring nothing new. Finished chunks are kept until the set is whole, so an interrupted run continues.
 """
 
 import argparse
+import json
 import math
 import multiprocessing
-import re
+import shutil
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import closing
-from itertools import count
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from tqdm import tqdm
 
-from dgltree.equation import Equation
 from dgltree.files import replacing
-from dgltree.read.infix import read_equation, write_equation
-from dgltree.read.text import read_text
-from tasks.equations.chunk import LEAD, Chunk, Made
-from tasks.equations.leaves import with_leaves
+from tasks.equations import store
+from tasks.equations.chunk import Chunk, Made
+from tasks.equations.presets import PRESETS, Part, Quotas, Shape, is_validation
+from tasks.equations.store import Row
 
 CHUNK = 10_000  # equations a chunk; part of what a seed means
-BARREN = 3  # chunks in a row that bring nothing new, after which no more can be had
-
-Example = tuple[int, Equation]
-T = TypeVar("T")
-Kind = tuple[str, int, int]
-"""(canonical key, label, depth) of an example."""
-Piece = tuple[list[Kind], list[T], Counter[str]]
-"""What a chunk brings: kinds, the examples of these kinds, and counts of what was dropped."""
-LETTER = re.compile(r"\b[xyzw]\b")
-_LABELS = ("wrong", "correct")
+SPARE = 1.03  # chunks make so much more than is missing, because some equations are made by two,
+EAGER = 4  # and in each further round so many times more: what is missing then is rare
+BARREN = 2  # rounds in a row that bring nothing new, after which what is missing is taken to be exhausted
+LABELS = ("wrong", "correct")
 
 
-def generate(n: int, seed: int, workers: int = 1, chunk: int = CHUNK) -> list[Example]:
-    """``n`` labelled equations in random variable names, no two equal up to names and sides."""
-    return list(_merged(n, seed, workers, chunk, _examples, Counter()))
+class Generator:
+    """Fills ``quotas``; ``counts`` says what was dropped and why, ``missing`` what could not be had.
 
-
-def write_labelled(path: Path, n: int, seed: int, workers: int = 1, chunk: int = CHUNK) -> Counter[str]:
-    """Write ``n`` labelled equations to ``path``, which appears only when it is complete.
-
-    Returns what was counted: what was written by label and depth, what was dropped by reason.
+    Args:
+        quotas: how many equations of each label and depth.
+        part: for training or for tests.
+        seed: another one, other equations.
+        workers: processes; the result does not depend on their number.
+        chunk: equations a chunk.
+        parts: a folder for finished chunks, from which an interrupted run continues.
     """
-    counts: Counter[str] = Counter()
-    with replacing(path) as beside, beside.open("w", encoding="utf-8", newline="\n") as file:
-        lines = _merged(n, seed, workers, chunk, _lines, counts)
-        file.writelines(tqdm(lines, total=n, unit="eq", disable=None))
-    return counts
+
+    def __init__(
+        self,
+        quotas: Quotas,
+        part: Part,
+        seed: int,
+        workers: int = 1,
+        chunk: int = CHUNK,
+        parts: Path | None = None,
+    ) -> None:
+        if workers < 1 or chunk < 1 or not quotas:
+            raise ValueError(f"workers and chunk size are at least 1, not {workers} and {chunk}, and quotas not empty")
+        self.missing = Counter(quotas)
+        self.counts: Counter[str] = Counter()
+        self._part, self._seed, self._workers, self._chunk, self._parts = part, seed, workers, chunk, parts
+
+    def run(self) -> list[Made]:
+        """The equations, in an order that depends on the seed alone."""
+        kept: list[Made] = []
+        seen: set[int] = set()
+        total = sum(self.missing.values())
+        with tqdm(total=total, desc=self._part, unit="eq", disable=None) as bar, _pool(self._workers) as pool:
+            round_ = barren = 0
+            while self.missing and barren < BARREN:
+                before = len(kept)
+                for made, counts in pool(_make, self._jobs(round_)):
+                    self.counts.update(counts)
+                    for one in made:
+                        kind = one.label, one.equation.depth
+                        if one.digest in seen:
+                            self.counts["made by two chunks"] += 1
+                        elif self.missing[kind] > 0:
+                            self.missing[kind] -= 1
+                            seen.add(one.digest)
+                            kept.append(one)
+                    bar.update(len(kept) - bar.n)
+                self.missing = +self.missing
+                barren = barren + 1 if len(kept) == before else 0
+                round_ += 1
+        return kept
+
+    def _jobs(self, round_: int) -> list[tuple[Quotas, Part, str, Path | None]]:
+        """The chunks of a round: equal shares of what is missing, and some to spare."""
+        count = math.ceil(sum(self.missing.values()) / self._chunk)
+        spare = SPARE * EAGER ** min(round_, 3)
+        share = {kind: math.ceil(number * spare / count) for kind, number in self.missing.items()}
+        jobs = []
+        for index in range(count):
+            file = None if self._parts is None else self._parts / f"{self._part}-{round_}-{index}.parquet"
+            jobs.append((share, self._part, f"{self._part} {self._seed} {round_} {index}", file))
+        return jobs
 
 
-def read_labelled(path: str | Path) -> list[Example]:
-    """The (label, equation) pairs of a file that :func:`write_labelled` wrote."""
-    examples = []
-    lines = read_text(path).splitlines()
-    for number, line in enumerate(tqdm(lines, desc="reading", unit="eq", delay=2, disable=None), start=1):
-        label, tab, text = line.partition("\t")
-        if label not in ("0", "1") or not tab:
-            raise ValueError(f"{path}, line {number}: {line!r} is not 'label<TAB>equation' with label 0 or 1")
-        try:
-            examples.append((int(label), read_equation(text)))
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
-    return examples
+def _make(job: tuple[Quotas, Part, str, Path | None]) -> tuple[list[Made], Counter[str]]:
+    """One chunk; from its file, where there is one."""
+    quotas, part, name, file = job
+    if file is not None and file.exists():
+        rows = store.read(file)
+        return [Made(row.label, row.digest, row.equation) for row in rows], Counter(
+            json.loads(_counts(file).read_text())
+        )
+    chunk = Chunk(quotas, part, name)
+    made = chunk.run()
+    if file is not None:
+        with replacing(_counts(file)) as beside:
+            beside.write_text(json.dumps(chunk.counts))
+        store.write(file, [Row(m.equation, m.label, m.equation.depth, part, m.digest) for m in made])
+    return made, chunk.counts
 
 
-def _merged(
-    n: int, seed: int, workers: int, size: int, work: Callable[[int, int, int], Piece[T]], counts: Counter[str]
-) -> Iterator[T]:
-    """The first ``n`` different examples, neither label ahead of the other at any depth by more than ``LEAD``."""
-    if n < 1 or workers < 1 or size < 1:
-        raise ValueError(f"equations, workers and chunk size are at least 1, not {n}, {workers} and {size}")
-    seen: set[str] = set()
-    size = min(size, n)
-    given, barren = 0, 0
-    with closing(_pieces(size, seed, workers, work, lambda: math.ceil((n - given) / size))) as pieces:
-        for kinds, examples, brought in pieces:
-            counts.update(brought)
-            before = given
-            for (key, label, depth), example in zip(kinds, examples, strict=True):
-                if key in seen:
-                    counts["dropped: made by two chunks"] += 1
-                elif (
-                    counts[f"{_LABELS[label]}, depth {depth}"] >= counts[f"{_LABELS[1 - label]}, depth {depth}"] + LEAD
-                ):
-                    counts["dropped: to balance"] += 1
-                else:
-                    seen.add(key)
-                    counts[f"{_LABELS[label]}, depth {depth}"] += 1
-                    given += 1
-                    yield example
-                    if given == n:
-                        return
-            barren = 0 if given > before else barren + 1
-            if barren == BARREN:
-                raise ValueError(f"{n} different equations are not to be had: {given} were found; ask for fewer")
+def _counts(file: Path) -> Path:
+    return file.with_suffix(".json")
 
 
-def _pieces(
-    size: int, seed: int, workers: int, work: Callable[[int, int, int], Piece[T]], needed: Callable[[], int]
-) -> Generator[Piece[T], None, None]:
-    """The pieces in the order of their numbers, for as long as they are asked for."""
+@contextmanager
+def _pool(workers: int) -> Iterator:
+    """A ``map`` over processes, or over none."""
     if workers == 1:
-        for index in count():
-            yield work(size, seed, index)
+        yield map
+        return
     executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
     try:
-        running: deque[Future[Piece[T]]] = deque()
-        numbers = count()
-        while True:
-            while len(running) < max(1, min(workers + 1, needed())):
-                running.append(executor.submit(work, size, seed, next(numbers)))
-            yield running.popleft().result()
+        yield executor.map
     finally:
         executor.shutdown(cancel_futures=True)
 
 
-def _examples(size: int, seed: int, index: int) -> Piece[Example]:
-    made, kinds, counts = _made(size, seed, index)
-    return kinds, [(m.label, Equation(*(with_leaves(side, m.names) for side in m.equation))) for m in made], counts
+def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Made]:
+    """Labelled equations, no two equal up to names and sides; fewer where there are no more."""
+    return Generator(quotas, part, seed, workers, chunk).run()
 
 
-def _lines(size: int, seed: int, index: int) -> Piece[str]:
-    made, kinds, counts = _made(size, seed, index)
-    return kinds, [f"{m.label}\t{_text(m)}\n" for m in made], counts
+def write_sets(
+    name: str, shapes: dict[Part, Shape], out: Path, seed: int, workers: int = 1, chunk: int = CHUNK
+) -> dict[Part, dict]:
+    """Write those sets that are not there yet, and return the cards of all.
+
+    Raises ``ValueError`` for a folder with sets, or finished chunks, of another name or seed.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    run = {"preset": name, "seed": seed, "chunk": chunk, "version": store.VERSION}
+    cards = {}
+    for part, shape in shapes.items():
+        file, card = out / f"{part}.parquet", out / f"{part}.json"
+        if file.exists():
+            cards[part] = json.loads(card.read_text())
+            _same(card, cards[part], run)
+            continue
+        parts = out / f".{part}-parts"
+        _plan(parts, run)
+        generator = Generator(shape.quotas(), part, seed, workers, chunk, parts)
+        rows = _rows(generator.run(), part)
+        cards[part] = {**run, **_card(rows, generator)}
+        with replacing(card) as beside:
+            beside.write_text(json.dumps(cards[part], indent=1))
+        store.write(file, rows)
+        shutil.rmtree(parts)
+    return cards
 
 
-def _text(made: Made) -> str:
-    names = {str(letter.token): str(name.token) for letter, name in made.names.items()}
-    return LETTER.sub(lambda found: names[found[0]], write_equation(made.equation))
+def _plan(parts: Path, run: dict) -> None:
+    """A folder for the finished chunks of this run; one of another run is refused."""
+    parts.mkdir(exist_ok=True)
+    plan = parts / "plan.json"
+    if plan.exists():
+        _same(plan, json.loads(plan.read_text()), run)
+    with replacing(plan) as beside:
+        beside.write_text(json.dumps(run))
 
 
-def _made(size: int, seed: int, index: int) -> tuple[list[Made], list[Kind], Counter[str]]:
-    chunk = Chunk(size, seed, index)
-    made = chunk.run()
-    kinds = [(m.key, m.label, m.equation.depth) for m in made]
-    return made, kinds, Counter({f"dropped: {reason}": number for reason, number in chunk.counts.items()})
+def _same(file: Path, found: dict, run: dict) -> None:
+    different = {key: found.get(key) for key, value in run.items() if found.get(key) != value}
+    if different:
+        raise ValueError(f"{file} is of another run, with {different} instead of {run}: give another --out")
+
+
+def _rows(made: list[Made], part: Part) -> list[Row]:
+    rows = []
+    shallow = 0
+    for m in made:
+        depth = m.equation.depth
+        validation = part == "train" and is_validation(shallow, depth)
+        shallow += depth <= 7
+        rows.append(Row(m.equation, m.label, depth, "validation" if validation else part, m.digest))
+    return rows
+
+
+def _card(rows: list[Row], generator: Generator) -> dict:
+    """What a set holds: equations by split and depth, the correct share, what was dropped and what is missing."""
+    by_depth = Counter((row.depth, row.label) for row in rows)
+    depths = sorted({row.depth for row in rows})
+    return {
+        "equations": len(rows),
+        "splits": dict(Counter(row.split for row in rows)),
+        "depths": {depth: by_depth[depth, 0] + by_depth[depth, 1] for depth in depths},
+        "correct": {depth: by_depth[depth, 1] / (by_depth[depth, 0] + by_depth[depth, 1]) for depth in depths},
+        "dropped": dict(sorted(generator.counts.items())),
+        "missing": {f"{LABELS[label]}, depth {depth}": n for (label, depth), n in sorted(generator.missing.items())},
+    }
 
 
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations.generate", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="file to write")
-    parser.add_argument("--equations", type=int, required=True, help="how many")
+    parser.add_argument("--preset", choices=list(PRESETS), required=True, help="which sets; see presets.py")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other equations (default 0)")
     parser.add_argument(
         "--workers", type=int, default=1, help="processes; the result does not depend on it (default 1)"
     )
     options = parser.parse_args()
     start = time.perf_counter()
-    counts = write_labelled(options.out, options.equations, options.seed, options.workers)
+    cards = write_sets(options.preset, PRESETS[options.preset], options.out, options.seed, options.workers)
     seconds = time.perf_counter() - start
-    print(f"{options.equations} equations in {seconds:.1f} s ({options.equations / seconds:.0f}/s) -> {options.out}")
-    correct = sum(number for what, number in counts.items() if what.startswith("correct"))
-    print(f"correct: {correct / options.equations:.1%}")
-    for what, number in sorted(counts.items()):
-        print(f"  {what}: {number:,}")
+    equations = sum(card["equations"] for card in cards.values())
+    print(f"{equations:,} equations in {seconds:.1f} s ({equations / seconds:,.0f}/s) -> {options.out}")
+    for part, card in cards.items():
+        print(f"{part}: {card['splits']}")
+        for depth, count in card["depths"].items():
+            print(f"  depth {depth}: {count:,}, {card['correct'][depth]:.1%} correct")
+        for what in ("dropped", "missing"):
+            print(f"  {what}: " + (", ".join(f"{number:,} {why}" for why, number in card[what].items()) or "nothing"))
 
 
 if __name__ == "__main__":

@@ -11,28 +11,27 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torchmetrics.classification import BinaryAccuracy
 
-from dgltree import Equation, TreeBatch, batch
+from dgltree import TreeBatch, batch
 from dgltree.cells import CELLS
 from dgltree.checkpoint import save
 from dgltree.encoders import TreeEncoder
 from dgltree.readout import EquationModel, EquationReadout
 from dgltree.vocabulary import Vocabulary
 from tasks.equations.fillers import fillers
-from tasks.equations.generate import read_labelled, write_labelled
+from tasks.equations.generate import write_sets
+from tasks.equations.presets import PAPER_TRAIN
+from tasks.equations.store import Row, read
 
-VALIDATION = 20  # every 20th equation is kept for validation
-
-Example = tuple[int, Equation]
 Labelled = tuple[TreeBatch, Tensor]
 
 
 class Equations(lightning.LightningDataModule):
     """Labelled equations in an order that depends on (seed, epoch) alone: a resumed run sees the same batches."""
 
-    def __init__(self, examples: list[Example], vocabulary: Vocabulary, batch_size: int, seed: int) -> None:
+    def __init__(self, rows: list[Row], vocabulary: Vocabulary, batch_size: int, seed: int) -> None:
         super().__init__()
-        self.valid = examples[::VALIDATION]
-        self.train = [example for i, example in enumerate(examples) if i % VALIDATION]
+        self.valid = [row for row in rows if row.split == "validation"]
+        self.train = [row for row in rows if row.split == "train"]
         self.vocabulary, self.batch_size, self.seed = vocabulary, batch_size, seed
 
     def train_dataloader(self) -> DataLoader[Labelled]:
@@ -44,17 +43,17 @@ class Equations(lightning.LightningDataModule):
     def val_dataloader(self) -> DataLoader[Labelled]:
         return self._loader(self.valid)
 
-    def _loader(self, examples: list[Example]) -> DataLoader[Labelled]:
+    def _loader(self, rows: list[Row]) -> DataLoader[Labelled]:
         """One worker flattens the next batches while the model computes."""
-        return DataLoader(examples, self.batch_size, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+        return DataLoader(rows, self.batch_size, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
 
     def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
         trees, labels = labelled
         return trees.to(device), labels.to(device)
 
-    def _collate(self, examples: list[Example]) -> Labelled:
-        labels = torch.tensor([float(label) for label, _ in examples])
-        return batch((equation for _, equation in examples), self.vocabulary), labels
+    def _collate(self, rows: list[Row]) -> Labelled:
+        labels = torch.tensor([float(row.label) for row in rows])
+        return batch((row.equation for row in rows), self.vocabulary), labels
 
 
 class EquationClassifier(lightning.LightningModule):
@@ -90,7 +89,7 @@ def train(
     cell: str = "tree_smu",
     hidden_size: int = 72,
     equations: int = 400_000,
-    epochs: int = 12,
+    epochs: int = 10,
     batch_size: int = 256,
     lr: float = 2e-3,
     weight_decay: float = 1e-6,
@@ -114,12 +113,10 @@ def train(
         workers: processes that generate equations.
         limit_batches: batches an epoch, to try the command.
     """
-    file = work / f"equations-{equations}-{seed}.tsv"
-    if not file.exists():
-        work.mkdir(parents=True, exist_ok=True)
-        write_labelled(file, equations, seed, workers)
-    examples = read_labelled(file)
-    vocabulary = Vocabulary.from_trees([*fillers(), *(side for _, equation in examples for side in equation)])
+    folder = work / f"equations-{equations}-{seed}"
+    write_sets(f"{equations} in the papers' shape", {"train": PAPER_TRAIN.scaled(equations)}, folder, seed, workers)
+    rows = read(folder / "train.parquet")
+    vocabulary = Vocabulary.from_trees([*fillers(), *(side for row in rows for side in row.equation)])
     torch.manual_seed(seed)
     options: dict[str, Any] = {"no_op": True} if cell in ("tree_smu", "stack_tree_lstm") else {}
     model = EquationModel(TreeEncoder(CELLS[cell](vocabulary, hidden_size, **options)), EquationReadout())
@@ -136,7 +133,7 @@ def train(
         limit_val_batches=limit_batches,
         enable_model_summary=False,
     )
-    module, data = EquationClassifier(model, lr, weight_decay), Equations(examples, vocabulary, batch_size, seed)
+    module, data = EquationClassifier(model, lr, weight_decay), Equations(rows, vocabulary, batch_size, seed)
     last = run / "last.ckpt"
     trainer.fit(module, data, ckpt_path=last if last.exists() else None, weights_only=True)
     accuracy = trainer.validate(module, data, verbose=False)[0]["accuracy"]

@@ -1,6 +1,9 @@
 """The training equations: labels, keys, what is held out, and that a seed means the same whatever the workers."""
 
+import json
 import os
+import re
+import statistics
 import subprocess
 import sys
 from collections import Counter
@@ -9,128 +12,188 @@ from random import Random
 
 import pytest
 
+pytest.importorskip("pyarrow", reason="the train extra is not installed")
+
 from dgltree.equation import Equation, substitute
 from dgltree.read.infix import read_equation, read_infix, write_infix
 from dgltree.read.preorder import read_candidates
 from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth
 from tasks.equations import generate as program
-from tasks.equations.canonical import canonical_key
-from tasks.equations.chunk import NAMES, SHARES, USUAL, held_out
+from tasks.equations.canonical import canonical_key, digest
+from tasks.equations.chunk import NAMES, USUAL, Chunk, Made
 from tasks.equations.fillers import CONSTANTS, LEAVES, LITERALS, depth_one, fillers
-from tasks.equations.generate import generate, read_labelled, write_labelled
+from tasks.equations.generate import Generator, generate, write_sets
+from tasks.equations.held_out import held_out, textbook_candidates
+from tasks.equations.held_out import published as published_equations
 from tasks.equations.leaves import variables, with_leaves
 from tasks.equations.places import Places
+from tasks.equations.presets import PAPER_TEST, PAPER_TRAIN, PRESETS, part_of
 from tasks.equations.rewrite import Rules, match
+from tasks.equations.store import read
 
 ROOT = Path(__file__).parents[2]
 
 
+SHAPE = PAPER_TRAIN.scaled(1200)
+
+
 @pytest.fixture(scope="module")
-def examples():
-    return generate(1200, seed=3, chunk=500)
+def examples() -> list[Made]:
+    return generate(SHAPE.quotas(), seed=3, chunk=500)
 
 
-def test_labels_are_what_the_values_say(examples):
+def test_labels_are_what_the_values_say(examples: list[Made]) -> None:
     evaluator = Evaluator()  # in other names than while they grew, so at other points, where a few are undecided
-    decided = [(Truth(label), evaluator.truth(equation)) for label, equation in examples]
+    decided = [(Truth(made.label), evaluator.truth(made.equation)) for made in examples]
     assert all(truth in (label, Truth.UNDECIDED) for label, truth in decided)
     assert sum(truth is Truth.UNDECIDED for _, truth in decided) < 0.01 * len(examples)
 
 
-def test_about_half_are_correct_at_every_depth_and_depths_are_those_wanted(examples):
-    by_depth = Counter((label, equation.depth) for label, equation in examples)
-    assert {depth for _, depth in by_depth} <= set(SHARES)
-    for depth in range(3, 8):
-        assert abs(by_depth[0, depth] - by_depth[1, depth]) <= 5
-    assert sum(number for (_, depth), number in by_depth.items() if 3 <= depth <= 6) > 0.6 * len(examples)
+def test_labels_and_depths_are_those_asked_for(examples: list[Made]) -> None:
+    assert Counter((made.label, made.equation.depth) for made in examples) == Counter(SHAPE.quotas())
 
 
-def test_no_two_are_equal_up_to_names_and_sides(examples):
-    keys = [canonical_key(equation) for _, equation in examples]
+def test_no_two_are_equal_up_to_names_and_sides(examples: list[Made]) -> None:
+    keys = [canonical_key(made.equation) for made in examples]
     assert len(set(keys)) == len(keys) == 1200
+    assert [digest(made.equation) for made in examples] == [made.digest for made in examples]
 
 
-def test_no_candidate_of_a_textbook_line_is_a_training_equation(examples):
-    assert not held_out() & {canonical_key(equation) for _, equation in examples}
+def test_equations_have_about_the_size_of_published_ones(examples: list[Made]) -> None:
+    sizes = [made.equation.left.size + made.equation.right.size for made in examples if made.equation.depth == 8]
+    assert 22 < statistics.median(sizes) < 36  # published: 27
+
+
+def test_no_equation_is_held_out_or_of_the_other_part(examples: list[Made]) -> None:
+    tests = generate(PAPER_TEST.scaled(300).quotas(), seed=3, part="test", chunk=300)
+    assert not held_out() & {made.digest for made in (*examples, *tests)}
+    assert not {made.digest for made in examples} & {made.digest for made in tests}
+    assert {part_of(made.digest, made.equation.depth) for made in examples} == {"train"}
+    assert {part_of(made.digest, made.equation.depth) for made in tests} == {"test"}
 
 
 @pytest.mark.parametrize(
     "text",
     ["sin(x)^2 + cos(x)^2 = 1", "1 = sin(y)^2 + cos(y)^2", "cos(z) = cos(-z)", "x + 0 = x", "sin(x)^2 + x = 1"],
 )
-def test_textbook_equations_are_held_out_in_any_names_and_order(text):
-    assert canonical_key(read_equation(text)) in held_out()
+def test_textbook_equations_are_held_out_in_any_names_and_order(text: str) -> None:
+    assert digest(read_equation(text)) in held_out()
 
 
-def test_other_true_equations_are_not_held_out():
-    assert canonical_key(read_equation("cos(x)^2 = 1 - sin(x)^2")) not in held_out()
+def test_other_true_equations_are_not_held_out() -> None:
+    assert digest(read_equation("cos(x)^2 = 1 - sin(x)^2")) not in held_out()
 
 
-def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples):
-    leaves = {node for _, equation in examples for side in equation for node in side.preorder() if not node.children}
+def test_every_candidate_of_the_textbook_lines_is_held_out() -> None:
+    assert {digest(equation) for equation in textbook_candidates()} <= held_out()
+
+
+def test_the_file_of_digests_is_that_of_the_textbook_and_the_published_equations(published: Path) -> None:
+    equations = published_equations(published / "equations" / "blanks")
+    digests = {digest(equation) for equation in equations}
+    assert digests <= held_out()
+    assert len(held_out()) == len(digests | {digest(equation) for equation in textbook_candidates()})
+
+
+def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples: list[Made]) -> None:
+    leaves = {n for made in examples for side in made.equation for n in side.preorder() if not n.children}
     assert leaves <= {*LITERALS, *NAMES}
     assert leaves >= set(NAMES)
-    usual = [{*variables(equation.left), *variables(equation.right)} <= set(NAMES[:USUAL]) for _, equation in examples]
+    usual = [{v for side in made.equation for v in variables(side)} <= set(NAMES[:USUAL]) for made in examples]
     assert sum(usual) > 0.8 * len(examples)
 
 
-def test_a_seed_means_the_same_whatever_the_number_of_workers(tmp_path):
-    for workers in (1, 2):
-        write_labelled(tmp_path / f"{workers}", 300, seed=7, workers=workers, chunk=100)
-    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["1", "2"]
+def test_a_seed_means_the_same_whatever_the_number_of_workers() -> None:
+    quotas = PAPER_TRAIN.scaled(300).quotas()
+    one, two = (generate(quotas, seed=7, workers=workers, chunk=100) for workers in (1, 2))
+    assert one == two
+    assert generate(quotas, seed=8, chunk=100) != one
 
 
-def test_other_seeds_give_other_equations():
-    assert generate(100, seed=1) != generate(100, seed=2)
-
-
-def test_the_file_holds_what_the_function_returns(tmp_path):
-    counts = write_labelled(tmp_path / "equations.tsv", 200, seed=4, chunk=100)
-    assert read_labelled(tmp_path / "equations.tsv") == generate(200, seed=4, chunk=100)
-    assert sum(number for what, number in counts.items() if not what.startswith("dropped")) == 200
-
-
-def test_the_command_writes_the_same_whatever_the_salt_of_hashes_and_reports(tmp_path):
-    out = tmp_path / "equations.tsv"
-    command = [sys.executable, "-m", "tasks.equations.generate", "--equations", "60", "--seed", "1", "--out", str(out)]
+def test_the_command_writes_the_same_whatever_the_salt_of_hashes_and_reports(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(PRESETS, "small", {"train": PAPER_TRAIN.scaled(100), "test": PAPER_TEST.scaled(100)})
+    monkeypatch.setattr("sys.argv", ["generate", "--preset", "small", "--out", str(tmp_path / "sets"), "--seed", "1"])
+    program.main()
+    out = capsys.readouterr().out
+    assert "train: {" in out
+    assert re.search(r"  depth 5: 2\d, 5\d\.\d% correct\n", out)
+    code = (
+        "from tasks.equations.generate import generate; from tasks.equations.presets import PAPER_TRAIN;"
+        "print(*[m.digest for m in generate(PAPER_TRAIN.scaled(100).quotas(), seed=1)])"
+    )
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "correct: 5" in done.stdout or "correct: 4" in done.stdout
-    assert done.stderr == ""  # no progress bar where there is no terminal
-    assert read_labelled(out) == generate(60, seed=1)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout.split() == [str(row.digest).encode() for row in read(tmp_path / "sets" / "train.parquet")]
 
 
-def test_an_interrupted_run_leaves_the_old_file_and_no_half_written_one(tmp_path, monkeypatch):
-    out = tmp_path / "equations.tsv"
-    out.write_text("old")
-    whole = program._lines
+def small_sets(folder: Path, seed: int = 1, name: str = "small") -> dict:
+    return write_sets(name, {"train": PAPER_TRAIN.scaled(200)}, folder, seed, chunk=50)
 
-    def interrupted(size, seed, index):
-        if index == 1:
+
+def test_a_card_says_what_the_set_holds(tmp_path: Path) -> None:
+    card = small_sets(tmp_path)["train"]
+    rows = read(tmp_path / "train.parquet")
+    assert card == json.loads((tmp_path / "train.json").read_text()) | {k: card[k] for k in ("depths", "correct")}
+    assert card["equations"] == len(rows) == 200
+    assert card["splits"] == dict(Counter(row.split for row in rows))
+    shallow = [row for row in rows if row.depth <= 7]
+    assert [row.split for row in shallow] == ["validation" if i % 10 == 0 else "train" for i in range(len(shallow))]
+    assert {row.split for row in rows if row.depth > 7} == {"train"}
+    assert card["depths"] == dict(sorted(Counter(row.depth for row in rows).items()))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["train.json", "train.parquet"]
+
+
+def test_an_interrupted_run_continues_from_its_finished_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_sets(tmp_path / "whole")
+    finished: list[str] = []
+
+    def counted(self: Chunk) -> list[Made]:
+        if len(finished) == 2:
             raise KeyboardInterrupt
-        return whole(size, seed, index)
+        finished.append("chunk")
+        return run(self)
 
-    monkeypatch.setattr(program, "_lines", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        write_labelled(out, 200, seed=1, chunk=50)
-    assert [path.name for path in tmp_path.iterdir()] == ["equations.tsv"]
-    assert out.read_text() == "old"
+    run = Chunk.run
+    with monkeypatch.context() as patch:
+        patch.setattr(Chunk, "run", counted)
+        with pytest.raises(KeyboardInterrupt):
+            small_sets(tmp_path / "part")
+    assert not (tmp_path / "part" / "train.parquet").exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(Chunk, "run", lambda self: finished.append("chunk") or run(self))
+        small_sets(tmp_path / "part")
+    assert read(tmp_path / "part" / "train.parquet") == read(tmp_path / "whole" / "train.parquet")
+    with monkeypatch.context() as patch:
+        patch.setattr(Chunk, "run", lambda self: finished.append("all"))
+        small_sets(tmp_path / "whole")
+    assert "all" not in finished, "a set that is there is not made again"
 
 
-@pytest.mark.parametrize("line", ["2\tx = x", "x = x", "1 x = x", "1\tx = ", ""])
-def test_a_bad_line_is_reported_with_file_and_number(tmp_path, line):
-    path = tmp_path / "bad.tsv"
-    path.write_text(f"1\tx = x\n{line}\n")
-    with pytest.raises(ValueError, match=r"bad\.tsv, line 2"):
-        read_labelled(path)
+def test_sets_of_different_runs_are_not_mixed(tmp_path: Path) -> None:
+    small_sets(tmp_path)
+    with pytest.raises(ValueError, match=r"train.json is of another run, with {'seed': 1}.*give another --out"):
+        small_sets(tmp_path, seed=2)
+    parts = tmp_path / "other" / ".train-parts"
+    parts.mkdir(parents=True)
+    (parts / "plan.json").write_text(json.dumps({"preset": "large", "seed": 1}))
+    with pytest.raises(ValueError, match=r"plan.json is of another run, with {'preset': 'large'"):
+        small_sets(tmp_path / "other")
 
 
-@pytest.mark.parametrize("wrong", [{"n": 0}, {"n": 1, "workers": 0}, {"n": 1, "chunk": 0}])
-def test_numbers_under_one_are_refused(wrong):
+def test_what_does_not_exist_is_reported_as_missing() -> None:
+    generator = Generator({(1, 1): 500, (0, 1): 5}, "train", seed=0)
+    made = generator.run()
+    assert 5 < len(made) < 100
+    assert generator.missing == {(1, 1): 505 - len(made)}
+
+
+@pytest.mark.parametrize("wrong", [{"quotas": {}}, {"workers": 0}, {"chunk": 0}])
+def test_numbers_under_one_are_refused(wrong: dict) -> None:
     with pytest.raises(ValueError, match="at least 1"):
-        generate(seed=1, **wrong)
+        generate(**{"quotas": {(1, 3): 1}, "seed": 1, **wrong})
 
 
 def test_keys_are_the_same_up_to_names_and_sides_and_else_different():
