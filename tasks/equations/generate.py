@@ -3,7 +3,7 @@
 ``python -m tasks.equations.generate --preset NAME --out DIR --seed S --workers W`` writes ``train.parquet`` or
 ``test.parquet`` or both (see presets.py), each with a JSON card of what it holds. The work is cut into chunks, each
 with a random stream of its own, which are merged in order; what is missing then is made by further rounds of chunks,
-until rounds bring nothing new. Finished chunks are kept until the set is whole, so an interrupted run continues.
+until a round brings little. Finished chunks are kept until the set is whole, so an interrupted run continues.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from tasks.equations.store import Row
 CHUNK = 10_000  # equations a chunk; part of what a seed means
 SPARE = 1.03  # chunks make so much more than is missing, because some equations are made by two,
 EAGER = 4  # and in each further round so many times more: what is missing then is rare
-BARREN = 2  # rounds in a row that bring nothing new, after which what is missing is taken to be exhausted
+BARREN = 0.1  # share of what is missing that a further round must bring, or it is taken to be exhausted
 LABELS = ("wrong", "correct")
 
 
@@ -66,9 +66,9 @@ class Generator:
         seen: set[int] = set()
         total = sum(self.missing.values())
         with tqdm(total=total, desc=self._part, unit="eq", disable=None) as bar, _pool(self._workers) as pool:
-            round_ = barren = 0
-            while self.missing and barren < BARREN:
-                before = len(kept)
+            round_, before, wanted = 0, 0, 0.0
+            while self.missing and len(kept) - before >= wanted:
+                before, wanted = len(kept), BARREN * sum(self.missing.values())
                 for made, counts in pool(_make, self._jobs(round_)):
                     self.counts.update(counts)
                     for one in made:
@@ -81,7 +81,6 @@ class Generator:
                             kept.append(one)
                     bar.update(len(kept) - bar.n)
                 self.missing = +self.missing
-                barren = barren + 1 if len(kept) == before else 0
                 round_ += 1
         return kept
 

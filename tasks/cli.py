@@ -1,0 +1,55 @@
+"""What the commands of all tasks have in common: ``fit``, ``validate`` and ``test`` by LightningCLI."""
+
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+
+from tasks.callbacks import EpochReport, SaveFitConfig
+
+
+class TaskCLI(LightningCLI):
+    """Trains, then evaluates the epoch that was best in validation on the test data."""
+
+    def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.link_arguments("seed_everything", "data.seed", int)
+        parser.link_arguments("seed_everything", "model.seed", int)
+        parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
+
+    def after_fit(self) -> None:
+        best = self.trainer.checkpoint_callback
+        path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
+        [figures] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
+        print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in figures.items()))
+
+
+def run(
+    model: type[lightning.LightningModule],
+    data: type[lightning.LightningDataModule],
+    monitor: str,
+    cli: type[TaskCLI] = TaskCLI,
+) -> None:
+    """Run the command line of a task; the best epoch is the one with the highest ``monitor``."""
+    best, last = _checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")
+    trainer: dict[str, Any] = {
+        "callbacks": [EpochReport(), best, last],  # in this order, so that the last knows what the best was
+        "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
+        "logger": False,
+        "enable_model_summary": False,
+        "num_sanity_val_steps": 0,
+    }
+    cli(
+        model,
+        data,
+        save_config_callback=SaveFitConfig,
+        save_config_kwargs={"overwrite": True},
+        seed_everything_default=0,
+        trainer_defaults=trainer,
+        auto_configure_optimizers=False,
+    )
+
+
+def _checkpoint(name: str, **options: Any) -> ModelCheckpoint:
+    """``name.ckpt``, once an epoch; a second run in the same folder replaces the first one's file."""
+    return ModelCheckpoint(filename=name, enable_version_counter=False, **options)

@@ -1,0 +1,101 @@
+"""Equation verification: a cell, the equation readout, and binary cross-entropy."""
+
+from typing import Any
+
+import lightning
+import numpy as np
+import torch
+from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryRecall
+
+from dgltree import TreeBatch, Vocabulary
+from dgltree.cells import CELLS
+from dgltree.encoders import TreeEncoder
+from dgltree.readout import EquationModel, EquationReadout
+from tasks.equations.data import Labelled
+
+
+class EquationClassifier(lightning.LightningModule):
+    """Whether equations are correct (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
+
+    Args:
+        vocabulary: that of the data.
+        cell: one of dgltree.cells.CELLS.
+        hidden_size: n, the width of a node's state.
+        options: further options of the cell, such as ``no_op`` or ``dropout``.
+        lr: learning rate of Adam; with ``one_cycle`` the highest.
+        weight_decay: L2, not decoupled.
+        one_cycle: whether the rate rises and falls over the run instead of staying.
+        seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+
+    Raises ``ValueError`` for a cell that is not there, and what the cell raises.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        cell: str = "tree_smu",
+        hidden_size: int = 50,
+        options: dict[str, Any] | None = None,
+        lr: float = 1e-3,
+        weight_decay: float = 1e-5,
+        one_cycle: bool = False,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if cell not in CELLS:
+            raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
+        made = CELLS[cell](vocabulary, hidden_size, **(options or {}))
+        self.model = EquationModel(TreeEncoder(made), EquationReadout())
+        self.lr, self.weight_decay, self.one_cycle, self.seed = lr, weight_decay, one_cycle, seed
+        self.accuracy = BinaryAccuracy()
+
+    def forward(self, trees: TreeBatch) -> Tensor:
+        """(E,), the logits of E equations; equal subtrees are computed once unless dropout would tie them."""
+        cell = self.model.encoder.cell
+        return self.model(trees, share=not (self.training and cell.dropout))
+
+    def on_train_batch_start(self, labelled: Labelled, index: int) -> None:
+        """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
+        place = (self.seed, self.current_epoch, index, self.global_rank)
+        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+
+    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+        trees, labels, _depths = labelled
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(self(trees), labels)
+        self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(labels))
+        return loss
+
+    def validation_step(self, labelled: Labelled, _: int) -> None:
+        trees, labels, _depths = labelled
+        self.accuracy.update(self(trees), labels)
+        self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labels))
+
+    def on_test_epoch_start(self) -> None:
+        metrics = {"accuracy": BinaryAccuracy(), "precision": BinaryPrecision(), "recall": BinaryRecall()}
+        self._tested: dict[str, Metric] = {name: metric.to(self.device) for name, metric in metrics.items()}
+
+    def test_step(self, labelled: Labelled, _: int) -> None:
+        trees, labels, depths = labelled
+        logits = self(trees)
+        for depth in (None, *torch.unique(depths).tolist()):
+            rows = slice(None) if depth is None else (depths == depth).to(labels.device)
+            for name in ("accuracy", "precision", "recall"):
+                key = name if depth is None else f"depth_{depth:02}_{name}"
+                if key not in self._tested:
+                    self._tested[key] = self._tested[name].clone()
+                    self._tested[key].reset()
+                self._tested[key].update(logits[rows], labels[rows])
+
+    def on_test_epoch_end(self) -> None:
+        for key, metric in self._tested.items():
+            self.log(f"test_{key}", metric.compute())
+
+    def configure_optimizers(self) -> Any:
+        optimizer = torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+        if not self.one_cycle:
+            return optimizer
+        steps = int(self.trainer.estimated_stepping_batches)
+        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.lr, total_steps=steps, pct_start=0.1)
+        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}

@@ -1,0 +1,101 @@
+"""Batches of labelled equations."""
+
+from functools import cached_property
+from pathlib import Path
+
+import lightning
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from dgltree import TreeBatch, Vocabulary, batch
+from tasks.equations.store import SYMBOLS, Row, read
+
+Labelled = tuple[TreeBatch, Tensor, Tensor]
+"""E equations as a batch of 2E trees, their labels (E,) float, and their depths (E,) int64."""
+
+
+def vocabulary() -> Vocabulary:
+    """Of all generated equations: every function and literal, and ten variables."""
+    functions = dict.fromkeys((function, arity) for function, arity, _ in SYMBOLS)
+    return Vocabulary(sorted(functions), sorted(token for _, _, token in SYMBOLS if token is not None))
+
+
+class LabelledEquations(lightning.LightningDataModule):
+    """Sets that tasks.equations.generate made; the order of training depends on (seed, epoch) alone.
+
+    Args:
+        train: the set to train and validate on, ``train.parquet``.
+        test: the set to test on, ``test.parquet``; without it, the validation equations.
+        batch_size: equations a step.
+        train_depths: lowest and highest depth to train and validate on; all by default.
+        test_depths: lowest and highest depth to test on; all by default.
+        seed: of the order.
+    """
+
+    def __init__(
+        self,
+        train: Path,
+        test: Path | None = None,
+        batch_size: int = 32,
+        train_depths: tuple[int, int] | None = None,
+        test_depths: tuple[int, int] | None = None,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+        self.files = {"train": train, "test": test}
+        self.batch_size, self.seed = batch_size, seed
+        self.depths = {"train": train_depths, "test": test_depths}
+        self.vocabulary = vocabulary()
+
+    @cached_property
+    def _known(self) -> list[Row]:
+        return self._rows("train")
+
+    @cached_property
+    def _test(self) -> list[Row]:
+        return self._rows("test") if self.files["test"] else self._split("validation")
+
+    def _rows(self, name: str) -> list[Row]:
+        file, depths = self.files[name], self.depths[name]
+        assert file is not None
+        rows = [row for row in read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
+        if not rows:
+            raise ValueError(
+                f"{file} has no equations of depth {depths[0]} to {depths[1]}" if depths else f"{file} is empty"
+            )
+        return rows
+
+    def _split(self, name: str) -> list[Row]:
+        return [row for row in self._known if row.split == name]
+
+    def setup(self, stage: str) -> None:
+        """Read what the stage needs, so that a file that is wrong is known before the first step."""
+        _ = (self._known, self._test) if stage == "fit" else self._test
+
+    def train_dataloader(self) -> DataLoader[Labelled]:
+        assert self.trainer is not None
+        generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
+        rows = self._split("train")
+        return self._loader([rows[i] for i in torch.randperm(len(rows), generator=generator).tolist()], self.batch_size)
+
+    def val_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader(self._split("validation"), 512)
+
+    def test_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader(self._test, 512)
+
+    def _loader(self, rows: list[Row], batch_size: int) -> DataLoader[Labelled]:
+        """One worker flattens the next batches while the model computes."""
+        return DataLoader(rows, batch_size, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+
+    def _collate(self, rows: list[Row]) -> Labelled:
+        labels = torch.tensor([float(row.label) for row in rows])
+        depths = torch.tensor([row.depth for row in rows])
+        return batch((row.equation for row in rows), self.vocabulary), labels, depths
+
+    def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
+        trees, labels, depths = labelled
+        return trees.to(device), labels.to(device), depths
