@@ -14,6 +14,8 @@ class Trace:
     """Collects, step by step, what a cell computes under some names besides its state."""
 
     def __init__(self, cell: Cell, names: Sequence[str]) -> None:
+        if isinstance(names, str):
+            raise TypeError(f"trace is a sequence of names, not the text {names!r}; write [{names!r}]")
         self.cell = cell
         self.names = [name for name in dict.fromkeys(names) if name not in cell.state]
         self._nodes: dict[str, list[tuple[slice, Tensor]]] = {}

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from operator import index
 from typing import Any
 
 from dgltree.read.text import nearest
@@ -24,13 +25,14 @@ class Vocabulary:
             unless it stands elsewhere). Otherwise it is an error. Unknown functions are always an error: they would
             have no weights.
 
-    Raises ``ValueError`` for an entry that stands twice, a negative arity, or a function of one arity and of any.
+    Raises ``ValueError`` for an entry that stands twice, a negative arity, or a function of one arity and of any, and
+    ``TypeError`` for an arity that is no whole number.
     """
 
     def __init__(
         self, functions: Iterable[tuple[str, int | None]], tokens: Iterable[str], *, unk: bool = False
     ) -> None:
-        self.functions = tuple((str(name), arity if arity is ANY_ARITY else int(arity)) for name, arity in functions)
+        self.functions = tuple((str(name), arity if arity is ANY_ARITY else index(arity)) for name, arity in functions)
         self.tokens = tuple(tokens)
         self.unk = unk
         if unk and UNKNOWN not in self.tokens:

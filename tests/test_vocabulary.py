@@ -104,3 +104,8 @@ def test_a_vocabulary_is_made_of_the_distinct_objects_of_a_shared_tree() -> None
     for _ in range(60):
         tree = Tree("f", (tree, tree))
     assert Vocabulary.from_trees([tree]) == Vocabulary([("f", 2), ("w", 0)], ["t"])
+
+
+def test_an_arity_is_a_whole_number() -> None:
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        Vocabulary([("f", 2.7)], [])

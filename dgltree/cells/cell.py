@@ -11,6 +11,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from dgltree.batch import TreeBatch
+from dgltree.cells.check import check_size
 from dgltree.cells.inputs import Embedding, Leaf
 from dgltree.cells.message_passing import MessagePassing
 from dgltree.cells.typed import Affine, Linear, TypedLinear, sorted_by, split
@@ -58,10 +59,9 @@ class Cell(MessagePassing, nn.Module, ABC):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if hidden_size < 1:
-            raise ValueError(f"hidden_size is {hidden_size}; it is 1 or more")
-        if input_size is not None and input_size < 1:
-            raise ValueError(f"input_size is {input_size}; it is 1 or more, or None")
+        check_size("hidden_size", hidden_size)
+        if input_size is not None:
+            check_size("input_size", input_size)
         if leaf not in ("embedding", "network", "gates"):
             raise ValueError(f"leaf is {leaf!r}; it is 'embedding', 'network' or 'gates'")
         if leaf == "gates" and input_size is None:

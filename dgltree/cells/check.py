@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
 
 
+def check_size(name: str, size: int) -> None:
+    """``ValueError`` for what is no whole number from 1."""
+    if not isinstance(size, int) or size < 1:
+        raise ValueError(f"{name} is {size!r}; it is a whole number, 1 or more")
+
+
 def check_batch(cell: "Cell", batch: TreeBatch) -> None:
     """``ValueError`` where a cell cannot run on a batch, or would lose something that the batch carries."""
     vocabulary = cell.vocabulary

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from dgltree.cells import stack
 from dgltree.cells.cell import Cell, State
+from dgltree.cells.check import check_size
 from dgltree.vocabulary import Vocabulary
 
 
@@ -33,7 +34,9 @@ class StackCell(Cell):
         **options: Any,
     ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
-        if not 1 <= top_k <= stack_size:
+        check_size("stack_size", stack_size)
+        check_size("top_k", top_k)
+        if top_k > stack_size:
             raise ValueError(f"top_k is {top_k}; it is from 1 to stack_size, {stack_size}")
         self.stack_size = stack_size
         self.top_k = top_k
