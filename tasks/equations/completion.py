@@ -1,7 +1,9 @@
 """Rank the published fillers for every blank of the published test equations, and compare by raw, class, collapse rank.
 
 ``python -m tasks.equations.completion --blanks DIR --candidates FILE --out ranks.json`` prints a table and writes
-``{"columns": [...], "ranks": [...]}``, one row an equation, as in the published ranks.
+``{"columns": [...], "ranks": [...]}``, one row an equation, as in the published ranks. The published measures count the
+class of the filler that was blanked only; valid@1 and valid@5 are the shares of equations that the first filler, or one
+of the first five, makes true at random complex points.
 """
 
 import argparse
@@ -10,6 +12,7 @@ import re
 import sys
 import time
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +24,11 @@ from dgltree.rank import Ranking, rank_each
 from dgltree.read.preorder import BlankExample, Candidate, read_blanks, read_candidates
 from dgltree.readout import EquationModel
 from dgltree.shipped import open_model
+from dgltree.tree import Tree
+from dgltree.truth import Evaluator, Truth
 
 COLUMNS = ("file", "index", "depth", "raw_rank", "class_rank", "collapse_rank")
+VALID = 5  # fillers that are tried numerically
 KINDS = ("raw", "class", "collapse")
 
 
@@ -70,15 +76,27 @@ class Ranks:
         return int(place[true]) + 1, int(best_of_class) + 1, int((best < best_of_class).sum()) + 1
 
 
-def complete(model: EquationModel, blanks: list[Blank], candidates: list[Candidate]) -> list[list[int]]:
-    """Rows of ``COLUMNS``, in the order of ``blanks``."""
-    ranks, rows = Ranks(candidates), {}
+def complete(
+    model: EquationModel, blanks: list[Blank], candidates: list[Candidate]
+) -> tuple[list[list[int]], list[list[Tree]]]:
+    """Rows of ``COLUMNS``, and the first ``VALID`` fillers in the model's names, in the order of ``blanks``."""
+    ranks, rows, first = Ranks(candidates), {}, {}
     equations = [blank.example.equation for blank in blanks]
     rankings = rank_each(model, equations, [candidate.filler for candidate in candidates])
     for number, ranking in tqdm(rankings, total=len(blanks), unit="equation", delay=2, disable=None):
         blank = blanks[number]
         rows[number] = [blank.file, blank.index, blank.example.depth, *ranks.of(blank, ranking)]
-    return [rows[number] for number in range(len(blanks))]
+        first[number] = list(islice(dict.fromkeys(candidates[i].filler for i in ranking.index[: 4 * VALID]), VALID))
+    return [rows[number] for number in range(len(blanks))], [first[number] for number in range(len(blanks))]
+
+
+def first_valid(blanks: list[Blank], fillers: list[list[Tree]]) -> list[int | None]:
+    """The place, from 1, of the first filler that makes each equation true, None where none of those given does."""
+    evaluator, found = Evaluator(), []
+    for blank, ranked in zip(tqdm(blanks, unit="equation", delay=2, disable=None), fillers, strict=True):
+        filled = (blank.example.equation.fill(filler) for filler in ranked)
+        found.append(next((place for place, one in enumerate(filled, 1) if evaluator.truth(one) is Truth.TRUE), None))
+    return found
 
 
 def table(rows: list[list[int]]) -> str:
@@ -111,7 +129,7 @@ def main() -> int:
         model = open_model(options.checkpoint)
         start = time.perf_counter()
         blanks = read_folder(options.blanks)[: options.limit]
-        rows = complete(model, blanks, read_candidates(options.candidates))
+        rows, first = complete(model, blanks, read_candidates(options.candidates))
         seconds = time.perf_counter() - start
         with replacing(options.out) as beside:
             beside.write_text(json.dumps({"columns": COLUMNS, "ranks": rows}), encoding="utf-8")
@@ -119,6 +137,9 @@ def main() -> int:
         print(f"completion: {error}", file=sys.stderr)
         return 1
     print(table(rows))
+    places = first_valid(blanks, first)
+    shares = (sum(place is not None and place <= k for place in places) / len(places) for k in (1, VALID))
+    print("valid@1 {:.4f}, valid@5 {:.4f}".format(*shares))
     print(f"{seconds / len(rows) * 1000:.1f} ms an equation, reading the files included; {options.threads} thread(s)")
     return 0
 

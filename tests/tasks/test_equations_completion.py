@@ -1,11 +1,14 @@
 """The published equations, fillers and weights, against the published ranks."""
 
 import json
+import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from dgltree import read_equation, read_infix
 from tasks.equations import completion, published_truth
 
 LIMIT = 120
@@ -39,8 +42,18 @@ def test_ranks_are_the_published_ones(
     assert all(row[2] for row in same)
     for column in (3, 4, 5):
         assert sum(row[column] for row in same) >= LIMIT - 1, "a tie may move one rank"
-    assert "ms an equation" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "ms an equation" in printed
+    one, five = map(float, re.search(r"valid@1 ([\d.]+), valid@5 ([\d.]+)", printed).groups())
+    assert 0.2 < one < five < 1
     assert [path.name for path in tmp_path.iterdir()] == ["ranks.json"]
+
+
+def test_the_first_filler_that_makes_an_equation_true_is_found() -> None:
+    equations = [read_equation(text) for text in ("sin(var_0)^2 + _ = 1", "_ = var_0", "var_0*_ = var_0")]
+    fillers = [[read_infix(text) for text in ("var_0", "cos(var_0)^2")], [], [read_infix("1")]]
+    blanks = [SimpleNamespace(example=SimpleNamespace(equation=equation)) for equation in equations]
+    assert completion.first_valid(blanks, fillers) == [2, None, 1]
 
 
 @pytest.mark.data
