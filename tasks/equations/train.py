@@ -1,4 +1,4 @@
-"""Train an equation model on generated equations; with its default options, the model that dgltree ships."""
+"""Train an equation model on generated equations, to one file. docs/models.md says how the shipped one was made."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from tasks.equations.presets import PAPER_TRAIN
 
 
 def train(
-    out: Path = Path("dgltree/data/default.safetensors"),
+    out: Path = Path("runs/default/model.safetensors"),
     work: Path = Path("runs/default"),
     cell: str = "tree_smu",
     hidden_size: int = 72,
