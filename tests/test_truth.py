@@ -8,9 +8,10 @@ from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix, write_equation
 from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth, numeric_truth
-from tasks.equations.chunk import Chunk
+from tasks.equations.chunk import NAMES, Chunk
 from tasks.equations.fillers import LITERALS, VARIABLES, fillers
 from tasks.equations.leaves import with_leaves
+from tasks.equations.presets import PAPER_TRAIN
 from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines
 
 FIRST = dict(zip(LETTERS, VARIABLES, strict=False))
@@ -149,9 +150,9 @@ def test_a_deep_chain_is_evaluated_without_recursion():
 
 
 def test_decisions_agree_with_fifty_digits_at_other_points():
-    made = Chunk(wanted=120, seed=5, index=0).run()
+    made = Chunk(PAPER_TRAIN.scaled(120).quotas(), "train", "fifty digits").run()
     with mpmath.workdps(50):
-        for label, _, equation, _ in made:
+        for label, _, equation in made:
             assert exact_truth(equation) == bool(label), write_equation(equation)
 
 
@@ -160,7 +161,7 @@ def exact_truth(equation: Equation) -> bool:
     random = mpmath.mpf(2) ** mpmath.mpf("0.5")
     for _ in range(10):
         point = {}
-        for letter in LETTERS:
+        for letter in NAMES:
             random = (random * mpmath.mpf("997.77")) % 1
             size = mpmath.mpf("0.5") + random
             random = (random * mpmath.mpf("997.77")) % 1

@@ -25,6 +25,7 @@ RARE = 0.15  # share of equations whose variables bear any of the ten names, so 
 FRESH = 0.1  # share of turns that begin with an identity instead of an equation grown before
 GROWING = 0.7  # share of turns that make a new correct equation before the variations
 VARIATIONS = 2
+ROOM = 4  # depth up to which equations may grow, even where only shallower ones are wanted
 BARREN = 4000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
 
 
@@ -55,7 +56,7 @@ class Chunk:
         self.counts: Counter[str] = Counter()
         self.made: list[Made] = []
         self._missing = Counter(quotas)
-        self._deepest = max(depth for _, depth in quotas)
+        self._deepest = max(ROOM, *(depth for _, depth in quotas))
         self._random = Random(f"equations {name}")
         self._evaluator = Evaluator()
         self._seen: set[int] = set()
@@ -90,17 +91,19 @@ class Chunk:
 
     def _vary(self, equation: Tree) -> None:
         """Candidates that are mostly wrong, while such are missing: a variation has about the depth of its origin."""
-        if self._missing[0, Equation(*equation.children).depth] > 0:
+        depth = Equation(*equation.children).depth
+        if self._missing[0, depth] > 0 or self._missing[0, depth - 1] > 0:
             places = Places(equation)
             for _ in range(VARIATIONS):
                 self._consider(varied(places, self._random), to_grow=False)
 
     def _known(self, depths: list[int], weights: list[int]) -> Tree:
-        """A correct equation of a depth that is wanted, or the deepest there is below it, or an identity."""
-        depth = self._random.choices(depths, weights)[0]
-        while depth > 1 and not self._pool[depth]:
-            depth -= 1
-        return self._random.choice(self._pool[depth] or self._seeds)
+        """A correct equation of a depth that is wanted, or the deepest below it, or the shallowest above, or a seed."""
+        wanted = self._random.choices(depths, weights)[0]
+        for depth in (*range(wanted, 0, -1), *range(wanted + 1, self._deepest + 1)):
+            if self._pool[depth]:
+                return self._random.choice(self._pool[depth])
+        return self._random.choice(self._seeds)
 
     def _grown(self, equation: Tree) -> Tree | None:
         way = self._random.random()
