@@ -213,6 +213,16 @@ def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
         raise ValueError(f"{place(batch, j)} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
 
 
+def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> None:
+    """``ValueError`` for a batch of another vocabulary than ``owner``, "cell" or "encoder", has."""
+    if batch.vocabulary is None:
+        check_ids(batch, vocabulary)
+    elif batch.vocabulary != vocabulary:
+        raise ValueError(
+            f"the batch was made with another vocabulary than the {owner}'s; batch with {owner}.vocabulary"
+        )
+
+
 def place(batch: TreeBatch, node: int) -> str:
     """Where a node is, for error messages: the tree and the node's number in it, both from 0."""
     ends = torch.cumsum(batch.sizes, 0).cpu()

@@ -25,7 +25,7 @@ def save(model: EquationModel, path: str | Path) -> None:
     """
     from safetensors.torch import save_file
 
-    cell = model.encoder.cell
+    cell = model.cell
     names = {cls: name for name, cls in CELLS.items()}
     if type(cell) not in names:
         raise ValueError(f"{type(cell).__name__} is not in dgltree.cells.CELLS; register it to save and load it")

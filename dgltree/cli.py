@@ -125,7 +125,7 @@ def _complete(options: argparse.Namespace) -> int:
 
     model = open_model(options.model)
     fillers = read_fillers(options.fillers) if options.fillers else shipped_fillers()
-    check_fillers(fillers, model.encoder.cell.vocabulary)
+    check_fillers(fillers, model.cell.vocabulary)
 
     def answer(block: list[_Asked]) -> list[Ranking]:
         equations = [asked.equation for asked in block]

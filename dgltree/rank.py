@@ -78,7 +78,7 @@ def rank_each(
         raise ValueError(f"k is {k}; it is 1 or more, or None for all")
     if not fillers:
         raise ValueError("no fillers to rank")
-    vocabulary = model.encoder.cell.vocabulary
+    vocabulary = model.cell.vocabulary
     check_fillers(fillers, vocabulary)
     named = [frozenset(variables(filler)) for filler in fillers]
     foreign = sorted(frozenset[str]().union(*named) - set(model_variables(vocabulary)))

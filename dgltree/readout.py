@@ -7,7 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.batch import TreeBatch
-from dgltree.encoders import TreeEncoder
+from dgltree.cells import Cell
+from dgltree.cells.check import check_dropout
+from dgltree.encoders import Encoder, TreeEncoder
 
 
 class EquationReadout(nn.Module):
@@ -91,14 +93,13 @@ def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> 
     for name, number in (("size", size), ("classes", classes), ("hidden_size", hidden_size)):
         if number is not None and number < 1:
             raise ValueError(f"{name} is {number}; it is 1 or more")
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
+    check_dropout(dropout)
 
 
 class EquationModel(nn.Module):
     """An encoder of the two sides and a readout of their states."""
 
-    def __init__(self, encoder: TreeEncoder, readout: EquationReadout) -> None:
+    def __init__(self, encoder: Encoder, readout: EquationReadout) -> None:
         super().__init__()
         self.encoder = encoder
         self.readout = readout
@@ -107,6 +108,13 @@ class EquationModel(nn.Module):
         """(E,), the logits of a batch of E equations (roots 2i and 2i + 1)."""
         roots = self.encoder(batch, share)
         return self.readout(roots[::2], roots[1::2])
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of a tree encoder. Raises ``ValueError`` for another encoder, which has none."""
+        if not isinstance(self.encoder, TreeEncoder):
+            raise ValueError(f"this model has a {type(self.encoder).__name__} and no cell; a TreeEncoder has one")
+        return self.encoder.cell
 
 
 @contextmanager

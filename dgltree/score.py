@@ -34,7 +34,7 @@ def score_blocks(
 
     Equations and fillers are in the model's vocabulary; see :func:`dgltree.rank` for the arguments.
     """
-    cell = model.encoder.cell
+    cell = model.cell
     paths = [find_blank(equation) for equation in equations]
     distinct: dict[Tree, int] = {}
     twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
@@ -68,7 +68,7 @@ class _Block:
     """Some equations, with everything about them that does not depend on the fillers."""
 
     def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path]) -> None:
-        self.cell, self.readout = model.encoder.cell, model.readout
+        self.cell, self.readout = model.cell, model.readout
         self.paths = merge_paths(equations, paths, self.cell.vocabulary)
         self.off_path = _root_states(self.cell, list(self.paths.off_path))
 

@@ -17,7 +17,7 @@ def verify(model: EquationModel, equations: Sequence[Equation], batch_size: int 
     Variables may have any names; they are mapped to the model's by first appearance. Raises ``ValueError`` for a
     blank, a function or literal that the model does not know, or more variables than it knows.
     """
-    vocabulary = model.encoder.cell.vocabulary
+    vocabulary = model.encoder.vocabulary
     device = next(model.parameters()).device
     logits = [torch.empty(0, device=device)]
     with evaluating(model):

@@ -11,7 +11,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from dgltree.batch import TreeBatch
-from dgltree.cells.check import check_size
+from dgltree.cells.check import check_dropout, check_size
 from dgltree.cells.inputs import Embedding, Leaf
 from dgltree.cells.message_passing import MessagePassing
 from dgltree.cells.typed import Affine, Linear, TypedLinear, sorted_by, split
@@ -66,8 +66,7 @@ class Cell(MessagePassing, nn.Module, ABC):
             raise ValueError(f"leaf is {leaf!r}; it is 'embedding', 'network' or 'gates'")
         if leaf == "gates" and input_size is None:
             raise ValueError("leaf='gates' runs the gates on a leaf's input: give input_size")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
+        check_dropout(dropout)
         self.vocabulary = vocabulary
         self.hidden_size = hidden_size
         self.typed = typed

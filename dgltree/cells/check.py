@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from dgltree.batch import NO_TOKEN, TreeBatch, check_ids, place
+from dgltree.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 
 if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
@@ -17,13 +17,15 @@ def check_size(name: str, size: int) -> None:
         raise ValueError(f"{name} is {size!r}; it is a whole number, 1 or more")
 
 
+def check_dropout(dropout: float) -> None:
+    """``ValueError`` for what is no probability below 1."""
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
+
+
 def check_batch(cell: "Cell", batch: TreeBatch) -> None:
     """``ValueError`` where a cell cannot run on a batch, or would lose something that the batch carries."""
-    vocabulary = cell.vocabulary
-    if batch.vocabulary is not None and batch.vocabulary != vocabulary:
-        raise ValueError("the batch was made with another vocabulary than the cell's; batch with cell.vocabulary")
-    if batch.vocabulary is None:
-        check_ids(batch, vocabulary)
+    check_vocabulary(batch, cell.vocabulary, "cell")
     weight = next(cell.parameters())
     if weight.device != batch.device:
         raise ValueError(f"the batch is on {batch.device}, the cell on {weight.device}: use batch.to(...)")

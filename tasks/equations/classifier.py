@@ -1,4 +1,4 @@
-"""Equation verification: a cell, the equation readout, and binary cross-entropy."""
+"""Equation verification: an encoder, the equation readout, and binary cross-entropy."""
 
 from typing import Any
 
@@ -10,10 +10,10 @@ from torchmetrics import Metric
 from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryRecall
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.cells import CELLS
-from dgltree.encoders import TreeEncoder
+from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.readout import EquationModel, EquationReadout
 from tasks.equations.data import Labelled
+from tasks.equations.majority import Majority
 
 
 class EquationClassifier(lightning.LightningModule):
@@ -21,21 +21,21 @@ class EquationClassifier(lightning.LightningModule):
 
     Args:
         vocabulary: that of the data.
-        cell: one of dgltree.cells.CELLS.
-        hidden_size: n, the width of a node's state.
-        options: further options of the cell, such as ``no_op`` or ``dropout``.
+        encoder: a name that dgltree.encoders.make_encoder knows, or "majority".
+        hidden_size: n, the width of a side's state.
+        options: further options of the encoder, such as ``no_op`` or ``dropout``.
         lr: learning rate of Adam; with ``one_cycle`` the highest.
         weight_decay: L2, not decoupled.
         one_cycle: whether the rate rises and falls over the run instead of staying.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
 
-    Raises ``ValueError`` for a cell that is not there, and what the cell raises.
+    Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
-        cell: str = "tree_smu",
+        encoder: str = "tree_smu",
         hidden_size: int = 50,
         options: dict[str, Any] | None = None,
         lr: float = 1e-3,
@@ -44,17 +44,18 @@ class EquationClassifier(lightning.LightningModule):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if cell not in CELLS:
-            raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
-        made = CELLS[cell](vocabulary, hidden_size, **(options or {}))
-        self.model = EquationModel(TreeEncoder(made), EquationReadout())
+        made = (
+            Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **(options or {}))
+        )
+        self.model = EquationModel(made, EquationReadout())
         self.lr, self.weight_decay, self.one_cycle, self.seed = lr, weight_decay, one_cycle, seed
         self.accuracy = BinaryAccuracy()
 
     def forward(self, trees: TreeBatch) -> Tensor:
-        """(E,), the logits of E equations; equal subtrees are computed once unless dropout would tie them."""
-        cell = self.model.encoder.cell
-        return self.model(trees, share=not (self.training and cell.dropout))
+        """(E,), the logits of E equations; cells compute equal subtrees once unless dropout would tie them."""
+        encoder = self.model.encoder
+        share = isinstance(encoder, TreeEncoder) and not (self.training and encoder.cell.dropout)
+        return self.model(trees, share=share)
 
     def on_train_batch_start(self, labelled: Labelled, index: int) -> None:
         """Masks of dropout are those of this step, whether or not the run was interrupted before it."""

@@ -33,7 +33,7 @@ def run(sets: Path, out: Path, config: Path = CONFIGS[0], command: str = "fit", 
         "trainer.default_root_dir": out,
         "trainer.enable_progress_bar": "false",
         "trainer.max_epochs": 2,
-        "model.hidden_size": 5,
+        "model.hidden_size": 32,
         "data.batch_size": 32,
         **{name.replace("__", "."): value for name, value in options.items()},
     }
@@ -91,8 +91,8 @@ def test_an_interrupted_run_continues_to_the_same_weights(
 
 
 def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="the cell is 'lstm'; it is one of tree_rnn"):
-        EquationClassifier(vocabulary(), "lstm")
+    with pytest.raises(ValueError, match="the encoder is 'gru'; it is one of tree_rnn, .*, lstm"):
+        EquationClassifier(vocabulary(), "gru")
     with pytest.raises(SystemExit):
         run(sets, tmp_path, model__sise=3)
     assert "model.sise" in capsys.readouterr().err

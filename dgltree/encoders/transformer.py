@@ -1,0 +1,121 @@
+"""Transformer encoder over a sequence."""
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.cells.check import check_dropout, check_size
+from dgltree.encoders.linearize import PADDING, Order, symbol_count
+from dgltree.encoders.sequence import SequenceEncoder, check_sequences, padding
+from dgltree.vocabulary import Vocabulary
+
+
+class SelfAttention(nn.Module):
+    """Layers of self-attention and feed-forward that keep away from padding (Vaswani et al. 2017, arXiv 1706.03762).
+
+    Each is torch's ``TransformerEncoderLayer`` as in the paper: LayerNorm after each sum, ReLU; dropout acts on the
+    attention weights, in the feed-forward part and before each sum.
+
+    Args:
+        hidden_size: n.
+        layers: how many.
+        heads: of the attention; they divide n.
+        feedforward: width of the feed-forward part; None: 4 n.
+        dropout: probability, in training only.
+
+    Raises ``ValueError`` for a size below 1, heads that do not divide n, and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(self, hidden_size: int, layers: int, heads: int, feedforward: int | None, dropout: float) -> None:
+        super().__init__()
+        width = 4 * hidden_size if feedforward is None else feedforward
+        for name, number in (
+            ("hidden_size", hidden_size),
+            ("layers", layers),
+            ("heads", heads),
+            ("feedforward", width),
+        ):
+            check_size(name, number)
+        check_dropout(dropout)
+        if hidden_size % heads:
+            raise ValueError(f"hidden_size is {hidden_size} and heads is {heads}; the heads divide the hidden size")
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(hidden_size, heads, width, dropout, batch_first=True) for _ in range(layers)
+        )
+
+    def forward(self, states: Tensor, padded: Tensor) -> Tensor:
+        """(B, T, n) from (B, T, n) and where padding is, (B, T) bool."""
+        for layer in self.layers:
+            states = layer(states, src_key_padding_mask=padded)
+        return states
+
+
+class SequenceTransformer(nn.Module):
+    """The mean of a Transformer encoder's states over the ids of each sequence (Vaswani et al. 2017, arXiv 1706.03762).
+
+    Embedding plus sinusoidal position, dropout, then :class:`SelfAttention`.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n.
+        layers, heads, feedforward, dropout: as in :class:`SelfAttention`.
+        max_length: of a sequence; None: any. Time and memory grow with its square.
+
+    Initialisation: embeddings N(0, 1), which is the paper's scaling by the root of n; torch's of the layers.
+
+    Raises ``ValueError`` as :class:`SelfAttention` does.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        layers: int = 2,
+        heads: int = 4,
+        feedforward: int | None = None,
+        dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        super().__init__()
+        check_size("size", size)
+        self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
+        self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
+        self.dropout = nn.Dropout(dropout)
+        self.max_length = max_length
+        self.config = {
+            "hidden_size": hidden_size,
+            "layers": layers,
+            "heads": heads,
+            "feedforward": feedforward,
+            "dropout": dropout,
+            "max_length": max_length,
+        }
+
+    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T.
+
+        Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
+        """
+        check_sequences(ids, lengths, self.embedding.num_embeddings, self.max_length)
+        padded = padding(ids, lengths)
+        embedded = self.embedding(ids)
+        states = self.attention(self.dropout(embedded + sinusoids(embedded)), padded)
+        return states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / lengths.unsqueeze(-1)
+
+
+def sinusoids(like: Tensor) -> Tensor:
+    """(T, n) for a tensor (B, T, n): at position t column 2i is sin(t / 10000^(2i / n)), column 2i + 1 its cosine."""
+    length, n = like.shape[1:]
+    even = torch.arange(0, n, 2, device=like.device, dtype=like.dtype)
+    angles = torch.arange(length, device=like.device, dtype=like.dtype).unsqueeze(1) * (-math.log(1e4) / n * even).exp()
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
+
+
+class TransformerEncoder(SequenceEncoder):
+    """:class:`SequenceTransformer` over linearised trees: ``order`` and its options."""
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, order: Order = "bracketed", **options: Any) -> None:
+        super().__init__(vocabulary, SequenceTransformer(symbol_count(vocabulary), hidden_size, **options), order)

@@ -1,0 +1,172 @@
+"""Transformer encoder over the nodes of a tree, which knows where in the tree they stand."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from dgltree.batch import TreeBatch, place
+from dgltree.cells.check import check_size
+from dgltree.encoders.encoder import Encoder
+from dgltree.encoders.linearize import PADDING, symbol_count, symbols
+from dgltree.encoders.sequence import check_sequences, padding
+from dgltree.encoders.transformer import SelfAttention
+from dgltree.encoders.unfold import Unfolded, unfold
+from dgltree.vocabulary import ANY_ARITY, Vocabulary
+
+
+class TreePositions(nn.Module):
+    r"""Tree positional encodings (Shiv & Quirk 2019, *Novel positional encodings to enable tree-based transformers*).
+
+    The branch choices on the path from a node up to the root are one-hots of width b, nearest first, cut at k; past the
+    root they are 0. There are :math:`\lfloor d / (k b) \rfloor` copies; one-hot i (from 0) of copy q is multiplied by
+
+    .. math:: \tanh(p_q)^i \sqrt{(1 - \tanh^2 p_q) \, d / 2}
+
+    with a learned p_q. What remains of the d columns is 0. So the root's encoding is 0.
+
+    Args:
+        size: d, the width.
+        branching: b.
+        path_length: k.
+
+    Initialisation: p_q is drawn from U(0.7, 0.999).
+
+    Raises ``ValueError`` where d has no room for one copy.
+    """
+
+    def __init__(self, size: int, branching: int, path_length: int) -> None:
+        super().__init__()
+        check_size("branching", branching)
+        check_size("path_length", path_length)
+        if size < branching * path_length:
+            raise ValueError(
+                f"hidden_size is {size}; the branch choices of {path_length} edges (path_length) with {branching} "
+                f"branches each need {branching * path_length} columns"
+            )
+        self.size, self.branching, self.path_length = size, branching, path_length
+        self.p = nn.Parameter(torch.empty(size // (branching * path_length)).uniform_(0.7, 0.999))
+
+    def forward(self, path: Tensor) -> Tensor:
+        """(..., d) from branch choices (..., k) int64, nearest first, -1 past the root; columns by (i, branch, q)."""
+        p = self.p.tanh()
+        powers = p ** torch.arange(self.path_length, device=p.device).unsqueeze(1)  # (k, copies)
+        weights = powers * ((1 - p**2) * self.size / 2).sqrt()
+        chosen = path.unsqueeze(-1) == torch.arange(self.branching, device=path.device)  # (..., k, b)
+        encoding = (chosen.unsqueeze(-1) * weights.unsqueeze(1)).flatten(-3)
+        return nn.functional.pad(encoding, (0, self.size - encoding.shape[-1]))
+
+
+class TreeTransformer(nn.Module):
+    """The state of the first node, the root, of a Transformer encoder over nodes in preorder (Shiv & Quirk 2019).
+
+    Embedding plus :class:`TreePositions`, dropout, then :class:`SelfAttention`.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n.
+        branching: b, the most children of a node.
+        path_length: k, the nearest edges on the path to the root that a node's position tells.
+        layers, heads, feedforward, dropout: as in :class:`SelfAttention`.
+        max_length: nodes of a tree; None: any. Time and memory grow with its square.
+
+    Initialisation: embeddings N(0, 1); torch's of the layers.
+
+    Raises ``ValueError`` as :class:`SelfAttention` and :class:`TreePositions` do.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        branching: int,
+        *,
+        path_length: int = 16,
+        layers: int = 2,
+        heads: int = 4,
+        feedforward: int | None = None,
+        dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        super().__init__()
+        check_size("size", size)
+        self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
+        self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
+        self.positions = TreePositions(hidden_size, branching, path_length)
+        self.dropout = nn.Dropout(dropout)
+        self.max_length = max_length
+        self.config = {
+            "hidden_size": hidden_size,
+            "branching": branching,
+            "path_length": path_length,
+            "layers": layers,
+            "heads": heads,
+            "feedforward": feedforward,
+            "dropout": dropout,
+            "max_length": max_length,
+        }
+
+    def forward(self, ids: Tensor, lengths: Tensor, path: Tensor) -> Tensor:
+        """(B, n) from ids (B, T) int64 of nodes in preorder, lengths (B,) int64, 1 to T, and their branch choices.
+
+        ``path`` is (B, T, k) int64, as :class:`TreePositions` reads it.
+
+        Raises ``ValueError`` for other shapes, lengths and ids, and for a tree larger than ``max_length``.
+        """
+        check_sequences(ids, lengths, self.embedding.num_embeddings, self.max_length)
+        states = self.embedding(ids) + self.positions(path)
+        return self.attention(self.dropout(states), padding(ids, lengths))[:, 0]
+
+
+class TreeTransformerEncoder(Encoder):
+    """:class:`TreeTransformer` over a batch of trees.
+
+    Args:
+        vocabulary: of the trees.
+        hidden_size: n.
+        branching: the most children of a node; None: that of the vocabulary.
+        options: further options of :class:`TreeTransformer`.
+
+    Raises ``ValueError`` where a vocabulary with functions of any arity leaves the branching open, and as
+    :class:`TreeTransformer` does.
+    """
+
+    def __init__(
+        self, vocabulary: Vocabulary, hidden_size: int, *, branching: int | None = None, **options: object
+    ) -> None:
+        super().__init__()
+        if branching is None:
+            if vocabulary.at_arity(ANY_ARITY):
+                raise ValueError(
+                    "the vocabulary has functions of any arity: give branching, the most children of a node"
+                )
+            branching = max([1, *vocabulary.arities])
+        self.vocabulary = vocabulary
+        self.core = TreeTransformer(symbol_count(vocabulary), hidden_size, branching, **options)  # type: ignore[arg-type]
+        self.config = self.core.config
+
+    def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
+        """(B, n), one row a root; every node sees its whole tree, so nothing is shared, whatever ``share`` is.
+
+        Raises ``ValueError`` for a node with more children than ``branching``, and as
+        :func:`dgltree.encoders.linearize` and :class:`TreeTransformer` do.
+        """
+        flat, b, k = batch.to("cpu"), self.core.positions.branching, self.core.positions.path_length
+        if (wide := flat.arity > b).any():
+            j = int(torch.nonzero(wide)[0])
+            raise ValueError(f"{place(flat, j)} has {int(flat.arity[j])} children; this encoder takes branching={b}")
+        trees = unfold(flat)
+        sizes = trees.sizes.tolist()
+        symbol = symbols(flat, self.vocabulary)[trees.node]
+        ids = pad_sequence(symbol.split(sizes), batch_first=True, padding_value=PADDING)
+        path = pad_sequence(paths(trees, k).split(sizes), batch_first=True, padding_value=-1)
+        return self.core(*(tensor.to(batch.device) for tensor in (ids, trees.sizes, path)))
+
+
+def paths(trees: Unfolded, length: int) -> Tensor:
+    """(M, length) int64: the positions among siblings of a node, its parent and so on up to the root, then -1."""
+    at, rows = torch.arange(len(trees.node)), []
+    for _ in range(length):
+        below_root = at >= 0
+        rows.append(torch.where(below_root, trees.slot[at], -1))
+        at = torch.where(below_root, trees.parent[at], -1)
+    return torch.stack(rows, 1)
