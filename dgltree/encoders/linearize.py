@@ -58,8 +58,7 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
 
     Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`dgltree.encoders.unfold.unfold` do.
     """
-    if order not in ("leaves", "bracketed"):
-        raise ValueError(f"order is {order!r}; it is 'leaves' or 'bracketed'")
+    check_order(order)
     flat = batch.to("cpu")
     trees = unfold(flat)
     symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
@@ -68,6 +67,12 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
     lengths = trees.sizes - inner_counts if order == "leaves" else trees.sizes + 2 * inner_counts
     ids = pad_sequence(flattened.split(lengths.tolist()), batch_first=True, padding_value=PADDING)
     return ids.to(batch.device), lengths.to(batch.device)
+
+
+def check_order(order: str) -> None:
+    """``ValueError`` for an order that is not there."""
+    if order not in ("leaves", "bracketed"):
+        raise ValueError(f"order is {order!r}; it is 'leaves' or 'bracketed'")
 
 
 def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor) -> Tensor:

@@ -2,20 +2,19 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence
 
 from dgltree.cells.check import check_dropout, check_size
 from dgltree.encoders.linearize import PADDING, Order, symbol_count
-from dgltree.encoders.sequence import SequenceEncoder, check_sequences
+from dgltree.encoders.sequence import SequenceCore, SequenceEncoder
 from dgltree.vocabulary import Vocabulary
 
 
-class SequenceLSTM(nn.Module):
+class SequenceLSTM(SequenceCore):
     """The hidden state of an LSTM after the last id of each sequence (Hochreiter & Schmidhuber 1997).
 
-    Embedding, then the layers; dropout acts on the embeddings and between layers. Sequences are packed, so no step is
-    computed for padding.
+    Embedding, then the layers; dropout acts on the embeddings and between layers.
 
     Args:
         size: the number of ids.
@@ -32,27 +31,21 @@ class SequenceLSTM(nn.Module):
     def __init__(
         self, size: int, hidden_size: int, *, layers: int = 1, dropout: float = 0.0, max_length: int | None = None
     ) -> None:
-        super().__init__()
-        for name, number in (("size", size), ("hidden_size", hidden_size), ("layers", layers)):
-            check_size(name, number)
+        super().__init__(size, max_length, hidden_size=hidden_size, layers=layers, dropout=dropout)
+        check_size("hidden_size", hidden_size)
+        check_size("layers", layers)
         check_dropout(dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         # One module a layer, because masks between the layers of one cuDNN module do not follow torch.manual_seed.
         self.layers = nn.ModuleList(nn.LSTM(hidden_size, hidden_size, batch_first=True) for _ in range(layers))
         self.dropout = nn.Dropout(dropout)
-        self.max_length = max_length
-        self.config = {"hidden_size": hidden_size, "layers": layers, "dropout": dropout, "max_length": max_length}
 
-    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T.
-
-        Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
-        """
-        check_sequences(ids, lengths, self.embedding.num_embeddings, self.max_length)
-        packed = pack_padded_sequence(self.embedding(ids), lengths.cpu(), batch_first=True, enforce_sorted=False)
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n). Padding stands behind the end, so no state up to the last one depends on it."""
+        states = self.embedding(ids)
         for layer in self.layers:
-            packed, (h, _) = layer(PackedSequence(self.dropout(packed.data), *packed[1:]))
-        return h[0]
+            states, _ = layer(self.dropout(states))
+        return states[torch.arange(len(ids), device=ids.device), lengths - 1]
 
 
 class LSTMEncoder(SequenceEncoder):

@@ -1,12 +1,54 @@
 """What all encoders of sequences have in common: their input, its padding, and the step from trees to it."""
 
+from abc import ABC, abstractmethod
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from dgltree.batch import TreeBatch
+from dgltree.cells.check import check_size
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import Order, linearize
+from dgltree.encoders.linearize import Order, check_order, linearize
 from dgltree.vocabulary import Vocabulary
+
+
+class SequenceCore(nn.Module, ABC):
+    """Padded sequences to one vector each; a subclass says how for sequences of similar lengths.
+
+    Args:
+        size: the number of ids.
+        max_length: of a sequence; None: any.
+        options: the subclass's other options, for ``config``.
+    """
+
+    def __init__(self, size: int, max_length: int | None, **options: Any) -> None:
+        super().__init__()
+        check_size("size", size)
+        if max_length is not None:
+            check_size("max_length", max_length)
+        self.size, self.max_length = size, max_length
+        self.config: dict[str, Any] = {**options, "max_length": max_length}
+
+    @abstractmethod
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
+
+    def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what stands behind a length is not read.
+
+        Sequences of similar lengths are computed together, because in a batch of trees a few are much longer than the
+        others, and all would be padded to them.
+
+        Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
+        """
+        check_sequences(ids, lengths, self.size, self.max_length)
+        groups = length_groups(lengths)
+        found = []
+        for rows, longest in groups:
+            parts = [column[rows, :longest] for column in (ids, *more)]
+            found.append(self.encode(parts[0], lengths[rows], *parts[1:]))
+        return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
 
 
 class SequenceEncoder(Encoder):
@@ -14,18 +56,17 @@ class SequenceEncoder(Encoder):
 
     Args:
         vocabulary: of the trees.
-        core: (ids (B, T), lengths (B,)) to (B, n), with its options in ``config``.
+        core: for as many ids as :func:`dgltree.encoders.linearize.symbol_count` says.
         order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`.
 
     Raises ``ValueError`` for another order.
     """
 
-    def __init__(self, vocabulary: Vocabulary, core: nn.Module, order: Order) -> None:
+    def __init__(self, vocabulary: Vocabulary, core: SequenceCore, order: Order) -> None:
         super().__init__()
-        if order not in ("leaves", "bracketed"):
-            raise ValueError(f"order is {order!r}; it is 'leaves' or 'bracketed'")
+        check_order(order)
         self.vocabulary, self.core, self.order = vocabulary, core, order
-        self.config = {**core.config, "order": order}  # type: ignore[dict-item]
+        self.config = {**core.config, "order": order}
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(B, n), one row a root; a sequence shares nothing, whatever ``share`` is."""
@@ -50,6 +91,14 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
         )
     if lowest < 0 or highest >= size:
         raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
+
+
+def length_groups(lengths: Tensor) -> list[tuple[Tensor, int]]:
+    """Rows (b,) int64 of the sequences up to 1, 2, 4, 8, ... long, and the largest length of each group."""
+    known = lengths.cpu()
+    doublings = known.double().log2().ceil()
+    groups = [torch.nonzero(doublings == d).squeeze(1) for d in doublings.unique().tolist()]
+    return [(rows.to(lengths.device), int(known[rows].max())) for rows in groups]
 
 
 def padding(ids: Tensor, lengths: Tensor) -> Tensor:

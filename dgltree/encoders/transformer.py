@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
 from dgltree.encoders.linearize import PADDING, Order, symbol_count
-from dgltree.encoders.sequence import SequenceEncoder, check_sequences, padding
+from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
 from dgltree.vocabulary import Vocabulary
 
 
@@ -52,10 +52,24 @@ class SelfAttention(nn.Module):
         return states
 
 
-class SequenceTransformer(nn.Module):
+class OutputMap(nn.Linear):
+    """n to n. LayerNorm gives states of length sqrt(n), and products of two would begin as large as n.
+
+    Initialisation: U(-1/n, 1/n), with which they begin below 1.
+    """
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__(hidden_size, hidden_size)
+
+    def reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -1 / self.in_features, 1 / self.in_features)
+
+
+class SequenceTransformer(SequenceCore):
     """The mean of a Transformer encoder's states over the ids of each sequence (Vaswani et al. 2017, arXiv 1706.03762).
 
-    Embedding plus sinusoidal position, dropout, then :class:`SelfAttention`.
+    Embedding plus sinusoidal position, dropout, :class:`SelfAttention`, the mean, then :class:`OutputMap`.
 
     Args:
         size: the number of ids.
@@ -79,31 +93,19 @@ class SequenceTransformer(nn.Module):
         dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        super().__init__()
-        check_size("size", size)
+        own = {"layers": layers, "heads": heads, "feedforward": feedforward, "dropout": dropout}
+        super().__init__(size, max_length, hidden_size=hidden_size, **own)
         self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
+        self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
-        self.max_length = max_length
-        self.config = {
-            "hidden_size": hidden_size,
-            "layers": layers,
-            "heads": heads,
-            "feedforward": feedforward,
-            "dropout": dropout,
-            "max_length": max_length,
-        }
 
-    def forward(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T.
-
-        Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
-        """
-        check_sequences(ids, lengths, self.embedding.num_embeddings, self.max_length)
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n)."""
         padded = padding(ids, lengths)
         embedded = self.embedding(ids)
         states = self.attention(self.dropout(embedded + sinusoids(embedded)), padded)
-        return states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / lengths.unsqueeze(-1)
+        return self.output(states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / lengths.unsqueeze(-1))
 
 
 def sinusoids(like: Tensor) -> Tensor:

@@ -8,8 +8,8 @@ from dgltree.batch import TreeBatch, place
 from dgltree.cells.check import check_size
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.linearize import PADDING, symbol_count, symbols
-from dgltree.encoders.sequence import check_sequences, padding
-from dgltree.encoders.transformer import SelfAttention
+from dgltree.encoders.sequence import SequenceCore, padding
+from dgltree.encoders.transformer import OutputMap, SelfAttention
 from dgltree.encoders.unfold import Unfolded, unfold
 from dgltree.vocabulary import ANY_ARITY, Vocabulary
 
@@ -56,10 +56,11 @@ class TreePositions(nn.Module):
         return nn.functional.pad(encoding, (0, self.size - encoding.shape[-1]))
 
 
-class TreeTransformer(nn.Module):
+class TreeTransformer(SequenceCore):
     """The state of the first node, the root, of a Transformer encoder over nodes in preorder (Shiv & Quirk 2019).
 
-    Embedding plus :class:`TreePositions`, dropout, then :class:`SelfAttention`.
+    Embedding plus :class:`TreePositions`, dropout, :class:`SelfAttention`, then :class:`OutputMap`. A call takes
+    ids (B, T), lengths (B,) and paths (B, T, k).
 
     Args:
         size: the number of ids.
@@ -87,34 +88,20 @@ class TreeTransformer(nn.Module):
         dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        super().__init__()
-        check_size("size", size)
+        own = {"layers": layers, "heads": heads, "feedforward": feedforward, "dropout": dropout}
+        tree = {"branching": branching, "path_length": path_length}
+        super().__init__(size, max_length, hidden_size=hidden_size, **tree, **own)
         self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.positions = TreePositions(hidden_size, branching, path_length)
+        self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
-        self.max_length = max_length
-        self.config = {
-            "hidden_size": hidden_size,
-            "branching": branching,
-            "path_length": path_length,
-            "layers": layers,
-            "heads": heads,
-            "feedforward": feedforward,
-            "dropout": dropout,
-            "max_length": max_length,
-        }
 
-    def forward(self, ids: Tensor, lengths: Tensor, path: Tensor) -> Tensor:
-        """(B, n) from ids (B, T) int64 of nodes in preorder, lengths (B,) int64, 1 to T, and their branch choices.
-
-        ``path`` is (B, T, k) int64, as :class:`TreePositions` reads it.
-
-        Raises ``ValueError`` for other shapes, lengths and ids, and for a tree larger than ``max_length``.
-        """
-        check_sequences(ids, lengths, self.embedding.num_embeddings, self.max_length)
-        states = self.embedding(ids) + self.positions(path)
-        return self.attention(self.dropout(states), padding(ids, lengths))[:, 0]
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
+        [path] = more
+        states = self.dropout(self.embedding(ids) + self.positions(path))
+        return self.output(self.attention(states, padding(ids, lengths))[:, 0])
 
 
 class TreeTransformerEncoder(Encoder):

@@ -1,0 +1,298 @@
+"""Every sequence encoder: padding and the other members of a batch change nothing, and its numbers are the slow ones."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from helpers import ANY, FUNCTIONS, TOKENS, chain, random_dag, random_tree, square
+from torch import Tensor
+
+from dgltree import Tree, Vocabulary, batch, propagate
+from dgltree.cells import CELLS
+from dgltree.encoders import (
+    SEQUENCE_ENCODERS,
+    Encoder,
+    SequenceLSTM,
+    SequenceTransformer,
+    TreeEncoder,
+    linearize,
+    make_encoder,
+)
+from dgltree.readout import EquationModel, EquationReadout
+
+VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
+OPTIONS: dict[str, dict[str, Any]] = {
+    "lstm": {"layers": 2},
+    "transformer": {"layers": 2, "heads": 3},
+    "tree_transformer": {"layers": 2, "heads": 3, "path_length": 3},
+}
+TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
+
+
+def make(name: str, dtype: torch.dtype = torch.float64, **options: Any) -> Encoder:
+    torch.manual_seed(0)
+    return make_encoder(name, VOCABULARY, 12, **OPTIONS[name], **options).to(dtype)
+
+
+def states_and_gradients(encoder: Encoder, trees: list[Tree], rows: int) -> list[Tensor]:
+    """The states of the first rows and the gradients of a function of them."""
+    encoder.zero_grad()
+    states = encoder(batch(trees, VOCABULARY))[:rows]
+    (states * torch.arange(1.0, 13, dtype=states.dtype)).sum().backward()
+    return [states.detach(), *(p.grad.clone() for p in encoder.parameters() if p.grad is not None)]
+
+
+def differ(first: list[Tensor], second: list[Tensor]) -> float:
+    """The largest difference, relative to numbers above 1."""
+    return max(float(((a - b).abs() / b.abs().clamp(min=1)).max()) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
+    name: str, dtype: torch.dtype, tolerance: float
+) -> None:
+    encoder = make(name, dtype)
+    for tree in TREES:
+        alone, among = (states_and_gradients(encoder, trees, 1) for trees in ([tree], [tree, *TREES]))
+        assert alone[0].abs().max() > 1e-3
+        assert differ(among, alone) <= tolerance
+        with torch.no_grad():
+            encoder.eval()  # torch has another way of computing here
+            assert differ([encoder(batch([tree, *TREES], VOCABULARY))[:1]], alone[:1]) <= tolerance
+            encoder.train()
+
+
+@pytest.mark.parametrize("name", ["lstm", "transformer"])
+def test_padding_within_one_group_of_lengths_changes_nothing(name: str) -> None:
+    encoder = make(name)
+    ids = torch.tensor([[3, 4, 5, 6, 7, 0, 0, 0], [3, 9, 8, 7, 6, 5, 4, 3]])
+    alone, beside = encoder.core(ids[:1, :5], torch.tensor([5])), encoder.core(ids, torch.tensor([5, 8]))
+    torch.testing.assert_close(beside[:1], alone, rtol=0, atol=1e-12)
+    ids[0, 5:] = 11  # nobody reads what stands there
+    torch.testing.assert_close(encoder.core(ids, torch.tensor([5, 8])), beside, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_order_of_a_batch_and_sharing_change_nothing(name: str) -> None:
+    encoder = make(name)
+    states = encoder(batch(TREES, VOCABULARY))
+    assert states.shape == (len(TREES), 12)
+    torch.testing.assert_close(encoder(batch(TREES[::-1], VOCABULARY)).flip(0), states, rtol=0, atol=1e-12)
+    torch.testing.assert_close(encoder(batch(TREES, VOCABULARY), share=True), states, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_order_of_children_changes_the_state(name: str) -> None:
+    x, y = Tree("var", token="x"), Tree("var", token="y")
+    a, b = make(name)(batch([Tree("pow", (x, y)), Tree("pow", (y, x))], VOCABULARY))
+    assert (a - b).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("order", ["leaves", "bracketed"])
+@pytest.mark.parametrize("name", ["lstm", "transformer"])
+def test_sequence_cores_equal_one_plain_run_a_sequence(name: str, order: str) -> None:
+    encoder = make(name, order=order)
+    flat = batch(TREES, VOCABULARY)
+    for state, ids, length in zip(encoder(flat), *linearize(flat, order, VOCABULARY), strict=True):
+        plain = _lstm if name == "lstm" else _transformer
+        torch.testing.assert_close(state, plain(encoder.core, ids[:length].tolist()), rtol=0, atol=1e-10)
+
+
+def _lstm(core: SequenceLSTM, ids: list[int]) -> Tensor:
+    """Gate by gate; torch's order of gates is in, forget, cell, out."""
+    sequence = [core.embedding.weight[i] for i in ids]
+    for lstm in core.layers:
+        h = c = torch.zeros(12, dtype=torch.float64)
+        for t, x in enumerate(sequence):
+            pre = lstm.weight_ih_l0 @ x + lstm.bias_ih_l0 + lstm.weight_hh_l0 @ h + lstm.bias_hh_l0
+            i, f, g, o = pre.split(12)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            sequence[t] = h
+    return sequence[-1]
+
+
+def _transformer(core: SequenceTransformer, ids: list[int]) -> Tensor:
+    """Position by position, layer by layer, no mask."""
+    rows = []
+    for t, i in enumerate(ids):
+        angles = [t / 10_000 ** (2 * (column // 2) / 12) for column in range(12)]
+        waves = [math.cos(a) if column % 2 else math.sin(a) for column, a in enumerate(angles)]
+        rows.append(core.embedding.weight[i] + torch.tensor(waves, dtype=torch.float64))
+    return core.output(attended(core, torch.stack(rows)).mean(0))
+
+
+def attended(core, states: Tensor) -> Tensor:
+    """(T, n): attention and feed-forward, head by head."""
+    for layer in core.attention.layers:
+        q, k, v = (states @ layer.self_attn.in_proj_weight.T + layer.self_attn.in_proj_bias).split(12, 1)
+        heads = []
+        for part in (slice(0, 4), slice(4, 8), slice(8, 12)):
+            heads.append((q[:, part] @ k[:, part].T / 2).softmax(1) @ v[:, part])
+        states = layer.norm1(states + layer.self_attn.out_proj(torch.cat(heads, 1)))
+        states = layer.norm2(states + layer.linear2(layer.linear1(states).relu()))
+    return states
+
+
+def test_the_tree_transformer_equals_one_plain_run_a_tree() -> None:
+    encoder = make("tree_transformer")  # b = 3 and k = 3 leave one copy, and 3 of 12 columns 0
+    core = encoder.core
+    states = encoder(batch(TREES, VOCABULARY))
+    for state, tree in zip(states, TREES, strict=True):
+        rows = []
+        for node, path in _preorder(tree, []):
+            tokens = 3 + len(VOCABULARY.functions)
+            known = VOCABULARY.function_id(node.function, len(node.children))
+            i = 3 + known if node.token is None else tokens + VOCABULARY.token_id(node.token)
+            rows.append(core.embedding.weight[i] + _position(core.positions.p, path, 12, 3, 3))
+        expected = core.output(attended(core, torch.stack(rows))[0])
+        torch.testing.assert_close(state, expected, rtol=0, atol=1e-10)
+
+
+def _preorder(node: Tree, path: list[int]) -> list[tuple[Tree, list[int]]]:
+    """Each node with the branch choices from it up to the root."""
+    below = [_preorder(child, [slot, *path]) for slot, child in enumerate(node.children)]
+    return [(node, path), *(entry for entries in below for entry in entries)]
+
+
+def _position(p: Tensor, path: list[int], d: int, b: int, k: int) -> Tensor:
+    """Entry by entry, from the formula."""
+    copies = d // (b * k)
+    encoding = torch.zeros(d, dtype=p.dtype)
+    for i, branch in enumerate(path[:k]):
+        for q in range(copies):
+            r = torch.tanh(p[q])
+            encoding[(i * b + branch) * copies + q] = r**i * torch.sqrt((1 - r**2) * d / 2)
+    return encoding
+
+
+def test_tree_positions_follow_the_formula_with_several_copies() -> None:
+    from dgltree.encoders.tree_transformer import TreePositions
+
+    torch.manual_seed(0)
+    positions = TreePositions(26, branching=2, path_length=4).double()
+    assert positions.p.shape == (3,)
+    paths = [[], [1], [0, 1], [1, 1, 0], [0, 1, 0, 1], [1, 0, 0, 1, 1, 0]]  # the last is cut
+    padded = torch.tensor([(path + [-1] * 4)[:4] for path in paths])
+    expected = torch.stack([_position(positions.p, path, 26, 2, 4) for path in paths])
+    torch.testing.assert_close(positions(padded), expected, rtol=0, atol=1e-10)
+    positions(padded).square().sum().backward()
+    assert positions.p.grad is not None
+    assert (positions.p.grad != 0).all(), "the scales are learned"
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_dropout_acts_in_training_only(name: str) -> None:
+    encoder, flat = make(name, dropout=0.5), batch(TREES, VOCABULARY)
+    assert not torch.equal(encoder(flat), encoder(flat))
+    encoder.eval()
+    assert torch.equal(encoder(flat), encoder(flat))
+
+
+@pytest.mark.parametrize("name", [*CELLS, *OPTIONS])
+def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str) -> None:
+    torch.manual_seed(0)
+    model = EquationModel(make_encoder(name, VOCABULARY, 12, **OPTIONS.get(name, {})), EquationReadout())
+    flat = batch([(square(), chain(3)), (chain(2), square())], VOCABULARY)
+    logits = model(flat, share=True)
+    assert logits.shape == (2,)
+    assert logits.abs().max() < 30, "where a sigmoid still learns"
+    logits.square().sum().backward()
+    assert any((p.grad != 0).any() for p in model.encoder.parameters() if p.grad is not None)
+    if name in CELLS:
+        assert isinstance(model.encoder, TreeEncoder)
+        assert torch.equal(model.encoder(flat), propagate(flat, model.cell)["h"][flat.roots])
+    else:
+        with pytest.raises(ValueError, match=f"this model has a {type(model.encoder).__name__} and no cell"):
+            _ = model.cell
+
+
+@pytest.mark.parametrize("name", SEQUENCE_ENCODERS)
+def test_an_encoder_can_be_made_again_from_its_config(name: str) -> None:
+    encoder = make(name, max_length=7)
+    again = make_encoder(name, VOCABULARY, **encoder.config).double()
+    again.load_state_dict(encoder.state_dict())
+    assert again.config == encoder.config
+    flat = batch([square()], VOCABULARY)
+    assert torch.equal(again(flat), encoder(flat))
+
+
+def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
+    with pytest.raises(
+        ValueError, match="the encoder is 'gru'; it is one of tree_rnn, tree_lstm, .*, lstm, transformer"
+    ):
+        make_encoder("gru", VOCABULARY, 12)
+    for name, known in (
+        ("lstm", "layers, dropout, max_length, order"),
+        ("transformer", "layers, heads, feedforward, dropout, max_length, order"),
+        ("tree_transformer", "branching, path_length, layers, heads"),
+        ("tree_smu", "typed, input_size, leaf, numbers, dropout, stack_size"),
+    ):
+        with pytest.raises(ValueError, match=f"{name}: .*'colour'; its options are {known}"):
+            make_encoder(name, VOCABULARY, 36 * 2, colour="red")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error"),
+    [
+        ("lstm", {"layers": 0}, "layers is 0"),
+        ("lstm", {"dropout": 1.0}, "dropout is 1.0; it is a probability"),
+        ("lstm", {"order": "words"}, "order is 'words'; it is 'leaves' or 'bracketed'"),
+        ("lstm", {"max_length": 0}, "max_length is 0"),
+        ("transformer", {"heads": 5}, "hidden_size is 12 and heads is 5; the heads divide the hidden size"),
+        ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
+        ("tree_transformer", {"branching": 0}, "branching is 0"),
+    ],
+)
+def test_impossible_options_are_refused(name: str, options: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        make_encoder(name, VOCABULARY, 12, **options)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_sequences_beyond_the_limit_are_refused(name: str) -> None:
+    encoder, x = make(name, max_length=7), Tree("var", token="x")
+    encoder(batch([x, chain(2)], VOCABULARY))
+    with pytest.raises(ValueError, match=r"sequence 1 has length \d+; this encoder takes max_length=7"):
+        encoder(batch([x, chain(7), square()], VOCABULARY))
+
+
+def test_a_node_with_too_many_children_is_refused() -> None:
+    x = Tree("var", token="x")
+    with pytest.raises(ValueError, match="tree 0, node 0 has 3 children; this encoder takes branching=2"):
+        make("tree_transformer", branching=2)(batch([Tree("if", (x, x, x))], VOCABULARY))
+    with pytest.raises(ValueError, match="functions of any arity: give branching"):
+        make_encoder("tree_transformer", ANY, 12)
+    encoder = make_encoder("tree_transformer", ANY, 12, branching=3, path_length=4)
+    assert encoder(batch([Tree("if", (x, x, x))], ANY)).shape == (1, 12)
+
+
+@pytest.mark.parametrize(
+    ("ids", "lengths", "error"),
+    [
+        ([3, 4], [1, 1], r"ids are \(2,\) torch.int64"),
+        ([[3, 4]], [1, 1], r"lengths \(2,\)"),
+        ([[3, 4]], [0], r"lengths run from 0 to 0; ids \(B, 2\) allow 1 to 2"),
+        ([[3, 4]], [3], "lengths run from 3 to 3"),
+        ([[3, 99]], [2], "ids run from 3 to 99; this encoder knows 0 to 9"),
+        ([[3, -1]], [2], "ids run from -1 to 3"),
+        ([[3.0]], [1], "whole numbers"),
+    ],
+)
+def test_bad_sequences_are_refused(ids: list, lengths: list[int], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        SequenceLSTM(10, 4)(torch.tensor(ids), torch.tensor(lengths))
+    with pytest.raises(ValueError, match="an empty batch"):
+        SequenceLSTM(10, 4)(torch.zeros(0, 3, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_gpu_gives_the_same_states(name: str) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    encoder, flat = make(name), batch(TREES, VOCABULARY)
+    expected = encoder(flat)
+    torch.testing.assert_close(encoder.cuda()(flat.to("cuda")).cpu(), expected, rtol=0, atol=1e-10)
