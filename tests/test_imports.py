@@ -16,7 +16,7 @@ import torch
 import dgltree
 from dgltree import BLANK, Equation, Tree, Vocabulary
 from dgltree.cells import CELLS
-from dgltree.encoders import TreeEncoder
+from dgltree.encoders import SEQUENCE_ENCODERS, TreeEncoder, make_encoder
 from dgltree.readout import EquationModel, EquationReadout
 from dgltree.runner import Graph, prop_nodes_topo
 
@@ -37,6 +37,8 @@ for make in CELLS.values():
     [ranking] = dgltree.rank(model, [Equation(Tree("sin", (BLANK,)), x)], trees)
     assert len(ranking.fillers) == 2
     dgltree.verify(model, [Equation(x, x)])
+for name in SEQUENCE_ENCODERS:
+    make_encoder(name, vocabulary, 32)(flat).sum().backward()
 print("done")
 """
 

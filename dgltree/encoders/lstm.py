@@ -1,14 +1,11 @@
 """LSTM over a sequence."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
-from dgltree.encoders.linearize import PADDING, Order, symbol_count
+from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.sequence import SequenceCore, SequenceEncoder
-from dgltree.vocabulary import Vocabulary
 
 
 class SequenceLSTM(SequenceCore):
@@ -51,5 +48,4 @@ class SequenceLSTM(SequenceCore):
 class LSTMEncoder(SequenceEncoder):
     """:class:`SequenceLSTM` over linearised trees: ``order`` and its options."""
 
-    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, order: Order = "bracketed", **options: Any) -> None:
-        super().__init__(vocabulary, SequenceLSTM(symbol_count(vocabulary), hidden_size, **options), order)
+    core_class = SequenceLSTM

@@ -1,17 +1,19 @@
 """Encoders by name, so that a tree model and a sequence model differ by one line of a configuration."""
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
 from dgltree.cells import CELLS, Cell
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.lstm import LSTMEncoder
+from dgltree.encoders.sequence import SequenceEncoder
 from dgltree.encoders.transformer import TransformerEncoder
 from dgltree.encoders.tree import TreeEncoder
 from dgltree.encoders.tree_transformer import TreeTransformerEncoder
 from dgltree.vocabulary import Vocabulary
 
-SEQUENCE_ENCODERS: dict[str, type[Encoder]] = {
+SEQUENCE_ENCODERS: dict[str, type[SequenceEncoder] | type[TreeTransformerEncoder]] = {
     "lstm": LSTMEncoder,
     "transformer": TransformerEncoder,
     "tree_transformer": TreeTransformerEncoder,
@@ -35,6 +37,18 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
     try:
         made = make(vocabulary, hidden_size, **options)
     except TypeError as error:
-        known = [option for option in make(vocabulary, hidden_size).config if option != "hidden_size"]
+        known = cell_options(name, vocabulary) if name in CELLS else keyword_options(name)
         raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
     return TreeEncoder(made) if isinstance(made, Cell) else made
+
+
+def cell_options(name: str, vocabulary: Vocabulary) -> list[str]:
+    """The options of a cell, which stand in the signatures of several classes, and all in its ``config``."""
+    return [option for option in CELLS[name](vocabulary, 1).config if option != "hidden_size"]
+
+
+def keyword_options(name: str) -> list[str]:
+    """The options of a sequence encoder: its own, and those of its core."""
+    encoder = SEQUENCE_ENCODERS[name]
+    parameters = [signature(made).parameters.values() for made in (encoder, encoder.core_class)]
+    return [p.name for own in parameters for p in own if p.kind is Parameter.KEYWORD_ONLY]

@@ -1,7 +1,7 @@
 """What all encoders of sequences have in common: their input, its padding, and the step from trees to it."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from dgltree.batch import TreeBatch
 from dgltree.cells.check import check_size
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import Order, check_order, linearize
+from dgltree.encoders.linearize import Order, check_order, linearize, symbol_count
 from dgltree.vocabulary import Vocabulary
 
 
@@ -52,21 +52,25 @@ class SequenceCore(nn.Module, ABC):
 
 
 class SequenceEncoder(Encoder):
-    """A core for sequences, run over the linearised trees.
+    """A core for sequences, which a subclass names, run over the linearised trees.
 
     Args:
         vocabulary: of the trees.
-        core: for as many ids as :func:`dgltree.encoders.linearize.symbol_count` says.
+        hidden_size: n.
         order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`.
+        options: further options of the core.
 
-    Raises ``ValueError`` for another order.
+    Raises ``ValueError`` for another order, and what the core raises.
     """
 
-    def __init__(self, vocabulary: Vocabulary, core: SequenceCore, order: Order) -> None:
+    core_class: ClassVar[type[SequenceCore]]
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, order: Order = "bracketed", **options: Any) -> None:
         super().__init__()
         check_order(order)
-        self.vocabulary, self.core, self.order = vocabulary, core, order
-        self.config = {**core.config, "order": order}
+        self.vocabulary, self.order = vocabulary, order
+        self.core = self.core_class(symbol_count(vocabulary), hidden_size, **options)
+        self.config = {**self.core.config, "order": order}
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(B, n), one row a root; a sequence shares nothing, whatever ``share`` is."""

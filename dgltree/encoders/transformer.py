@@ -1,15 +1,13 @@
 """Transformer encoder over a sequence."""
 
 import math
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
-from dgltree.encoders.linearize import PADDING, Order, symbol_count
+from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
-from dgltree.vocabulary import Vocabulary
 
 
 class SelfAttention(nn.Module):
@@ -119,5 +117,4 @@ def sinusoids(like: Tensor) -> Tensor:
 class TransformerEncoder(SequenceEncoder):
     """:class:`SequenceTransformer` over linearised trees: ``order`` and its options."""
 
-    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, order: Order = "bracketed", **options: Any) -> None:
-        super().__init__(vocabulary, SequenceTransformer(symbol_count(vocabulary), hidden_size, **options), order)
+    core_class = SequenceTransformer

@@ -1,5 +1,7 @@
 """Transformer encoder over the nodes of a tree, which knows where in the tree they stand."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
@@ -117,8 +119,10 @@ class TreeTransformerEncoder(Encoder):
     :class:`TreeTransformer` does.
     """
 
+    core_class = TreeTransformer
+
     def __init__(
-        self, vocabulary: Vocabulary, hidden_size: int, *, branching: int | None = None, **options: object
+        self, vocabulary: Vocabulary, hidden_size: int, *, branching: int | None = None, **options: Any
     ) -> None:
         super().__init__()
         if branching is None:
@@ -128,7 +132,7 @@ class TreeTransformerEncoder(Encoder):
                 )
             branching = max([1, *vocabulary.arities])
         self.vocabulary = vocabulary
-        self.core = TreeTransformer(symbol_count(vocabulary), hidden_size, branching, **options)  # type: ignore[arg-type]
+        self.core = self.core_class(symbol_count(vocabulary), hidden_size, branching, **options)
         self.config = self.core.config
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:

@@ -1,6 +1,6 @@
 """Equation verification: ``python -m tasks.equations.verification fit|validate|test --config FILE``.
 
-Trains a cell to tell correct equations from wrong ones, and prints the accuracy of the epoch that was best in
+Trains an encoder to tell correct equations from wrong ones, and prints the accuracy of the epoch that was best in
 validation on the test set, by depth. See configs/ for the rows of the papers' tables.
 """
 

@@ -1,6 +1,8 @@
-"""Every sequence encoder: padding and the other members of a batch change nothing, and its numbers are the slow ones."""
+"""Every sequence encoder: padding and the rest of a batch change nothing, and its numbers are the slow ones."""
 
 import math
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ import torch
 from helpers import ANY, FUNCTIONS, TOKENS, chain, random_dag, random_tree, square
 from torch import Tensor
 
-from dgltree import Tree, Vocabulary, batch, propagate
+import dgltree
+from dgltree import BLANK, Equation, Tree, Vocabulary, batch, propagate
 from dgltree.cells import CELLS
 from dgltree.encoders import (
     SEQUENCE_ENCODERS,
@@ -221,17 +224,17 @@ def test_an_encoder_can_be_made_again_from_its_config(name: str) -> None:
 
 def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     with pytest.raises(
-        ValueError, match="the encoder is 'gru'; it is one of tree_rnn, tree_lstm, .*, lstm, transformer"
+        ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, tree_lstm, .*, lstm, transformer"
     ):
         make_encoder("gru", VOCABULARY, 12)
     for name, known in (
-        ("lstm", "layers, dropout, max_length, order"),
-        ("transformer", "layers, heads, feedforward, dropout, max_length, order"),
+        ("lstm", "order, layers, dropout, max_length"),
+        ("transformer", "order, layers, heads, feedforward, dropout, max_length"),
         ("tree_transformer", "branching, path_length, layers, heads"),
         ("tree_smu", "typed, input_size, leaf, numbers, dropout, stack_size"),
     ):
         with pytest.raises(ValueError, match=f"{name}: .*'colour'; its options are {known}"):
-            make_encoder(name, VOCABULARY, 36 * 2, colour="red")
+            make_encoder(name, VOCABULARY, 2, colour="red")
 
 
 @pytest.mark.parametrize(
@@ -286,6 +289,26 @@ def test_bad_sequences_are_refused(ids: list, lengths: list[int], error: str) ->
         SequenceLSTM(10, 4)(torch.tensor(ids), torch.tensor(lengths))
     with pytest.raises(ValueError, match="an empty batch"):
         SequenceLSTM(10, 4)(torch.zeros(0, 3, dtype=torch.int64), torch.zeros(0, dtype=torch.int64))
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    found: dict[str, Any] = {}
+    exec(block, found)
+    assert found["roots"].shape == (2, 64)
+    assert found["ids"].shape == (2, 19)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_models_of_sequences_verify_but_are_not_saved_or_ranked(name: str, tmp_path: Path) -> None:
+    equation = Equation(square(), chain(1))
+    model = EquationModel(make(name), EquationReadout())
+    assert dgltree.verify(model, [equation]).shape == (1,)
+    with pytest.raises(ValueError, match="and no cell; a TreeEncoder has one"):
+        dgltree.save(model, tmp_path / "model")
+    with pytest.raises(ValueError, match="and no cell; a TreeEncoder has one"):
+        dgltree.rank(model, [Equation(BLANK, chain(1))], [square()])
 
 
 @pytest.mark.gpu

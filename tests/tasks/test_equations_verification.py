@@ -69,10 +69,14 @@ def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytes
     assert "depth_10" not in table
 
 
+@pytest.mark.parametrize(
+    ("name", "further"),
+    [("tree_smu", ""), ("lstm", ", layers: 2"), ("transformer", ""), ("tree_transformer", ", path_length: 8")],
+)
 def test_an_interrupted_run_continues_to_the_same_weights(
-    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, further: str
 ) -> None:
-    options = {"model__options": "{dropout: 0.2}", "config": CONFIGS[-1]}
+    options = {"model__options": f"{{dropout: 0.2{further}}}", "config": CONFIGS[0].with_stem(name)}
     run(sets, tmp_path / "whole", **options)
     step = EquationClassifier.training_step
 
@@ -91,7 +95,7 @@ def test_an_interrupted_run_continues_to_the_same_weights(
 
 
 def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match="the encoder is 'gru'; it is one of tree_rnn, .*, lstm"):
+    with pytest.raises(ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, .*, lstm"):
         EquationClassifier(vocabulary(), "gru")
     with pytest.raises(SystemExit):
         run(sets, tmp_path, model__sise=3)
