@@ -7,6 +7,7 @@ import torch
 from jsonargparse import auto_cli
 from lightning.pytorch.callbacks import ModelCheckpoint
 
+from dgltree.cells import CELLS
 from dgltree.checkpoint import save
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.data import LabelledEquations
@@ -44,6 +45,8 @@ def train(
         workers: processes that generate equations.
         limit_batches: batches an epoch, to try the command.
     """
+    if cell not in CELLS:  # before the work: what is no cell can be trained, but not saved
+        raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
     folder = work / f"equations-{equations}-{seed}"
     write_sets(f"{equations} in the papers' shape", {"train": PAPER_TRAIN.scaled(equations)}, folder, seed, workers)
     data = LabelledEquations(folder / "train.parquet", batch_size=batch_size, seed=seed)

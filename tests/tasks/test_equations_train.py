@@ -57,6 +57,14 @@ def test_an_interrupted_run_continues_to_the_same_model(tmp_path: Path, monkeypa
     assert small(tmp_path / "part", epochs=2).read_bytes() == whole
 
 
+def test_an_encoder_that_cannot_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
+    from tasks.equations.train import train
+
+    with pytest.raises(ValueError, match="the cell is 'lstm'; it is one of tree_rnn"):
+        train(tmp_path / "model", tmp_path / "work", cell="lstm")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_shipped_model_is_small_and_offers_enough_fillers() -> None:
     assert (FOLDER / "default.safetensors").stat().st_size < 2_000_000
     assert len(set(dgltree.shipped_fillers())) >= 1_500
