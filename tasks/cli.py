@@ -7,6 +7,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 from tasks.callbacks import EpochReport, SaveFitConfig
+from tasks.checkpoints import WholeCheckpoints
 
 
 class TaskCLI(LightningCLI):
@@ -16,6 +17,11 @@ class TaskCLI(LightningCLI):
         parser.link_arguments("seed_everything", "data.seed", int)
         parser.link_arguments("seed_everything", "model.seed", int)
         parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
+
+    def instantiate_trainer(self, **options: Any) -> lightning.Trainer:
+        trainer = super().instantiate_trainer(**options)
+        trainer.strategy.checkpoint_io = WholeCheckpoints()
+        return trainer
 
     def after_fit(self) -> None:
         best = self.trainer.checkpoint_callback
@@ -29,6 +35,7 @@ def run(
     data: type[lightning.LightningDataModule],
     monitor: str,
     cli: type[TaskCLI] = TaskCLI,
+    **trainer_defaults: Any,
 ) -> None:
     """Run the command line of a task; the best epoch is the one with the highest ``monitor``."""
     best, last = _checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")
@@ -38,6 +45,7 @@ def run(
         "logger": False,
         "enable_model_summary": False,
         "num_sanity_val_steps": 0,
+        **trainer_defaults,
     }
     cli(
         model,

@@ -14,6 +14,7 @@ from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.readout import EquationModel, EquationReadout
 from tasks.equations.data import Labelled
+from tasks.shards import shared_mean
 
 
 class EquationClassifier(lightning.LightningModule):
@@ -61,11 +62,16 @@ class EquationClassifier(lightning.LightningModule):
         place = (self.seed, self.current_epoch, index, self.global_rank)
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+    def losses(self, labelled: Labelled) -> Tensor:
+        """(E,), the loss of each equation."""
         trees, labels, _depths = labelled
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(self(trees), labels)
-        self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(labels))
-        return loss
+        return torch.nn.functional.binary_cross_entropy_with_logits(self(trees), labels, reduction="none")
+
+    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+        losses = self.losses(labelled)
+        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
+        self.log("loss", losses.mean(), batch_size=len(losses), **options)
+        return shared_mean(self, losses)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         trees, labels, _depths = labelled
@@ -90,7 +96,7 @@ class EquationClassifier(lightning.LightningModule):
 
     def on_test_epoch_end(self) -> None:
         for key, metric in self._tested.items():
-            self.log(f"test_{key}", metric.compute())
+            self.log(f"test_{key}", metric.compute(), sync_dist=True)
 
     def configure_optimizers(self) -> Any:
         optimizer = torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)

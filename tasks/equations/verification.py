@@ -11,7 +11,7 @@ from tasks.equations.data import LabelledEquations
 
 def main() -> None:
     """Run the program's command line."""
-    run(EquationClassifier, LabelledEquations, "accuracy")
+    run(EquationClassifier, LabelledEquations, "accuracy", use_distributed_sampler=False)
 
 
 if __name__ == "__main__":
