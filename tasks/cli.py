@@ -27,7 +27,8 @@ class TaskCLI(LightningCLI):
         best = self.trainer.checkpoint_callback
         path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
         [figures] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
-        print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in figures.items()))
+        if self.trainer.is_global_zero:
+            print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in figures.items()))
 
 
 def run(

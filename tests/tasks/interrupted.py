@@ -1,16 +1,16 @@
 """Runs that send themselves a signal while they write; started by test_saving.py.
 
-``python interrupted.py fit SIGNAL SETS OUT`` trains like ``fitted`` and is hit when half of the second epoch's
-``last.ckpt`` is on the disk. ``python interrupted.py generate SIGNAL OUT`` generates like ``generated`` and is hit when
-half of the third file is.
+``python interrupted.py SETS OUT`` makes the folders ``OUT/fit-SIGNAL``, of trainings hit when half of the second
+epoch's ``last.ckpt`` is on the disk, and ``OUT/generate-SIGNAL``, of generations hit when half of the third file is.
 """
 
+import multiprocessing
 import os
-import signal
 import sys
 import warnings
 from itertools import count
 from pathlib import Path
+from signal import SIGINT, SIGKILL, SIGTERM, Signals
 
 from pyarrow import parquet
 
@@ -44,7 +44,7 @@ def generated(out: Path) -> None:
     write_sets("small", {"train": Shape({3: 40, 4: 40}, {3: 0.5, 4: 0.5})}, out, seed=1, chunk=20)
 
 
-def fit_and_be_hit(number: signal.Signals, sets: Path, out: Path) -> None:
+def fit_and_be_hit(number: Signals, sets: Path, out: Path) -> None:
     write, times = Path.write_bytes, count(1)
 
     def in_two_halves(path, data):
@@ -58,7 +58,7 @@ def fit_and_be_hit(number: signal.Signals, sets: Path, out: Path) -> None:
     fitted(sets, out)
 
 
-def generate_and_be_hit(number: signal.Signals, out: Path) -> None:
+def generate_and_be_hit(number: Signals, out: Path) -> None:
     write, times = parquet.write_table, count(1)
 
     def in_two_halves(table, path):
@@ -76,5 +76,19 @@ def generate_and_be_hit(number: signal.Signals, out: Path) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    action = {"fit": fit_and_be_hit, "generate": generate_and_be_hit}[sys.argv[1]]
-    action(signal.Signals[sys.argv[2]], *map(Path, sys.argv[3:]))
+    sets, out = map(Path, sys.argv[1:])
+    context = multiprocessing.get_context("fork")  # importing takes longer than the runs
+    runs = [
+        *(
+            context.Process(target=fit_and_be_hit, args=(s, sets, out / f"fit-{s.name}"))
+            for s in (SIGTERM, SIGINT, SIGKILL)
+        ),
+        *(
+            context.Process(target=generate_and_be_hit, args=(s, out / f"generate-{s.name}"))
+            for s in (SIGTERM, SIGKILL)
+        ),
+    ]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
