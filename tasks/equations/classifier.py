@@ -52,10 +52,14 @@ class EquationClassifier(lightning.LightningModule):
         self.lr, self.weight_decay, self.one_cycle, self.seed = lr, weight_decay, one_cycle, seed
         self.accuracy = BinaryAccuracy()
 
+    @property
+    def shares(self) -> bool:
+        """Whether equal subtrees are computed once: unless dropout would tie them."""
+        return not (self.training and self.model.encoder.cell.dropout)
+
     def forward(self, trees: TreeBatch) -> Tensor:
-        """(E,), the logits of E equations; equal subtrees are computed once unless dropout would tie them."""
-        cell = self.model.encoder.cell
-        return self.model(trees, share=not (self.training and cell.dropout))
+        """(E,), the logits of E equations."""
+        return self.model(trees, share=self.shares)
 
     def on_train_batch_start(self, labelled: Labelled, index: int) -> None:
         """Masks of dropout are those of this step, whether or not the run was interrupted before it."""

@@ -9,16 +9,17 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch, Vocabulary, batch
-from tasks.equations.store import SYMBOLS, Row, read
+from tasks.equations.store import NUMBER, SYMBOLS, Row, read
 from tasks.shards import shards
 
 Labelled = tuple[TreeBatch, Tensor, Tensor]
 """E equations as a batch of 2E trees, their labels (E,) float, and their depths (E,) int64."""
 
 
-def vocabulary() -> Vocabulary:
-    """Of all generated equations: every function and literal, and ten variables."""
-    functions = dict.fromkeys((function, arity) for function, arity, _ in SYMBOLS)
+def vocabulary(numbers: bool = False) -> Vocabulary:
+    """Of all generated equations: every function and literal, and ten variables; with ``numbers``, number leaves."""
+    symbols = (*SYMBOLS, NUMBER) if numbers else SYMBOLS
+    functions = dict.fromkeys((function, arity) for function, arity, _ in symbols)
     return Vocabulary(sorted(functions), sorted(token for _, _, token in SYMBOLS if token is not None))
 
 
