@@ -124,3 +124,13 @@ def test_a_generation_hit_while_it_writes_continues_to_the_same_set(signal: str,
     generated(tmp_path)
     for name in ("train.parquet", "train.json"):
         assert (out / name).read_bytes() == (tmp_path / name).read_bytes()
+
+
+def test_workers_end_with_a_generation_that_is_killed() -> None:
+    code = (
+        "import os, signal; from tasks.equations.generate import _pool\n"
+        "with _pool(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=90, check=False)
+    assert done.stdout == b"0 1 2 3\n", "and it ends: the workers hold its output open while they live"
