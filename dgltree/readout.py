@@ -89,6 +89,31 @@ class PairReadout(nn.Module):
         return self.layers(torch.cat([first, second, first * second, (first - second).abs()], -1))
 
 
+class NumberReadout(nn.Module):
+    r"""The number that an expression is equal to (Arabshahi et al. 2019, arXiv 1911.01545).
+
+    .. math:: v = W_2 \sigma(W_1 h + b_1) + b_2
+
+    The names of the parameters are those of the published ``Number_dec``. Trained by the squared error.
+
+    Args:
+        size: n, the width of a state and of the hidden layer.
+
+    Raises ``ValueError`` for a width below 1.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        if size < 1:
+            raise ValueError(f"size is {size}; it is 1 or more")
+        self.linear1 = nn.Linear(size, size)
+        self.linear2 = nn.Linear(size, 1)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Numbers of states (..., n): (...), of the states' dtype."""
+        return self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
+
+
 def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:
     for name, number in (("size", size), ("classes", classes), ("hidden_size", hidden_size)):
         if number is not None and number < 1:

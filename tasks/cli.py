@@ -7,6 +7,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
 from tasks.callbacks import EpochReport, SaveFitConfig
+from tasks.checkpoints import WholeCheckpoints
 
 
 class TaskCLI(LightningCLI):
@@ -17,11 +18,17 @@ class TaskCLI(LightningCLI):
         parser.link_arguments("seed_everything", "model.seed", int)
         parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
 
+    def instantiate_trainer(self, **options: Any) -> lightning.Trainer:
+        trainer = super().instantiate_trainer(**options)
+        trainer.strategy.checkpoint_io = WholeCheckpoints()
+        return trainer
+
     def after_fit(self) -> None:
         best = self.trainer.checkpoint_callback
         path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
         [figures] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
-        print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in figures.items()))
+        if self.trainer.is_global_zero:
+            print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in figures.items()))
 
 
 def run(
@@ -29,6 +36,7 @@ def run(
     data: type[lightning.LightningDataModule],
     monitor: str,
     cli: type[TaskCLI] = TaskCLI,
+    **trainer_defaults: Any,
 ) -> None:
     """Run the command line of a task; the best epoch is the one with the highest ``monitor``."""
     best, last = _checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")
@@ -38,6 +46,7 @@ def run(
         "logger": False,
         "enable_model_summary": False,
         "num_sanity_val_steps": 0,
+        **trainer_defaults,
     }
     cli(
         model,

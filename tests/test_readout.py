@@ -1,6 +1,7 @@
 """Readouts compute what their docstrings say, and targets are whole."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from dgltree.cells import TreeLSTM
 from dgltree.encoders import TreeEncoder
 from dgltree.labels import supervised
 from dgltree.read.bracket import read_sst
-from dgltree.readout import ClassifierReadout, PairReadout
+from dgltree.readout import ClassifierReadout, NumberReadout, PairReadout
 
 LABELLED = [read_sst("(3 (2 a) (4 (1 fine) (0 film)))"), read_sst("(1 (2 a) (0 mess))"), read_sst("(2 film)")]
 VOCABULARY = Vocabulary.from_trees(LABELLED)
@@ -52,6 +53,33 @@ def test_a_pair_is_read_from_both_states_their_product_and_their_distance() -> N
     assert torch.allclose(readout(h1, h2), hidden @ second.weight.T + second.bias)
     assert not torch.allclose(readout(h1, h2), readout(h2, h1))
     assert linears(PairReadout(5, 7, hidden_size=9))[0].weight.shape == (9, 20)
+
+
+def test_a_number_is_read_through_one_sigmoid_layer() -> None:
+    states, readout = torch.randn(2, 4, 5, dtype=torch.float64), NumberReadout(5).double()
+    W1, b1, W2, b2 = readout.parameters()
+    hidden = 1 / (1 + torch.exp(-(states @ W1.T + b1)))
+    assert torch.allclose(readout(states), hidden @ W2[0] + b2)
+    assert readout(states).shape == (2, 4)
+    assert torch.autograd.gradcheck(readout, (states.requires_grad_(),))
+    names = [name for name, _ in readout.named_parameters()]
+    parameters = [parameter.detach().requires_grad_() for parameter in readout.parameters()]
+
+    def of_parameters(*given: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(readout, dict(zip(names, given, strict=True)), (states.detach(),))
+
+    assert torch.autograd.gradcheck(of_parameters, parameters)
+    with pytest.raises(ValueError, match="size is 0; it is 1 or more"):
+        NumberReadout(0)
+
+
+def test_the_published_number_decoders_are_number_readouts(published: Path) -> None:
+    for file in sorted((published / "equations" / "checkpoints").iterdir()):
+        weights = torch.load(file, map_location="cpu", weights_only=True)
+        prefix = "Number_dec."
+        weights = {name.removeprefix(prefix): w for name, w in weights.items() if name.startswith(prefix)}
+        readout = NumberReadout(weights["linear1.weight"].shape[0])
+        readout.load_state_dict(weights)
 
 
 def test_dropout_acts_before_every_linear_layer_and_in_training_only() -> None:

@@ -14,6 +14,7 @@ from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.readout import EquationModel, EquationReadout
 from tasks.equations.data import Labelled
 from tasks.equations.majority import Majority
+from tasks.shards import shared_mean
 
 
 class EquationClassifier(lightning.LightningModule):
@@ -51,22 +52,31 @@ class EquationClassifier(lightning.LightningModule):
         self.lr, self.weight_decay, self.one_cycle, self.seed = lr, weight_decay, one_cycle, seed
         self.accuracy = BinaryAccuracy()
 
-    def forward(self, trees: TreeBatch) -> Tensor:
-        """(E,), the logits of E equations; cells compute equal subtrees once unless dropout would tie them."""
+    @property
+    def shares(self) -> bool:
+        """Whether equal subtrees are computed once: by a cell, unless dropout would tie them."""
         encoder = self.model.encoder
-        share = isinstance(encoder, TreeEncoder) and not (self.training and encoder.cell.dropout)
-        return self.model(trees, share=share)
+        return isinstance(encoder, TreeEncoder) and not (self.training and encoder.cell.dropout)
+
+    def forward(self, trees: TreeBatch) -> Tensor:
+        """(E,), the logits of E equations."""
+        return self.model(trees, share=self.shares)
 
     def on_train_batch_start(self, labelled: Labelled, index: int) -> None:
         """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
         place = (self.seed, self.current_epoch, index, self.global_rank)
         torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+    def losses(self, labelled: Labelled) -> Tensor:
+        """(E,), the loss of each equation."""
         trees, labels, _depths = labelled
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(self(trees), labels)
-        self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(labels))
-        return loss
+        return torch.nn.functional.binary_cross_entropy_with_logits(self(trees), labels, reduction="none")
+
+    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+        losses = self.losses(labelled)
+        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
+        self.log("loss", losses.mean(), batch_size=len(losses), **options)
+        return shared_mean(self, losses)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         trees, labels, _depths = labelled
@@ -91,7 +101,7 @@ class EquationClassifier(lightning.LightningModule):
 
     def on_test_epoch_end(self) -> None:
         for key, metric in self._tested.items():
-            self.log(f"test_{key}", metric.compute())
+            self.log(f"test_{key}", metric.compute(), sync_dist=True)
 
     def configure_optimizers(self) -> Any:
         optimizer = torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)

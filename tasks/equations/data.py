@@ -9,20 +9,25 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch, Vocabulary, batch
-from tasks.equations.store import SYMBOLS, Row, read
+from tasks.equations.store import NUMBER, SYMBOLS, Row, read
+from tasks.shards import shards
 
 Labelled = tuple[TreeBatch, Tensor, Tensor]
 """E equations as a batch of 2E trees, their labels (E,) float, and their depths (E,) int64."""
 
 
-def vocabulary() -> Vocabulary:
-    """Of all generated equations: every function and literal, and ten variables."""
-    functions = dict.fromkeys((function, arity) for function, arity, _ in SYMBOLS)
+def vocabulary(numbers: bool = False) -> Vocabulary:
+    """Of all generated equations: every function and literal, and ten variables; with ``numbers``, number leaves."""
+    symbols = (*SYMBOLS, NUMBER) if numbers else SYMBOLS
+    functions = dict.fromkeys((function, arity) for function, arity, _ in symbols)
     return Vocabulary(sorted(functions), sorted(token for _, _, token in SYMBOLS if token is not None))
 
 
 class LabelledEquations(lightning.LightningDataModule):
     """Sets that tasks.equations.generate made; the order of training depends on (seed, epoch) alone.
+
+    Of several processes each trains on its share of every batch (:func:`tasks.shards.shards`), and each validates and
+    tests on all equations. The trainer must not shard on its own: ``use_distributed_sampler=False``.
 
     Args:
         train: the set to train and validate on, ``train.parquet``.
@@ -79,17 +84,21 @@ class LabelledEquations(lightning.LightningDataModule):
         assert self.trainer is not None
         generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
         rows = self._split("train")
-        return self._loader([rows[i] for i in torch.randperm(len(rows), generator=generator).tolist()], self.batch_size)
+        order = torch.randperm(len(rows), generator=generator).tolist()
+        return self._loader(rows, shards(order, self.batch_size, self.trainer.global_rank, self.trainer.world_size))
 
     def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self._split("validation"), 512)
+        return self._in_order(self._split("validation"))
 
     def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self._test, 512)
+        return self._in_order(self._test)
 
-    def _loader(self, rows: list[Row], batch_size: int) -> DataLoader[Labelled]:
+    def _in_order(self, rows: list[Row]) -> DataLoader[Labelled]:
+        return self._loader(rows, shards(range(len(rows)), 512, rank=0, ranks=1))
+
+    def _loader(self, rows: list[Row], batches: list[list[int]]) -> DataLoader[Labelled]:
         """One worker flattens the next batches while the model computes."""
-        return DataLoader(rows, batch_size, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+        return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
 
     def _collate(self, rows: list[Row]) -> Labelled:
         labels = torch.tensor([float(row.label) for row in rows])

@@ -10,7 +10,9 @@ import argparse
 import json
 import math
 import multiprocessing
+import os
 import shutil
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -123,11 +125,23 @@ def _pool(workers: int) -> Iterator:
     if workers == 1:
         yield map
         return
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"))
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _end_with_parent)
     try:
         yield executor.map
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """In a worker: end when the parent has, which may be killed and then cannot say so."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Made]:

@@ -9,6 +9,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dgltree.cells import CELLS
 from dgltree.checkpoint import save
+from tasks.checkpoints import WholeCheckpoints
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.data import LabelledEquations
 from tasks.equations.generate import write_sets
@@ -61,7 +62,9 @@ def train(
         accelerator="auto",
         default_root_dir=run,
         callbacks=[ModelCheckpoint(run, save_last=True)],
+        plugins=[WholeCheckpoints()],
         reload_dataloaders_every_n_epochs=1,
+        use_distributed_sampler=False,
         logger=False,
         gradient_clip_val=1.0,
         limit_train_batches=limit_batches,

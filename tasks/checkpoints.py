@@ -1,0 +1,29 @@
+"""Checkpoints that are whole or not there."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.plugins.io import TorchCheckpointIO
+from lightning.fabric.utilities.types import _PATH
+
+from dgltree.files import replacing
+
+
+class WholeCheckpoints(TorchCheckpointIO):
+    """Writes a checkpoint beside its place and renames it: a run that is killed meanwhile leaves the one before it.
+
+    Lightning writes to the system's temporary folder and moves, which is a copy where that folder is on another disk:
+    there, a run that is killed or finds the disk full leaves half a checkpoint in place of the last one.
+    """
+
+    def save_checkpoint(self, checkpoint: dict[str, Any], path: _PATH, storage_options: Any = None) -> None:
+        """Write ``checkpoint``, or raise ``OSError`` and leave what is at ``path`` as it was."""
+        if storage_options is not None:
+            raise TypeError(f"a checkpoint in a local folder takes no storage_options, but got {storage_options!r}")
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        serialized = io.BytesIO()  # torch's own writing to a file reports a full disk as an internal error
+        torch.save(checkpoint, serialized)
+        with replacing(path) as beside:
+            beside.write_bytes(serialized.getbuffer())

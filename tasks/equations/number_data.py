@@ -1,0 +1,76 @@
+"""Batches of labelled equations and of number equations."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltree import Tree, TreeBatch, batch
+from tasks.equations.data import Labelled, LabelledEquations, vocabulary
+from tasks.equations.numbers import decoded
+from tasks.equations.store import Row, read
+
+
+class Decoded(NamedTuple):
+    """One number equation: the side to decode, and what it should give."""
+
+    tree: Tree
+    value: float
+    split: str
+
+
+class Numbers(NamedTuple):
+    """A batch of number equations."""
+
+    trees: TreeBatch
+    """F trees, to be decoded."""
+    values: Tensor
+    """(F,) float32, what they should give."""
+
+
+class Mixed(NamedTuple):
+    """A batch of both kinds; a kind of which it has none is None."""
+
+    equations: Labelled | None
+    numbers: Numbers | None
+
+
+class EquationsAndNumbers(LabelledEquations):
+    """Equations of both kinds in one order (see :class:`LabelledEquations` for the rest).
+
+    Args:
+        numbers: a folder that tasks.equations.number_sets made. Equations with label 0 say no number and are dropped.
+    """
+
+    def __init__(self, numbers: Path | None = None, **others: Any) -> None:
+        super().__init__(**others)
+        self.numbers = numbers
+        self.vocabulary = vocabulary(numbers=numbers is not None)
+
+    def _rows(self, name: str) -> list[Any]:
+        rows: list[Row | Decoded] = [*super()._rows(name)]
+        if self.numbers is not None:
+            rows += correct(read(self.numbers / f"{name}.parquet"))
+        return rows
+
+    def _collate(self, rows: list[Any]) -> Any:
+        equations = [row for row in rows if isinstance(row, Row)]
+        numbers = [row for row in rows if isinstance(row, Decoded)]
+        return Mixed(super()._collate(equations) if equations else None, self._batch(numbers) if numbers else None)
+
+    def _batch(self, numbers: list[Decoded]) -> Numbers:
+        values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
+        return Numbers(batch((number.tree for number in numbers), self.vocabulary), values)
+
+    def transfer_batch_to_device(self, mixed: Any, device: torch.device, index: int) -> Any:
+        equations, numbers = mixed
+        return Mixed(
+            equations and super().transfer_batch_to_device(equations, device, index),
+            numbers and Numbers(numbers.trees.to(device), numbers.values.to(device)),
+        )
+
+
+def correct(rows: list[Row]) -> list[Decoded]:
+    """The number equations that are correct."""
+    return [Decoded(*decoded(row.equation), row.split) for row in rows if row.label == 1]
