@@ -44,11 +44,11 @@ def leaf_value(node: Tree) -> Value:
     return _settle(_leaf(node))
 
 
-def apply(node: Tree, arguments: list[Value]) -> Value:
-    """The value of ``node`` from those of its children. Raises ``ValueError`` for a function without one."""
-    operation = _OPERATIONS.get((node.function, len(arguments)))
+def apply(function: str, arguments: list[Value]) -> Value:
+    """The value of a node from those of its children. Raises ``ValueError`` for a function without one."""
+    operation = _OPERATIONS.get((function, len(arguments)))
     if operation is None:
-        raise ValueError(f"no value for function {node.function!r} of {len(arguments)} arguments")
+        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
     return _settle(operation(*arguments))
 
 

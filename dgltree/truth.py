@@ -39,6 +39,18 @@ def numeric_truth(equation: Equation) -> Truth:
         return Truth.UNDECIDED
 
 
+def decide(left: Value, right: Value) -> Truth:
+    """The decision from the values of both sides; call it with numpy's floating-point warnings off."""
+    error = left[2] + right[2] + EPS * (left[1] + right[1])
+    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))
+    if np.count_nonzero(usable) < NEEDED:
+        return Truth.UNDECIDED
+    difference = np.abs(left[0] - right[0])
+    if ((difference <= EQUAL * error) | ~usable).all():
+        return Truth.TRUE
+    return Truth.FALSE if (usable & (difference > DIFFERENT * error)).any() else Truth.UNDECIDED
+
+
 class Evaluator:
     """Evaluates equations, remembering the values of the subtrees that it met."""
 
@@ -54,16 +66,7 @@ class Evaluator:
             self._values.clear()
             self._by_id.clear()
         with np.errstate(all="ignore"):
-            left, left_size, left_error = self.value(equation.left)
-            right, right_size, right_error = self.value(equation.right)
-            error = left_error + right_error + EPS * (left_size + right_size)
-            usable = error < BLURRED * (1 + np.maximum(left_size, right_size))
-            if np.count_nonzero(usable) < NEEDED:
-                return Truth.UNDECIDED
-            difference = np.abs(left - right)
-            if ((difference <= EQUAL * error) | ~usable).all():
-                return Truth.TRUE
-            return Truth.FALSE if (usable & (difference > DIFFERENT * error)).any() else Truth.UNDECIDED
+            return decide(self.value(equation.left), self.value(equation.right))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
@@ -82,7 +85,7 @@ class Evaluator:
                     arguments.append(argument)
             if len(arguments) == len(node.children):
                 stack.pop()
-                value = apply(node, arguments) if arguments else leaf_value(node)
+                value = apply(node.function, arguments) if arguments else leaf_value(node)
                 self._values[node] = value
                 self._by_id[id(node)] = node, value
         return self._by_id[id(tree)][1]

@@ -4,11 +4,17 @@ from hashlib import blake2b
 
 from dgltree.equation import Equation
 from dgltree.tree import Tree
+from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, renamed, tree, variables
 
 
 def digest(equation: Equation) -> int:
     """64 bits of the hash of :func:`canonical_key`, the same in every process."""
-    return int.from_bytes(blake2b(canonical_key(equation).encode(), digest_size=8).digest(), "big")
+    return _hash(canonical_key(equation))
+
+
+def word_digest(left: Word, right: Word) -> int:
+    """The :func:`digest` of the equation of two words."""
+    return _hash(min(_word_key(left, right), _word_key(right, left)))
 
 
 def canonical_key(equation: Equation) -> str:
@@ -21,10 +27,14 @@ def canonical_key(equation: Equation) -> str:
     return min(_numbered(left, right), _numbered(right, left))
 
 
-def _words(tree: Tree) -> list[str]:
+def _hash(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+
+
+def _words(root: Tree) -> list[str]:
     """The preorder as texts; a variable's begins with a space, which no other text does."""
     words = []
-    stack = [tree]
+    stack = [root]
     while stack:
         node = stack.pop()
         if node.children:
@@ -45,3 +55,13 @@ def _numbered(first: list[str], second: list[str]) -> str:
         numbers.setdefault(word, f"v{len(numbers)}") if word[0] == " " else word for word in (*first, "=", *second)
     ]
     return " ".join(words)
+
+
+def _word_key(first: Word, second: Word) -> str:
+    both = first + SINGLE[EQUAL] + second
+    present = variables(both)
+    return " ".join(map(_TEXTS.__getitem__, renamed(both, present, range(len(present)))))
+
+
+_TEXTS = [_words(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])] + ["="]
+_TEXTS[: len(NAMES)] = [f"v{number}" for number in range(len(NAMES))]

@@ -8,33 +8,41 @@ from collections import Counter
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
+
 from dgltree.equation import Equation
-from dgltree.tree import Tree
-from dgltree.truth import Evaluator, Truth
-from tasks.equations.canonical import digest
+from dgltree.truth import Truth
+from tasks.equations.canonical import word_digest
 from tasks.equations.held_out import held_out
-from tasks.equations.leaves import variables, with_leaves
 from tasks.equations.places import Places
 from tasks.equations.presets import Part, Quotas, part_of
-from tasks.equations.rewrite import IDENTITIES, LETTERS, Rules, operated, read_lines, specialised
+from tasks.equations.rewrite import GROWING, IDENTITIES, Rules, in_growing, operated, read_lines, specialised
+from tasks.equations.values import Values
 from tasks.equations.vary import varied
+from tasks.equations.words import VARIABLES, Word, renamed, tree
 
-NAMES = tuple(Tree("Symbol", token=f"var_{i}") for i in range(10))
 USUAL = 4  # equations have four variables at most; mostly they bear the first four names
 RARE = 0.15  # share of equations whose variables bear any of the ten names, so that all of them are learned
 FRESH = 0.1  # share of turns that begin with an identity instead of an equation grown before
-GROWING = 0.7  # share of turns that make a new correct equation before the variations
+GROWTH = 0.7  # share of turns that make a new correct equation before the variations
 VARIATIONS = 2
 ROOM = 4  # depth up to which equations may grow, even where only shallower ones are wanted
 BARREN = 4000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
 
 
 class Made(NamedTuple):
-    """One labelled equation in the model's names of variables, and its digest."""
+    """One labelled equation in the model's names of variables, its digest and depth."""
 
     label: int
     digest: int
-    equation: Equation
+    depth: int
+    left: Word
+    right: Word
+
+    @property
+    def equation(self) -> Equation:
+        """As trees."""
+        return Equation(tree(self.left), tree(self.right))
 
 
 def largest(depth: int) -> int:
@@ -58,18 +66,23 @@ class Chunk:
         self._missing = Counter(quotas)
         self._deepest = max(ROOM, *(depth for _, depth in quotas))
         self._random = Random(f"equations {name}")
-        self._evaluator = Evaluator()
+        self._values = Values()
         self._seen: set[int] = set()
-        self._pool: dict[int, list[Tree]] = {depth: [] for depth in range(1, self._deepest + 1)}
+        self._pool: dict[int, list[Places]] = {depth: [] for depth in range(1, self._deepest + 1)}
 
     def run(self) -> list[Made]:
         """The labelled equations, in the order in which they were made."""
-        identities = read_lines(IDENTITIES)
+        with np.errstate(all="ignore"):
+            self._grow()
+        return self.made
+
+    def _grow(self) -> None:
+        identities = [in_growing(identity) for identity in read_lines(IDENTITIES)]
         self._rules = Rules(identities)
-        seeds = [Tree("=", identity) for identity in identities]
+        seeds = [Places(identity) for identity in identities]
         for seed in seeds:
             self._consider(seed)
-        self._seeds = [seed for seed in seeds if variables(seed)]
+        self._seeds = [seed for seed in seeds if seed.variables]
         random, turn, last, made = self._random, 0, 0, 0
         while turn - last < BARREN:
             if turn % 256 == 0:
@@ -81,23 +94,22 @@ class Chunk:
             if len(self.made) > made:
                 last, made = turn, len(self.made)
             equation = random.choice(self._seeds) if random.random() < FRESH else self._known(depths, weights)
-            if random.random() < GROWING:
-                grown = self._grown(equation)
-                if grown is None or self._consider(grown) is not Truth.TRUE:
+            if random.random() < GROWTH:
+                word = self._grown(equation)
+                if word is None:
                     continue
-                equation = grown
+                equation = Places(word)
+                if self._consider(equation) is not Truth.TRUE:
+                    continue
             self._vary(equation)
-        return self.made
 
-    def _vary(self, equation: Tree) -> None:
+    def _vary(self, equation: Places) -> None:
         """Candidates that are mostly wrong, while such are missing: a variation has about the depth of its origin."""
-        depth = Equation(*equation.children).depth
-        if self._missing[0, depth] > 0 or self._missing[0, depth - 1] > 0:
-            places = Places(equation)
+        if self._missing[0, equation.depth] > 0 or self._missing[0, equation.depth - 1] > 0:
             for _ in range(VARIATIONS):
-                self._consider(varied(places, self._random), to_grow=False)
+                self._consider(Places(varied(equation, self._random)), to_grow=False)
 
-    def _known(self, depths: list[int], weights: list[int]) -> Tree:
+    def _known(self, depths: list[int], weights: list[int]) -> Places:
         """A correct equation of a depth that is wanted, or the deepest below it, or the shallowest above, or a seed."""
         wanted = self._random.choices(depths, weights)[0]
         for depth in (*range(wanted, 0, -1), *range(wanted + 1, self._deepest + 1)):
@@ -105,7 +117,7 @@ class Chunk:
                 return self._random.choice(self._pool[depth])
         return self._random.choice(self._seeds)
 
-    def _grown(self, equation: Tree) -> Tree | None:
+    def _grown(self, equation: Places) -> Word | None:
         way = self._random.random()
         if way < 0.12:
             return operated(equation, self._random)
@@ -113,17 +125,17 @@ class Chunk:
             return specialised(equation, self._random)
         return self._rules.rewrite(equation, self._random)
 
-    def _consider(self, tree: Tree, to_grow: bool = True) -> Truth | None:
-        """Decide ``tree``; make it an example if one of its kind is missing, and grow from it if it is correct.
+    def _consider(self, equation: Places, to_grow: bool = True) -> Truth | None:
+        """Decide an equation; make it an example if one of its kind is missing, and grow from it if it is correct.
 
         None if it is too large, a repetition, or of no use.
         """
-        equation = Equation(*tree.children)
         depth = equation.depth
-        if depth > self._deepest or tree.size > largest(depth) + 1:
+        if depth > self._deepest or len(equation.word) > largest(depth) + 1:
             self.counts["too large"] += 1
             return None
-        number = digest(equation)
+        left, right = equation.sides()
+        number = word_digest(left, right)
         if number in self._seen:
             self.counts["repeated"] += 1
             return None
@@ -131,19 +143,19 @@ class Chunk:
         wanted = part_of(number, depth) == self.part and number not in held_out()
         if not wanted and not to_grow:
             return None
-        truth = self._evaluator.truth(equation)
+        truth = self._values.truth(equation)
         if truth is Truth.UNDECIDED:
             self.counts["undecided"] += 1
             return truth
         if truth is Truth.TRUE and to_grow:
-            self._pool[depth].append(tree)
+            self._pool[depth].append(equation)
         if wanted and self._missing[truth.value, depth] > 0:
             self._missing[truth.value, depth] -= 1
-            self.made.append(Made(truth.value, number, self._named(equation)))
+            self.made.append(Made(truth.value, number, depth, *self._named(left, right)))
         return truth
 
-    def _named(self, equation: Equation) -> Equation:
-        choice = NAMES if self._random.random() < RARE else NAMES[:USUAL]
-        names = dict(zip(LETTERS, self._random.sample(choice, len(LETTERS)), strict=True))
-        left, right = (with_leaves(side, names) for side in equation)
-        return Equation(right, left) if self._random.random() < 0.5 else Equation(left, right)
+    def _named(self, left: Word, right: Word) -> tuple[Word, Word]:
+        choice = VARIABLES if self._random.random() < RARE else VARIABLES[:USUAL]
+        names = self._random.sample(choice, len(GROWING))
+        left, right = (renamed(side, range(len(GROWING)), names) for side in (left, right))
+        return (right, left) if self._random.random() < 0.5 else (left, right)

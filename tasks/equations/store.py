@@ -7,27 +7,21 @@ Columns: ``equation`` (infix), ``label`` (1 correct, 0 wrong), ``depth``, ``spli
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.equation import Equation
 from dgltree.files import replacing
 from dgltree.read.infix import write_equation
-from dgltree.tree import Tree
-from tasks.equations.chunk import NAMES
-from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC
+from tasks.equations.chunk import Made
+from tasks.equations.words import SYMBOLS, Symbol, Word, tree
 
 if TYPE_CHECKING:
     import pyarrow
 
 VERSION = 1
 KEY = b"dgltree.equations"  # of our JSON in the file's metadata
-Symbol = tuple[str, int, str | None]
-SYMBOLS: tuple[Symbol, ...] = (
-    *((leaf.function, 0, leaf.token) for leaf in (*NAMES, *LITERALS)),
-    *((function, 1, None) for function in TRIGONOMETRIC),
-    *((function, 2, None) for function in BINARY),
-)
 
 
 class Row(NamedTuple):
@@ -40,71 +34,84 @@ class Row(NamedTuple):
     digest: int
 
 
-def write(path: Path, rows: Sequence[Row]) -> None:
-    """Write ``rows``; an existing file is replaced at once or left as it was."""
+def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
+    """The columns of a data set."""
     import pyarrow as pa
-    from pyarrow import parquet
 
-    ids = {symbol: number for number, symbol in enumerate(SYMBOLS)}
-    sides = [[_preorder(row.equation[side], ids) for row in rows] for side in (0, 1)]
     columns: dict[str, Any] = {
-        "equation": pa.array([write_equation(row.equation) for row in rows], pa.string()),
-        "label": pa.array([row.label for row in rows], pa.int8()),
-        "depth": pa.array([row.depth for row in rows], pa.int8()),
-        "split": pa.array([row.split for row in rows], pa.string()),
-        "digest": pa.array([row.digest for row in rows], pa.uint64()),
-        "left": pa.array(sides[0], pa.list_(pa.uint8())),
-        "right": pa.array(sides[1], pa.list_(pa.uint8())),
+        "equation": pa.array([write_equation(one.equation) for one in made], pa.string()),
+        "label": pa.array([one.label for one in made], pa.int8()),
+        "depth": pa.array([one.depth for one in made], pa.int8()),
+        "split": pa.array([split] * len(made), pa.string()),
+        "digest": pa.array([one.digest for one in made], pa.uint64()),
+        "left": _lists([one.left for one in made]),
+        "right": _lists([one.right for one in made]),
     }
     header = json.dumps({"version": VERSION, "symbols": SYMBOLS}).encode()
+    return pa.table(columns).replace_schema_metadata({KEY: header})
+
+
+def with_splits(table: "pyarrow.Table", splits: Sequence[str]) -> "pyarrow.Table":
+    """``table`` with other splits."""
+    import pyarrow as pa
+
+    return table.set_column(table.schema.get_field_index("split"), "split", pa.array(splits, pa.string()))
+
+
+def write(path: Path, table: "pyarrow.Table") -> None:
+    """Write a data set; an existing file is replaced at once or left as it was."""
+    from pyarrow import parquet
+
     with replacing(path) as beside:
-        parquet.write_table(pa.table(columns).replace_schema_metadata({KEY: header}), beside)
+        parquet.write_table(table, beside)
 
 
 def read(path: str | Path, splits: Iterable[str] | None = None) -> list[Row]:
-    """The rows of a file that :func:`write` wrote, those of some splits only on request.
+    """The rows of a file that :func:`write` wrote, those of some splits only on request; errors as of :func:`load`."""
+    return rows(load(path), splits)
+
+
+def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None) -> list[Row]:
+    """The rows of a data set, those of some splits only on request."""
+    symbols: list[Symbol] = [tuple(symbol) for symbol in json.loads(table.schema.metadata[KEY])["symbols"]]
+    columns = [table.column(name).to_pylist() for name in ("label", "depth", "split", "digest", "left", "right")]
+    wanted = None if splits is None else set(splits)
+    found = []
+    for label, depth, split, digest, left, right in zip(*columns, strict=True):
+        if wanted is None or split in wanted:
+            found.append(Row(Equation(tree(left, symbols), tree(right, symbols)), label, depth, split, digest))
+    return found
+
+
+def load(path: str | Path) -> "pyarrow.Table":
+    """The columns of a file that :func:`write` wrote.
 
     Raises ``FileNotFoundError``, and ``ValueError`` naming the file for what is no whole Parquet file or none of ours,
     for another version, and for symbols that this version does not have, which it lists.
     """
-    table = _table(Path(path))
-    symbols: list[Symbol] = [tuple(symbol) for symbol in json.loads(table.schema.metadata[KEY])["symbols"]]
-    columns = [table.column(name).to_pylist() for name in ("label", "depth", "split", "digest", "left", "right")]
-    wanted = None if splits is None else set(splits)
-    rows = []
-    for label, depth, split, digest, left, right in zip(*columns, strict=True):
-        if wanted is None or split in wanted:
-            rows.append(Row(Equation(_tree(left, symbols), _tree(right, symbols)), label, depth, split, digest))
-    return rows
-
-
-def _table(path: Path) -> "pyarrow.Table":
     import pyarrow as pa
     from pyarrow import parquet
 
+    path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations.generate makes data sets")
     try:
-        table = parquet.read_table(path, memory_map=True)
+        found = parquet.read_table(path, memory_map=True)
     except (pa.ArrowException, OSError) as error:
         raise ValueError(f"{path}: damaged, or no Parquet file ({str(error).splitlines()[0]})") from None
-    header = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+    header = json.loads((found.schema.metadata or {}).get(KEY, b"{}"))
     if header.get("version") != VERSION:
-        found = f"version {header['version']}" if header else "no equations of ours"
-        raise ValueError(f"{path} holds {found}; this program reads version {VERSION}")
+        held = f"version {header['version']}" if header else "no equations of ours"
+        raise ValueError(f"{path} holds {held}; this program reads version {VERSION}")
     unknown = [symbol for symbol in header["symbols"] if tuple(symbol) not in SYMBOLS]
     if unknown:
         raise ValueError(f"{path} is of another vocabulary: it has {', '.join(map(str, unknown))} besides ours")
-    return table
+    return found
 
 
-def _preorder(tree: Tree, ids: dict[Symbol, int]) -> list[int]:
-    return [ids[node.function, len(node.children), node.token] for node in tree.preorder()]
+def _lists(words: list[Word]) -> "pyarrow.ListArray":
+    """Words as lists of symbol ids."""
+    import pyarrow as pa
 
-
-def _tree(preorder: list[int], symbols: Sequence[Symbol]) -> Tree:
-    done: list[Tree] = []
-    for number in reversed(preorder):
-        function, arity, token = symbols[number]
-        done.append(Tree(function, [done.pop() for _ in range(arity)], token))
-    return done[0]
+    ends = pa.array([0, *accumulate(map(len, words))], pa.int32())
+    return pa.ListArray.from_arrays(ends, pa.Array.from_buffers(pa.uint8(), ends[-1].as_py(), [None, pa.py_buffer(b"".join(words))]))

@@ -11,7 +11,9 @@ from pyarrow import parquet
 
 from dgltree.read.infix import read_equation
 from tasks.equations import store
-from tasks.equations.store import Row, read, write
+from tasks.equations.chunk import Made
+from tasks.equations.store import Row, read, table, with_splits, write
+from tasks.equations.words import word
 
 TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_1*var_1 = var_1^2", "-1 = pi", "2/5*var_3 = -1/2 - 0.7"]
 ROWS = [
@@ -21,7 +23,8 @@ ROWS = [
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    write(tmp_path / "set.parquet", ROWS)
+    made = [Made(row.label, row.digest, row.depth, *map(word, row.equation)) for row in ROWS]
+    write(tmp_path / "set.parquet", with_splits(table(made, "train"), [row.split for row in ROWS]))
     return tmp_path / "set.parquet"
 
 
