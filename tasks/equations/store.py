@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.equation import Equation
 from dgltree.files import replacing
-from dgltree.read.infix import write_equation
 from tasks.equations.chunk import Made
 from tasks.equations.words import SYMBOLS, Symbol, Word, tree
 
@@ -39,7 +38,7 @@ def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
     import pyarrow as pa
 
     columns: dict[str, Any] = {
-        "equation": pa.array([write_equation(one.equation) for one in made], pa.string()),
+        "equation": pa.array([one.text for one in made], pa.string()),
         "label": pa.array([one.label for one in made], pa.int8()),
         "depth": pa.array([one.depth for one in made], pa.int8()),
         "split": pa.array([split] * len(made), pa.string()),

@@ -9,7 +9,7 @@ pytest.importorskip("pyarrow", reason="the train extra is not installed")
 import pyarrow
 from pyarrow import parquet
 
-from dgltree.read.infix import read_equation
+from dgltree.read.infix import read_equation, write_equation
 from tasks.equations import store
 from tasks.equations.chunk import Made
 from tasks.equations.store import Row, read, table, with_splits, write
@@ -23,7 +23,7 @@ ROWS = [
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = [Made(row.label, row.digest, row.depth, *map(word, row.equation)) for row in ROWS]
+    made = [Made(row.label, row.digest, row.depth, *map(word, row.equation), write_equation(row.equation)) for row in ROWS]
     write(tmp_path / "set.parquet", with_splits(table(made, "train"), [row.split for row in ROWS]))
     return tmp_path / "set.parquet"
 
