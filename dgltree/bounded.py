@@ -22,8 +22,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Result = tuple[Array, Array]
 """(values, error bounds), each (..., POINTS)"""
 Value = tuple[Array, Array, Array]
-"""(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point that
-is not usable."""
+"""(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point
+that is not usable."""
 
 
 _CONSTANTS = {"Pi": math.pi, "Exp1": math.e}

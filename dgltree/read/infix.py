@@ -283,7 +283,8 @@ def phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
 
 def _pair(node: Tree, operator: str) -> tuple[Tree, ...]:
     """The children of a binary ``operator`` node that says no more than that, else nothing."""
-    return node.children if node.fields == (operator, None, None, None) and len(node.children) == 2 else ()
+    plain = node.function == operator and len(node.children) == 2 and node.fields == (operator, None, None, None)
+    return node.children if plain else ()
 
 
 def _call(node: Tree) -> list[Piece]:

@@ -27,7 +27,8 @@ USUAL = 4  # equations have four variables at most; mostly they bear the first f
 RARE = 0.15  # share of equations whose variables bear any of the ten names, so that all of them are learned
 FRESH = 0.1  # share of turns that begin with an identity instead of an equation grown before
 GROWTH = 0.7  # share of turns that make a new correct equation before the variations
-TURNS = 512  # at once: what is evaluated together is fast
+TURNS = 64, 512  # at once, at least and at most: what is evaluated together is fast,
+NEW = 1 / 8  # but more than this share of what is known would grow too many equations from the same few
 VARIATIONS = 2
 ROOM = 4  # depth up to which equations may grow, even where only shallower ones are wanted
 BARREN = 4000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
@@ -93,13 +94,14 @@ class Chunk:
         barren = 0
         while (missing := {kind: number for kind, number in self._missing.items() if number > 0}) and barren < BARREN:
             before = len(self.made)
-            self._turns([depth for _, depth in missing], list(missing.values()))
-            barren = barren + TURNS if len(self.made) == before else 0
+            turns = min(max(int(NEW * sum(map(len, self._pool.values()))), TURNS[0]), TURNS[1])
+            self._turns(turns, [depth for _, depth in missing], list(missing.values()))
+            barren = barren + turns if len(self.made) == before else 0
 
-    def _turns(self, depths: list[int], weights: list[int]) -> None:
+    def _turns(self, turns: int, depths: list[int], weights: list[int]) -> None:
         """Some new correct equations, and variations of them and of others."""
         random, grown, origins = self._random, [], []
-        for wanted in random.choices(depths, weights, k=TURNS):
+        for wanted in random.choices(depths, weights, k=turns):
             equation = random.choice(self._seeds) if random.random() < FRESH else self._known(wanted)
             if random.random() >= GROWTH:
                 origins.append(equation)
@@ -114,7 +116,7 @@ class Chunk:
         self._consider(variations, to_grow=False)
 
     def _known(self, wanted: int) -> Places:
-        """A correct equation of the depth that is wanted, or the deepest below it, or the shallowest above, or a seed."""
+        """A correct equation of the wanted depth, or the deepest below it, or the shallowest above, or a seed."""
         for depth in (*range(wanted, 0, -1), *range(wanted + 1, self._deepest + 1)):
             if self._pool[depth]:
                 return self._random.choice(self._pool[depth])

@@ -81,7 +81,9 @@ class Generator:
     def _wanted(self, made: pa.Table, seen: set[int]) -> list[bool]:
         """Which equations of a chunk are new and missing; they join ``seen``."""
         wanted = []
-        for label, depth, digest in zip(*(made.column(c).to_pylist() for c in ("label", "depth", "digest")), strict=True):
+        for label, depth, digest in zip(
+            *(made.column(c).to_pylist() for c in ("label", "depth", "digest")), strict=True
+        ):
             new = digest not in seen
             self.counts["made by two chunks"] += not new
             wanted.append(new and self.missing[label, depth] > 0)

@@ -11,7 +11,19 @@ from dgltree.tree import Tree
 from tasks.equations import fillers
 from tasks.equations.leaves import with_leaves
 from tasks.equations.places import Places
-from tasks.equations.words import ARITIES, CALLED, EQUAL, NAMES, SINGLE, VARIABLES, Word, equation_word, variables, with_words, word
+from tasks.equations.words import (
+    ARITIES,
+    CALLED,
+    EQUAL,
+    NAMES,
+    SINGLE,
+    VARIABLES,
+    Word,
+    equation_word,
+    variables,
+    with_words,
+    word,
+)
 
 IDENTITIES = Path(__file__).with_name("identities.txt")
 TEXTBOOK = Path(__file__).with_name("textbook.txt")
@@ -71,7 +83,9 @@ class Rules:
                 continue
             for variable in variables(result):
                 if variable not in bound:
-                    bound[variable] = equation.at(random.randrange(1, len(equation.word))) if random.random() < 0.5 else small(random)
+                    bound[variable] = (
+                        equation.at(random.randrange(1, len(equation.word))) if random.random() < 0.5 else small(random)
+                    )
             return equation.replaced(place, with_words(result, bound))
         return None
 

@@ -113,4 +113,6 @@ def _lists(words: list[Word]) -> "pyarrow.ListArray":
     import pyarrow as pa
 
     ends = pa.array([0, *accumulate(map(len, words))], pa.int32())
-    return pa.ListArray.from_arrays(ends, pa.Array.from_buffers(pa.uint8(), ends[-1].as_py(), [None, pa.py_buffer(b"".join(words))]))
+    return pa.ListArray.from_arrays(
+        ends, pa.Array.from_buffers(pa.uint8(), ends[-1].as_py(), [None, pa.py_buffer(b"".join(words))])
+    )

@@ -23,7 +23,9 @@ ROWS = [
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = [Made(row.label, row.digest, row.depth, *map(word, row.equation), write_equation(row.equation)) for row in ROWS]
+    made = [
+        Made(row.label, row.digest, row.depth, *map(word, row.equation), write_equation(row.equation)) for row in ROWS
+    ]
     write(tmp_path / "set.parquet", with_splits(table(made, "train"), [row.split for row in ROWS]))
     return tmp_path / "set.parquet"
 
