@@ -81,12 +81,11 @@ class Generator:
     def _wanted(self, made: pa.Table, seen: set[int]) -> list[bool]:
         """Which equations of a chunk are new and missing; they join ``seen``."""
         wanted = []
-        for label, depth, digest in zip(
-            *(made.column(c).to_pylist() for c in ("label", "depth", "digest")), strict=True
-        ):
-            new = digest not in seen
-            self.counts["made by two chunks"] += not new
-            wanted.append(new and self.missing[label, depth] > 0)
+        columns = [made.column(name).to_pylist() for name in ("label", "depth", "digest")]
+        for label, depth, digest in zip(*columns, strict=True):
+            if digest in seen:
+                self.counts["made by two chunks"] += 1
+            wanted.append(digest not in seen and self.missing[label, depth] > 0)
             if wanted[-1]:
                 self.missing[label, depth] -= 1
                 seen.add(digest)

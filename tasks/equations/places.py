@@ -1,12 +1,13 @@
 """Where the subtrees of an equation stand, for changing one of them."""
 
 import functools
+from random import Random
 
 from tasks.equations.words import ARITIES, Word, variables
 
 
 class Places:
-    """The subtrees of ``word``, an equation: place 0 is the root, and the subtree of a place ends before ``ends[place]``.
+    """The subtrees of an equation's ``word``: place 0 is the root, and what begins there ends before ``ends[place]``.
 
     ``depth`` counts the edges from the equals sign to the deepest leaf, as ``Equation.depth`` does.
     """
@@ -48,6 +49,10 @@ class Places:
     def replaced(self, place: int, new: Word) -> Word:
         """The equation with ``new`` in ``place``."""
         return self.word[:place] + new + self.word[self.ends[place] :]
+
+    def any_place(self, random: Random) -> int:
+        """A random place below the root."""
+        return 1 + int(random.random() * (len(self.word) - 1))  # a third of the time that ``randrange`` takes
 
     @functools.cached_property
     def variables(self) -> list[int]:

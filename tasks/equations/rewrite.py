@@ -72,7 +72,7 @@ class Rules:
         """``equation`` with one random node rewritten by a random rule that fits, or None if none was found."""
         wide = random.random() < WIDENING
         for _ in range(TRIES):
-            place = random.randrange(1, len(equation.word))
+            place = equation.any_place(random)
             symbol = equation.word[place]
             rules = self._wide if wide else self._by_start.get(symbol)
             if not rules or (ARITIES[symbol] == 0 and random.random() > LITERAL):
@@ -83,9 +83,8 @@ class Rules:
                 continue
             for variable in variables(result):
                 if variable not in bound:
-                    bound[variable] = (
-                        equation.at(random.randrange(1, len(equation.word))) if random.random() < 0.5 else small(random)
-                    )
+                    present = random.random() < 0.5
+                    bound[variable] = equation.at(equation.any_place(random)) if present else small(random)
             return equation.replaced(place, with_words(result, bound))
         return None
 

@@ -12,7 +12,7 @@ _FORMS = [word(form) for form in common_forms(NAMES[:2])]  # renamed to variable
 
 def varied(places: Places, random: Random) -> Word:
     """An equation with one random node below the root changed."""
-    place = random.randrange(1, len(places.word))
+    place = places.any_place(random)
     symbol, children = places.word[place], places.children(place)
     way = random.random()
     if way < 0.5:
