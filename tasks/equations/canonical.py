@@ -14,7 +14,10 @@ def digest(equation: Equation) -> int:
 
 def word_digest(left: Word, right: Word) -> int:
     """The :func:`digest` of the equation of two words."""
-    return _hash(min(_word_key(left, right), _word_key(right, left)))
+    first, second = _STARTS[left[0]], _STARTS[right[0]]
+    if first == second:
+        return _hash(min(_word_key(left, right), _word_key(right, left)))
+    return _hash(_word_key(left, right) if first < second else _word_key(right, left))  # the smaller of both, too
 
 
 def canonical_key(equation: Equation) -> str:
@@ -23,7 +26,7 @@ def canonical_key(equation: Equation) -> str:
     Variables are numbered by first appearance; of the two orders of the sides the smaller text is taken. The text is
     the preorder of both sides, so it is the same in every process and can be sorted. Labels play no part.
     """
-    left, right = _words(equation.left), _words(equation.right)
+    left, right = _tokens(equation.left), _tokens(equation.right)
     return min(_numbered(left, right), _numbered(right, left))
 
 
@@ -31,7 +34,7 @@ def _hash(key: str) -> int:
     return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
 
 
-def _words(root: Tree) -> list[str]:
+def _tokens(root: Tree) -> list[str]:
     """The preorder as texts; a variable's begins with a space, which no other text does."""
     words = []
     stack = [root]
@@ -63,5 +66,6 @@ def _word_key(first: Word, second: Word) -> str:
     return " ".join(map(_TEXTS.__getitem__, renamed(both, present, range(len(present)))))
 
 
-_TEXTS = [_words(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])] + ["="]
+_TEXTS = [_tokens(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])] + ["="]
 _TEXTS[: len(NAMES)] = [f"v{number}" for number in range(len(NAMES))]
+_STARTS = [f"{'v0' if symbol < len(NAMES) else text} " for symbol, text in enumerate(_TEXTS)]  # of keys

@@ -31,7 +31,7 @@ TURNS = 64, 512  # at once, at least and at most: what is evaluated together is 
 NEW = 1 / 8  # but more than this share of what is known would grow too many equations from the same few
 VARIATIONS = 2
 ROOM = 4  # depth up to which equations may grow, even where only shallower ones are wanted
-BARREN = 4000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
+BARREN = 2000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
 
 
 class Made(NamedTuple):
@@ -94,7 +94,8 @@ class Chunk:
         barren = 0
         while (missing := {kind: number for kind, number in self._missing.items() if number > 0}) and barren < BARREN:
             before = len(self.made)
-            turns = min(max(int(NEW * sum(map(len, self._pool.values()))), TURNS[0]), TURNS[1])
+            turns = min(int(NEW * sum(map(len, self._pool.values()))), sum(missing.values()), TURNS[1])
+            turns = max(turns, TURNS[0])
             self._turns(turns, [depth for _, depth in missing], list(missing.values()))
             barren = barren + turns if len(self.made) == before else 0
 

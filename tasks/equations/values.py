@@ -47,25 +47,25 @@ class Values:
         """The subtrees without a value; each level needs those before it only."""
         levels: list[Level] = []
         level_of: dict[Word, int] = {}
-
-        def visit(equation: Places, place: int) -> int:
-            word = equation.at(place)
-            if word in self._rows:
-                return -1
-            level = level_of.get(word)
-            if level is None:
-                places = equation.children(place)
-                level = level_of[word] = 1 + max([visit(equation, child) for child in places])
-                children = [equation.at(child) for child in places]
-                if level == len(levels):
-                    levels.append(defaultdict(list))
-                levels[level][word[0], children[1] if word[0] == POW else None].append((word, *children))
-            return level
-
         for equation in equations:
             for side in equation.children(0):
-                visit(equation, side)
+                self._visit(equation, side, levels, level_of)
         return levels
+
+    def _visit(self, equation: Places, place: int, levels: list[Level], level_of: dict[Word, int]) -> int:
+        """The level of a subtree, which is put there; -1 if it is known."""
+        word = equation.at(place)
+        if word in self._rows:
+            return -1
+        level = level_of.get(word)
+        if level is None:
+            places = equation.children(place)
+            level = level_of[word] = 1 + max([self._visit(equation, child, levels, level_of) for child in places])
+            children = [equation.at(child) for child in places]
+            if level == len(levels):
+                levels.append(defaultdict(list))
+            levels[level][word[0], children[1] if word[0] == POW else None].append((word, *children))
+        return level
 
     def _of(self, rows: int | list[int]) -> Value:
         values, sizes, errors = (array[rows] for array in self._arrays)

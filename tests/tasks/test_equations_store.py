@@ -65,8 +65,13 @@ def test_other_files_versions_and_vocabularies_are_refused_with_the_difference(p
         read(path)
 
 
-def test_a_failed_write_leaves_the_old_file(path: Path) -> None:
-    with pytest.raises(KeyError):
-        write(path, [Row(read_equation("user = 1"), 1, 1, "train", 0)])
+def test_a_failed_write_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: pyarrow.Table, where: Path) -> None:
+        where.write_bytes(b"PAR1")
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(parquet, "write_table", full)
+        write(path, store.load(path))
     assert read(path) == ROWS
     assert [file.name for file in path.parent.iterdir()] == [path.name]
