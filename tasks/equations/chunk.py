@@ -94,8 +94,7 @@ class Chunk:
         barren = 0
         while (missing := {kind: number for kind, number in self._missing.items() if number > 0}) and barren < BARREN:
             before = len(self.made)
-            turns = min(int(NEW * sum(map(len, self._pool.values()))), sum(missing.values()), TURNS[1])
-            turns = max(turns, TURNS[0])
+            turns = max(TURNS[0], min(int(NEW * sum(map(len, self._pool.values()))), TURNS[1]))
             self._turns(turns, [depth for _, depth in missing], list(missing.values()))
             barren = barren + turns if len(self.made) == before else 0
 
