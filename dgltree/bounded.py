@@ -20,9 +20,10 @@ NEAR_CUT = 1e-9  # relative distance from the negative axis at which a logarithm
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Result = tuple[Array, Array]
-"""(values, error bounds), each (POINTS,)"""
+"""(values, error bounds), each (..., POINTS)"""
 Value = tuple[Array, Array, Array]
-"""(values, magnitudes, error bounds), each (POINTS,); an error bound of inf or nan marks a point that is not usable."""
+"""(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point
+that is not usable."""
 
 
 _CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
@@ -44,11 +45,15 @@ def leaf_value(node: Tree) -> Value:
     return _settle(_leaf(node))
 
 
-def apply(node: Tree, arguments: list[Value]) -> Value:
-    """The value of ``node`` from those of its children. Raises ``ValueError`` for a function without one."""
-    operation = _OPERATIONS.get((node.function, len(arguments)))
+def apply(function: str, arguments: list[Value]) -> Value:
+    """The value of a node from those of its children; of as many nodes as the first child has rows.
+
+    A second child has as many rows, or one for all; the exponent of a power has one, because whole ones are special.
+    Raises ``ValueError`` for a function without a value.
+    """
+    operation = _OPERATIONS.get((function, len(arguments)))
     if operation is None:
-        raise ValueError(f"no value for function {node.function!r} of {len(arguments)} arguments")
+        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
     return _settle(operation(*arguments))
 
 
@@ -73,8 +78,9 @@ def _settle(result: Result) -> Value:
     """Make 0 of what its error swallows; mark what is out of range."""
     v, error = result
     size = np.abs(v)
-    if not ((size <= LARGEST) & (size >= SMALLEST)).all():
-        zero = size <= 4 * error
+    inside = ((size <= LARGEST) & (size >= SMALLEST)).all(axis=-1, keepdims=True)
+    if not inside.all():
+        zero = ~inside & (size <= 4 * error)
         v, size = np.where(zero, 0.0, v), np.where(zero, 0.0, size)
         error = np.where((size <= LARGEST) & ((size >= SMALLEST) | (size == 0)), error, np.inf)
     return v, size, error

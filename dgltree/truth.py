@@ -9,7 +9,7 @@ import enum
 
 import numpy as np
 
-from dgltree.bounded import EPS, Value, apply, leaf_value
+from dgltree.bounded import EPS, Array, Value, apply, leaf_value
 from dgltree.equation import Equation
 from dgltree.tree import Tree
 
@@ -39,6 +39,21 @@ def numeric_truth(equation: Equation) -> Truth:
         return Truth.UNDECIDED
 
 
+def decide(left: Value, right: Value) -> Array:
+    """The decisions as numbers of ``Truth`` (...) from the values of both sides, each (..., POINTS).
+
+    Call it with numpy's floating-point warnings off.
+    """
+    error = left[2] + right[2] + EPS * (left[1] + right[1])
+    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))
+    difference = np.abs(left[0] - right[0])
+    agree = ((difference <= EQUAL * error) | ~usable).all(axis=-1)
+    differ = (usable & (difference > DIFFERENT * error)).any(axis=-1)
+    decision: Array = np.where(agree, Truth.TRUE.value, np.where(differ, Truth.FALSE.value, Truth.UNDECIDED.value))
+    decision[np.count_nonzero(usable, axis=-1) < NEEDED] = Truth.UNDECIDED.value
+    return decision
+
+
 class Evaluator:
     """Evaluates equations, remembering the values of the subtrees that it met."""
 
@@ -54,16 +69,7 @@ class Evaluator:
             self._values.clear()
             self._by_id.clear()
         with np.errstate(all="ignore"):
-            left, left_size, left_error = self.value(equation.left)
-            right, right_size, right_error = self.value(equation.right)
-            error = left_error + right_error + EPS * (left_size + right_size)
-            usable = error < BLURRED * (1 + np.maximum(left_size, right_size))
-            if np.count_nonzero(usable) < NEEDED:
-                return Truth.UNDECIDED
-            difference = np.abs(left - right)
-            if ((difference <= EQUAL * error) | ~usable).all():
-                return Truth.TRUE
-            return Truth.FALSE if (usable & (difference > DIFFERENT * error)).any() else Truth.UNDECIDED
+            return Truth(int(decide(self.value(equation.left), self.value(equation.right))))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
@@ -82,7 +88,7 @@ class Evaluator:
                     arguments.append(argument)
             if len(arguments) == len(node.children):
                 stack.pop()
-                value = apply(node, arguments) if arguments else leaf_value(node)
+                value = apply(node.function, arguments) if arguments else leaf_value(node)
                 self._values[node] = value
                 self._by_id[id(node)] = node, value
         return self._by_id[id(tree)][1]

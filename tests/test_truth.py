@@ -8,11 +8,12 @@ from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix, write_equation
 from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth, numeric_truth
-from tasks.equations.chunk import NAMES, Chunk
+from tasks.equations.chunk import Chunk
 from tasks.equations.fillers import LITERALS, VARIABLES, fillers
 from tasks.equations.leaves import with_leaves
 from tasks.equations.presets import PAPER_TRAIN
 from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines
+from tasks.equations.words import NAMES
 
 FIRST = dict(zip(LETTERS, VARIABLES, strict=False))
 
@@ -152,8 +153,8 @@ def test_a_deep_chain_is_evaluated_without_recursion():
 def test_decisions_agree_with_fifty_digits_at_other_points():
     made = Chunk(PAPER_TRAIN.scaled(120).quotas(), "train", "fifty digits").run()
     with mpmath.workdps(50):
-        for label, _, equation in made:
-            assert exact_truth(equation) == bool(label), write_equation(equation)
+        for one in made:
+            assert exact_truth(one.equation) == bool(one.label), one.text
 
 
 def exact_truth(equation: Equation) -> bool:

@@ -85,7 +85,7 @@ def write_infix(tree: Tree) -> str:
         if isinstance(piece, str):
             parts.append(piece)
         else:
-            rule, pieces = _phrase(piece[0])
+            rule, pieces = phrase(piece[0])
             stack.extend(reversed(pieces if rule >= piece[1] else ["(", *pieces, ")"]))
     return "".join(parts)
 
@@ -250,8 +250,12 @@ def _joined(before: str, found: str) -> str:
     return "*".join("(...)" if side in "()" else side for side in (left, found))
 
 
-def _phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
-    """The rule that yields ``node``, and its parts: what ``_Builder`` does, undone."""
+def phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
+    """The rule that yields ``node``, and its parts: what ``_Builder`` does, undone.
+
+    A part is text, or a tree below ``node`` with the loosest rule that needs no brackets at its place. Raises
+    ``ValueError`` as :func:`write_infix` does.
+    """
     if not node.children:
         text = leaf_text(node)
         sign = node.function in NUMBERS and text[0] == "-"
@@ -279,7 +283,8 @@ def _phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
 
 def _pair(node: Tree, operator: str) -> tuple[Tree, ...]:
     """The children of a binary ``operator`` node that says no more than that, else nothing."""
-    return node.children if node.fields == (operator, None, None, None) and len(node.children) == 2 else ()
+    plain = node.function == operator and len(node.children) == 2 and node.fields == (operator, None, None, None)
+    return node.children if plain else ()
 
 
 def _call(node: Tree) -> list[Piece]:

@@ -4,11 +4,20 @@ from hashlib import blake2b
 
 from dgltree.equation import Equation
 from dgltree.tree import Tree
+from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, renamed, tree, variables
 
 
 def digest(equation: Equation) -> int:
     """64 bits of the hash of :func:`canonical_key`, the same in every process."""
-    return int.from_bytes(blake2b(canonical_key(equation).encode(), digest_size=8).digest(), "big")
+    return _hash(canonical_key(equation))
+
+
+def word_digest(left: Word, right: Word) -> int:
+    """The :func:`digest` of the equation of two words."""
+    first, second = _STARTS[left[0]], _STARTS[right[0]]
+    if first == second:
+        return _hash(min(_word_key(left, right), _word_key(right, left)))
+    return _hash(_word_key(left, right) if first < second else _word_key(right, left))  # the smaller of both, too
 
 
 def canonical_key(equation: Equation) -> str:
@@ -17,14 +26,18 @@ def canonical_key(equation: Equation) -> str:
     Variables are numbered by first appearance; of the two orders of the sides the smaller text is taken. The text is
     the preorder of both sides, so it is the same in every process and can be sorted. Labels play no part.
     """
-    left, right = _words(equation.left), _words(equation.right)
+    left, right = _tokens(equation.left), _tokens(equation.right)
     return min(_numbered(left, right), _numbered(right, left))
 
 
-def _words(tree: Tree) -> list[str]:
+def _hash(key: str) -> int:
+    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big")
+
+
+def _tokens(root: Tree) -> list[str]:
     """The preorder as texts; a variable's begins with a space, which no other text does."""
     words = []
-    stack = [tree]
+    stack = [root]
     while stack:
         node = stack.pop()
         if node.children:
@@ -45,3 +58,14 @@ def _numbered(first: list[str], second: list[str]) -> str:
         numbers.setdefault(word, f"v{len(numbers)}") if word[0] == " " else word for word in (*first, "=", *second)
     ]
     return " ".join(words)
+
+
+def _word_key(first: Word, second: Word) -> str:
+    both = first + SINGLE[EQUAL] + second
+    present = variables(both)
+    return " ".join(map(_TEXTS.__getitem__, renamed(both, present, range(len(present)))))
+
+
+_TEXTS = [_tokens(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])] + ["="]
+_TEXTS[: len(NAMES)] = [f"v{number}" for number in range(len(NAMES))]
+_STARTS = [f"{'v0' if symbol < len(NAMES) else text} " for symbol, text in enumerate(_TEXTS)]  # of keys

@@ -5,36 +5,54 @@ correct one that joins the pool, and then varied locally into wrong candidates. 
 """
 
 from collections import Counter
+from functools import cache
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
+
 from dgltree.equation import Equation
-from dgltree.tree import Tree
-from dgltree.truth import Evaluator, Truth
-from tasks.equations.canonical import digest
+from dgltree.truth import Truth
+from tasks.equations.canonical import word_digest
 from tasks.equations.held_out import held_out
-from tasks.equations.leaves import variables, with_leaves
 from tasks.equations.places import Places
 from tasks.equations.presets import Part, Quotas, part_of
-from tasks.equations.rewrite import IDENTITIES, LETTERS, Rules, operated, read_lines, specialised
+from tasks.equations.rewrite import GROWING, IDENTITIES, Rules, in_growing, operated, read_lines, specialised
+from tasks.equations.texts import Texts
+from tasks.equations.values import Values
 from tasks.equations.vary import varied
+from tasks.equations.words import VARIABLES, Word, renamed, tree
 
-NAMES = tuple(Tree("Symbol", token=f"var_{i}") for i in range(10))
 USUAL = 4  # equations have four variables at most; mostly they bear the first four names
 RARE = 0.15  # share of equations whose variables bear any of the ten names, so that all of them are learned
 FRESH = 0.1  # share of turns that begin with an identity instead of an equation grown before
-GROWING = 0.7  # share of turns that make a new correct equation before the variations
+GROWTH = 0.7  # share of turns that make a new correct equation before the variations
+TURNS = 64, 512  # at once, at least and at most: what is evaluated together is fast,
+NEW = 1 / 8  # but more than this share of what is known would grow too many equations from the same few
 VARIATIONS = 2
 ROOM = 4  # depth up to which equations may grow, even where only shallower ones are wanted
-BARREN = 4000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
+BARREN = 2000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
 
 
 class Made(NamedTuple):
-    """One labelled equation in the model's names of variables, and its digest."""
+    """One labelled equation in the model's names of variables, its digest, depth and infix."""
 
     label: int
     digest: int
-    equation: Equation
+    depth: int
+    left: Word
+    right: Word
+    text: str
+
+    @property
+    def equation(self) -> Equation:
+        """As trees."""
+        return Equation(tree(self.left), tree(self.right))
+
+
+@cache
+def _identities() -> list[Places]:
+    return [Places(in_growing(identity)) for identity in read_lines(IDENTITIES)]
 
 
 def largest(depth: int) -> int:
@@ -58,54 +76,53 @@ class Chunk:
         self._missing = Counter(quotas)
         self._deepest = max(ROOM, *(depth for _, depth in quotas))
         self._random = Random(f"equations {name}")
-        self._evaluator = Evaluator()
+        self._values, self._texts = Values(), Texts()
         self._seen: set[int] = set()
-        self._pool: dict[int, list[Tree]] = {depth: [] for depth in range(1, self._deepest + 1)}
+        self._pool: dict[int, list[Places]] = {depth: [] for depth in range(1, self._deepest + 1)}
 
     def run(self) -> list[Made]:
         """The labelled equations, in the order in which they were made."""
-        identities = read_lines(IDENTITIES)
-        self._rules = Rules(identities)
-        seeds = [Tree("=", identity) for identity in identities]
-        for seed in seeds:
-            self._consider(seed)
-        self._seeds = [seed for seed in seeds if variables(seed)]
-        random, turn, last, made = self._random, 0, 0, 0
-        while turn - last < BARREN:
-            if turn % 256 == 0:
-                kinds = [(kind, number) for kind, number in self._missing.items() if number > 0]
-                if not kinds:
-                    break
-                depths, weights = [depth for (_, depth), _ in kinds], [number for _, number in kinds]
-            turn += 1
-            if len(self.made) > made:
-                last, made = turn, len(self.made)
-            equation = random.choice(self._seeds) if random.random() < FRESH else self._known(depths, weights)
-            if random.random() < GROWING:
-                grown = self._grown(equation)
-                if grown is None or self._consider(grown) is not Truth.TRUE:
-                    continue
-                equation = grown
-            self._vary(equation)
+        with np.errstate(all="ignore"):
+            self._grow()
         return self.made
 
-    def _vary(self, equation: Tree) -> None:
-        """Candidates that are mostly wrong, while such are missing: a variation has about the depth of its origin."""
-        depth = Equation(*equation.children).depth
-        if self._missing[0, depth] > 0 or self._missing[0, depth - 1] > 0:
-            places = Places(equation)
-            for _ in range(VARIATIONS):
-                self._consider(varied(places, self._random), to_grow=False)
+    def _grow(self) -> None:
+        identities = _identities()
+        self._rules = Rules([identity.word for identity in identities])
+        self._consider(identities)
+        self._seeds = [identity for identity in identities if identity.variables]
+        barren = 0
+        while (missing := {kind: number for kind, number in self._missing.items() if number > 0}) and barren < BARREN:
+            before = len(self.made)
+            turns = max(TURNS[0], min(int(NEW * sum(map(len, self._pool.values()))), TURNS[1]))
+            self._turns(turns, [depth for _, depth in missing], list(missing.values()))
+            barren = barren + turns if len(self.made) == before else 0
 
-    def _known(self, depths: list[int], weights: list[int]) -> Tree:
-        """A correct equation of a depth that is wanted, or the deepest below it, or the shallowest above, or a seed."""
-        wanted = self._random.choices(depths, weights)[0]
+    def _turns(self, turns: int, depths: list[int], weights: list[int]) -> None:
+        """Some new correct equations, and variations of them and of others."""
+        random, grown, origins = self._random, [], []
+        for wanted in random.choices(depths, weights, k=turns):
+            equation = random.choice(self._seeds) if random.random() < FRESH else self._known(wanted)
+            if random.random() >= GROWTH:
+                origins.append(equation)
+            elif (word := self._grown(equation)) is not None:
+                grown.append(Places(word))
+        origins += self._consider(grown)
+        variations = []
+        for equation in origins:
+            # a variation has about the depth of its origin
+            if self._missing[0, equation.depth] > 0 or self._missing[0, equation.depth - 1] > 0:
+                variations += [Places(varied(equation, random)) for _ in range(VARIATIONS)]
+        self._consider(variations, to_grow=False)
+
+    def _known(self, wanted: int) -> Places:
+        """A correct equation of the wanted depth, or the deepest below it, or the shallowest above, or a seed."""
         for depth in (*range(wanted, 0, -1), *range(wanted + 1, self._deepest + 1)):
             if self._pool[depth]:
                 return self._random.choice(self._pool[depth])
         return self._random.choice(self._seeds)
 
-    def _grown(self, equation: Tree) -> Tree | None:
+    def _grown(self, equation: Places) -> Word | None:
         way = self._random.random()
         if way < 0.12:
             return operated(equation, self._random)
@@ -113,37 +130,48 @@ class Chunk:
             return specialised(equation, self._random)
         return self._rules.rewrite(equation, self._random)
 
-    def _consider(self, tree: Tree, to_grow: bool = True) -> Truth | None:
-        """Decide ``tree``; make it an example if one of its kind is missing, and grow from it if it is correct.
+    def _consider(self, equations: list[Places], to_grow: bool = True) -> list[Places]:
+        """Decide equations; make those examples of whose kind some are missing, and grow from those that are correct.
 
-        None if it is too large, a repetition, or of no use.
+        Returns the correct ones, without those that are too large, repetitions, or of no use.
         """
-        equation = Equation(*tree.children)
+        new = [(equation, number) for equation in equations if (number := self._new(equation, to_grow)) is not None]
+        correct = []
+        for (equation, number), truth in zip(new, self._values.truths([equation for equation, _ in new]), strict=True):
+            if truth is Truth.UNDECIDED:
+                self.counts["undecided"] += 1
+                continue
+            if truth is Truth.TRUE:
+                correct.append(equation)
+                if to_grow:
+                    self._pool[equation.depth].append(equation)
+            if self._missing[truth.value, equation.depth] > 0 and self._wanted(number, equation.depth):
+                self._missing[truth.value, equation.depth] -= 1
+                self.made.append(self._named(equation, truth, number))
+        return correct
+
+    def _new(self, equation: Places, to_grow: bool) -> int | None:
+        """The digest of an equation that is to be decided."""
         depth = equation.depth
-        if depth > self._deepest or tree.size > largest(depth) + 1:
+        if depth > self._deepest or len(equation.word) > largest(depth) + 1:
             self.counts["too large"] += 1
             return None
-        number = digest(equation)
+        number = word_digest(*equation.sides())
         if number in self._seen:
             self.counts["repeated"] += 1
             return None
         self._seen.add(number)
-        wanted = part_of(number, depth) == self.part and number not in held_out()
-        if not wanted and not to_grow:
-            return None
-        truth = self._evaluator.truth(equation)
-        if truth is Truth.UNDECIDED:
-            self.counts["undecided"] += 1
-            return truth
-        if truth is Truth.TRUE and to_grow:
-            self._pool[depth].append(tree)
-        if wanted and self._missing[truth.value, depth] > 0:
-            self._missing[truth.value, depth] -= 1
-            self.made.append(Made(truth.value, number, self._named(equation)))
-        return truth
+        return number if to_grow or self._wanted(number, depth) else None
 
-    def _named(self, equation: Equation) -> Equation:
-        choice = NAMES if self._random.random() < RARE else NAMES[:USUAL]
-        names = dict(zip(LETTERS, self._random.sample(choice, len(LETTERS)), strict=True))
-        left, right = (with_leaves(side, names) for side in equation)
-        return Equation(right, left) if self._random.random() < 0.5 else Equation(left, right)
+    def _wanted(self, number: int, depth: int) -> bool:
+        return part_of(number, depth) == self.part and number not in held_out()
+
+    def _named(self, equation: Places, truth: Truth, number: int) -> Made:
+        choice = VARIABLES if self._random.random() < RARE else VARIABLES[:USUAL]
+        names = self._random.sample(choice, len(GROWING))
+        swapped = self._random.random() < 0.5
+        left, right = (renamed(side, range(len(GROWING)), names) for side in equation.sides())
+        if swapped:
+            left, right = right, left
+        text = self._texts.text(equation, names, swapped)
+        return Made(truth.value, number, equation.depth, left, right, text)

@@ -20,11 +20,12 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyarrow as pa
 from tqdm import tqdm
 
 from dgltree.files import replacing
 from tasks.equations import store
-from tasks.equations.chunk import Chunk, Made
+from tasks.equations.chunk import Chunk
 from tasks.equations.presets import PRESETS, Part, Quotas, Shape, is_validation
 from tasks.equations.store import Row
 
@@ -62,29 +63,35 @@ class Generator:
         self.counts: Counter[str] = Counter()
         self._part, self._seed, self._workers, self._chunk, self._parts = part, seed, workers, chunk, parts
 
-    def run(self) -> list[Made]:
-        """The equations, in an order that depends on the seed alone."""
-        kept: list[Made] = []
+    def run(self) -> pa.Table:
+        """The equations as ``store.table`` has them, in an order that depends on the seed alone."""
+        kept = [store.table([], self._part)]
         seen: set[int] = set()
         total = sum(self.missing.values())
         with tqdm(total=total, desc=self._part, unit="eq", disable=None) as bar, _pool(self._workers) as pool:
             round_, before, wanted = 0, 0, 0.0
-            while self.missing and len(kept) - before >= wanted:
-                before, wanted = len(kept), BARREN * sum(self.missing.values())
+            while self.missing and len(seen) - before >= wanted:
+                before, wanted = len(seen), BARREN * sum(self.missing.values())
                 for made, counts in pool(_make, self._jobs(round_)):
                     self.counts.update(counts)
-                    for one in made:
-                        kind = one.label, one.equation.depth
-                        if one.digest in seen:
-                            self.counts["made by two chunks"] += 1
-                        elif self.missing[kind] > 0:
-                            self.missing[kind] -= 1
-                            seen.add(one.digest)
-                            kept.append(one)
-                    bar.update(len(kept) - bar.n)
+                    kept.append(made.filter(pa.array(self._wanted(made, seen), pa.bool_())))
+                    bar.update(len(seen) - bar.n)
                 self.missing = +self.missing
                 round_ += 1
-        return kept
+        return pa.concat_tables(kept)
+
+    def _wanted(self, made: pa.Table, seen: set[int]) -> list[bool]:
+        """Which equations of a chunk are new and missing; they join ``seen``."""
+        wanted = []
+        columns = [made.column(name).to_pylist() for name in ("label", "depth", "digest")]
+        for label, depth, digest in zip(*columns, strict=True):
+            if digest in seen:
+                self.counts["made by two chunks"] += 1
+            wanted.append(digest not in seen and self.missing[label, depth] > 0)
+            if wanted[-1]:
+                self.missing[label, depth] -= 1
+                seen.add(digest)
+        return wanted
 
     def _jobs(self, round_: int) -> list[tuple[Quotas, Part, str, Path | None]]:
         """The chunks of a round: equal shares of what is missing, and some to spare."""
@@ -98,20 +105,17 @@ class Generator:
         return jobs
 
 
-def _make(job: tuple[Quotas, Part, str, Path | None]) -> tuple[list[Made], Counter[str]]:
+def _make(job: tuple[Quotas, Part, str, Path | None]) -> tuple[pa.Table, Counter[str]]:
     """One chunk; from its file, where there is one."""
     quotas, part, name, file = job
     if file is not None and file.exists():
-        rows = store.read(file)
-        return [Made(row.label, row.digest, row.equation) for row in rows], Counter(
-            json.loads(_counts(file).read_text())
-        )
+        return store.load(file), Counter(json.loads(_counts(file).read_text()))
     chunk = Chunk(quotas, part, name)
-    made = chunk.run()
+    made = store.table(chunk.run(), part)
     if file is not None:
         with replacing(_counts(file)) as beside:
             beside.write_text(json.dumps(chunk.counts))
-        store.write(file, [Row(m.equation, m.label, m.equation.depth, part, m.digest) for m in made])
+        store.write(file, made)
     return made, chunk.counts
 
 
@@ -144,9 +148,9 @@ def _end_with_parent() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Made]:
+def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Row]:
     """Labelled equations, no two equal up to names and sides; fewer where there are no more."""
-    return Generator(quotas, part, seed, workers, chunk).run()
+    return store.rows(Generator(quotas, part, seed, workers, chunk).run())
 
 
 def write_sets(
@@ -168,11 +172,12 @@ def write_sets(
         parts = out / f".{part}-parts"
         _plan(parts, run)
         generator = Generator(shape.quotas(), part, seed, workers, chunk, parts)
-        rows = _rows(generator.run(), part)
-        cards[part] = {**run, **_card(rows, generator)}
+        made = generator.run()
+        made = store.with_splits(made, _splits(made.column("depth").to_pylist(), part))
+        cards[part] = {**run, **_card(made, generator)}
         with replacing(card) as beside:
             beside.write_text(json.dumps(cards[part], indent=1))
-        store.write(file, rows)
+        store.write(file, made)
         shutil.rmtree(parts)
     return cards
 
@@ -193,24 +198,24 @@ def _same(file: Path, found: dict, run: dict) -> None:
         raise ValueError(f"{file} is of another run, with {different} instead of {run}: give another --out")
 
 
-def _rows(made: list[Made], part: Part) -> list[Row]:
-    rows = []
+def _splits(depths: list[int], part: Part) -> list[str]:
+    """The split of each equation: some of a training set are for validation."""
+    splits: list[str] = []
     shallow = 0
-    for m in made:
-        depth = m.equation.depth
+    for depth in depths:
         validation = part == "train" and is_validation(shallow, depth)
         shallow += depth <= 7
-        rows.append(Row(m.equation, m.label, depth, "validation" if validation else part, m.digest))
-    return rows
+        splits.append("validation" if validation else part)
+    return splits
 
 
-def _card(rows: list[Row], generator: Generator) -> dict:
+def _card(made: pa.Table, generator: Generator) -> dict:
     """What a set holds: equations by split and depth, the correct share, what was dropped and what is missing."""
-    by_depth = Counter((row.depth, row.label) for row in rows)
-    depths = sorted({row.depth for row in rows})
+    by_depth = Counter(zip(made.column("depth").to_pylist(), made.column("label").to_pylist(), strict=True))
+    depths = sorted({depth for depth, _ in by_depth})
     return {
-        "equations": len(rows),
-        "splits": dict(Counter(row.split for row in rows)),
+        "equations": len(made),
+        "splits": dict(Counter(made.column("split").to_pylist())),
         "depths": {depth: by_depth[depth, 0] + by_depth[depth, 1] for depth in depths},
         "correct": {depth: by_depth[depth, 1] / (by_depth[depth, 0] + by_depth[depth, 1]) for depth in depths},
         "dropped": dict(sorted(generator.counts.items())),

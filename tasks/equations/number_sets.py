@@ -81,7 +81,7 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for part, made in rows(options.seed).items():
-        store.write(options.out / f"{part}.parquet", made)
+        store.write(options.out / f"{part}.parquet", store.number_table(made))
         print(f"{part}: {dict(Counter(row.split for row in made))} -> {options.out / part}.parquet")
 
 

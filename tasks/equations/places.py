@@ -1,34 +1,60 @@
-"""The nodes of a tree with the way back to the root, for changing one of them."""
+"""Where the subtrees of an equation stand, for changing one of them."""
 
 import functools
+from random import Random
 
-from dgltree.tree import Tree
+from tasks.equations.words import ARITIES, Word, variables
 
 
 class Places:
-    """The nodes of ``tree`` parents before children, the root first; a shared child has one place for each parent."""
+    """The subtrees of an equation's ``word``: place 0 is the root, and what begins there ends before ``ends[place]``.
 
-    def __init__(self, tree: Tree) -> None:
-        self.nodes = [tree]
-        self._parents = [(-1, 0)]  # (place of the parent, position among its children)
-        stack = [(tree, 0)]
-        while stack:
-            node, place = stack.pop()
-            for position, child in enumerate(node.children):
-                stack.append((child, len(self.nodes)))
-                self.nodes.append(child)
-                self._parents.append((place, position))
+    ``depth`` counts the edges from the equals sign to the deepest leaf, as ``Equation.depth`` does.
+    """
 
-    def replaced(self, place: int, new: Tree) -> Tree:
-        """The tree with ``new`` in ``place``; all that is beside the path to the root is the same object as before."""
-        parent, position = self._parents[place]
-        while parent >= 0:
-            node = self.nodes[parent]
-            new = Tree(node.function, (*node.children[:position], new, *node.children[position + 1 :]))
-            parent, position = self._parents[parent]
-        return new
+    __slots__ = ("__dict__", "depth", "ends", "word")
+
+    def __init__(self, word: Word) -> None:
+        place = len(word)
+        ends, depths = [0] * place, [0] * place
+        for symbol in reversed(word):
+            place -= 1
+            arity = ARITIES[symbol]
+            if arity == 2:
+                second = ends[place + 1]
+                ends[place] = ends[second]
+                a, b = depths[place + 1], depths[second]
+                depths[place] = (a if a > b else b) + 1
+            elif arity:
+                ends[place] = ends[place + 1]
+                depths[place] = depths[place + 1] + 1
+            else:
+                ends[place] = place + 1
+        self.word, self.ends, self.depth = word, ends, depths[0]
+
+    def at(self, place: int) -> Word:
+        """The subtree of a place."""
+        return self.word[place : self.ends[place]]
+
+    def children(self, place: int) -> list[int]:
+        """The places of the children."""
+        arity = ARITIES[self.word[place]]
+        return [] if not arity else [place + 1] if arity == 1 else [place + 1, self.ends[place + 1]]
+
+    def sides(self) -> tuple[Word, Word]:
+        """The left and the right side."""
+        middle = self.ends[1]
+        return self.word[1:middle], self.word[middle:]
+
+    def replaced(self, place: int, new: Word) -> Word:
+        """The equation with ``new`` in ``place``."""
+        return self.word[:place] + new + self.word[self.ends[place] :]
+
+    def any_place(self, random: Random) -> int:
+        """A random place below the root."""
+        return 1 + int(random.random() * (len(self.word) - 1))  # a third of the time that ``randrange`` takes
 
     @functools.cached_property
-    def variables(self) -> list[Tree]:
-        """The distinct variables of the tree."""
-        return list(dict.fromkeys([node for node in self.nodes if node.function == "Symbol"]))
+    def variables(self) -> list[int]:
+        """The distinct variables of the equation."""
+        return variables(self.word)

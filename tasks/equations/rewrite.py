@@ -8,14 +8,34 @@ from dgltree.equation import Equation
 from dgltree.read.infix import read_equation
 from dgltree.read.text import read_text
 from dgltree.tree import Tree
-from tasks.equations.fillers import BINARY, CONSTANTS, LITERALS, TRIGONOMETRIC, literal
-from tasks.equations.leaves import variables, with_leaves
+from tasks.equations import fillers
+from tasks.equations.leaves import with_leaves
 from tasks.equations.places import Places
+from tasks.equations.words import (
+    ARITIES,
+    CALLED,
+    EQUAL,
+    NAMES,
+    SINGLE,
+    VARIABLES,
+    Word,
+    equation_word,
+    variables,
+    with_words,
+    word,
+)
 
 IDENTITIES = Path(__file__).with_name("identities.txt")
 TEXTBOOK = Path(__file__).with_name("textbook.txt")
 LETTERS = tuple(Tree("Symbol", token=name) for name in "xyzw")
+"""The variables of the identities."""
+GROWING = SINGLE[: len(LETTERS)]
 """The variables of equations while they grow."""
+TRIGONOMETRIC, BINARY = ([CALLED[name] for name in names] for names in (fillers.TRIGONOMETRIC, fillers.BINARY))
+CONSTANTS, LITERALS = ([word(leaf) for leaf in leaves] for leaves in (fillers.CONSTANTS, fillers.LITERALS))
+EXPONENTS = [CALLED[text] for text in ("2", "2", "3", "-1", "1/2", "-2")]
+FACTORS = [CALLED[text] for text in ("-1", "-1", "2", "2", "3", "1/2")]
+ADD, MUL, POW, TWO = (CALLED[name] for name in ("Add", "Mul", "Pow", "2"))
 WIDENING = 0.08  # share of rewrites by a rule whose pattern is a bare variable, such as x -> x + 0
 LITERAL = (
     0.15  # chance to rewrite a literal where one was met: most nodes are -1 and 2, and 2 = sec(pi/3) is seldom wanted
@@ -30,101 +50,104 @@ def read_lines(path: Path) -> list[Equation]:
     return [read_equation(line) for line in lines if line and not line.startswith("#")]
 
 
+def in_growing(equation: Equation) -> Word:
+    """An equation in ``LETTERS`` in the variables that equations have while they grow."""
+    names = dict(zip(LETTERS, NAMES, strict=False))
+    return equation_word(Equation(*(with_leaves(side, names) for side in equation)))
+
+
 class Rules:
     """Every identity in both directions, found by what the pattern begins with."""
 
-    def __init__(self, identities: list[Equation]) -> None:
-        self._wide: list[Equation] = []
-        self._by_start: dict[tuple[str, str | None], list[Equation]] = defaultdict(list)
+    def __init__(self, identities: list[Word]) -> None:
+        self._wide: list[tuple[Word, Word]] = []
+        self._by_start: dict[int, list[tuple[Word, Word]]] = defaultdict(list)
         for identity in identities:
-            for rule in (identity, Equation(identity.right, identity.left)):
-                pattern = rule.left
-                if pattern.function == "Symbol":
-                    self._wide.append(rule)
-                else:
-                    self._by_start[pattern.function, pattern.token].append(rule)
+            left, right = Places(identity).sides()
+            for pattern, result in ((left, right), (right, left)):
+                start = pattern[0]
+                (self._wide if start in VARIABLES else self._by_start[start]).append((pattern, result))
 
-    def rewrite(self, equation: Tree, random: Random) -> Tree | None:
+    def rewrite(self, equation: Places, random: Random) -> Word | None:
         """``equation`` with one random node rewritten by a random rule that fits, or None if none was found."""
-        places = Places(equation)
         wide = random.random() < WIDENING
         for _ in range(TRIES):
-            place = random.randrange(1, len(places.nodes))
-            node = places.nodes[place]
-            rules = self._wide if wide else self._by_start.get((node.function, node.token))
-            if not rules or (not node.children and random.random() > LITERAL):
+            place = equation.any_place(random)
+            symbol = equation.word[place]
+            rules = self._wide if wide else self._by_start.get(symbol)
+            if not rules or (ARITIES[symbol] == 0 and random.random() > LITERAL):
                 continue
             pattern, result = random.choice(rules)
-            bound = match(pattern, node)
+            bound = match(pattern, equation, place)
             if bound is None:
                 continue
             for variable in variables(result):
                 if variable not in bound:
-                    bound[variable] = random.choice(places.nodes[1:]) if random.random() < 0.5 else small(random)
-            return places.replaced(place, with_leaves(result, bound))
+                    present = random.random() < 0.5
+                    bound[variable] = equation.at(equation.any_place(random)) if present else small(random)
+            return equation.replaced(place, with_words(result, bound))
         return None
 
 
-def match(pattern: Tree, tree: Tree) -> dict[Tree, Tree] | None:
-    """What the variables of ``pattern`` stand for if ``tree`` is an instance of it, else None."""
-    bound: dict[Tree, Tree] = {}
-    pairs = [(pattern, tree)]
-    while pairs:
-        p, t = pairs.pop()
-        if p.function == "Symbol":
-            if bound.setdefault(p, t) != t:
+def match(pattern: Word, equation: Places, place: int) -> dict[int, Word] | None:
+    """What the variables of ``pattern`` stand for if the subtree of a place is an instance of it, else None."""
+    bound: dict[int, Word] = {}
+    for symbol in pattern:
+        if symbol in VARIABLES:
+            part = equation.at(place)
+            if bound.setdefault(symbol, part) != part:
                 return None
-        elif p.function != t.function or p.token != t.token or len(p.children) != len(t.children):
+            place = equation.ends[place]
+        elif symbol != equation.word[place]:
             return None
         else:
-            pairs.extend(zip(p.children, t.children, strict=True))
+            place += 1
     return bound
 
 
-def small(random: Random) -> Tree:
+def small(random: Random) -> Word:
     """A random leaf or expression of depth 1."""
     return leaf(random) if random.random() < 0.5 else shallow(random)
 
 
-def leaf(random: Random) -> Tree:
+def leaf(random: Random) -> Word:
     """A random variable, constant of the published fillers, or other literal."""
-    return random.choice(LETTERS if random.random() < 0.6 else CONSTANTS if random.random() < 0.9 else LITERALS)
+    return random.choice(GROWING if random.random() < 0.6 else CONSTANTS if random.random() < 0.9 else LITERALS)
 
 
-def shallow(random: Random) -> Tree:
+def shallow(random: Random) -> Word:
     """A random expression of depth 1."""
     if random.random() < 0.5:
-        return Tree(random.choice(TRIGONOMETRIC), (leaf(random),))
+        return random.choice(TRIGONOMETRIC) + leaf(random)
     function = random.choice(BINARY)
-    if function == "Pow" and random.random() < 0.7:
-        return Tree("Pow", (leaf(random), literal(random.choice(("2", "2", "3", "-1", "1/2", "-2")))))
-    if function == "Mul" and random.random() < 0.5:
-        return Tree("Mul", (literal(random.choice(("-1", "-1", "2", "2", "3", "1/2"))), leaf(random)))
-    return Tree(function, (leaf(random), leaf(random)))
+    if function == POW and random.random() < 0.7:
+        return POW + leaf(random) + random.choice(EXPONENTS)
+    if function == MUL and random.random() < 0.5:
+        return MUL + random.choice(FACTORS) + leaf(random)
+    return function + leaf(random) + leaf(random)
 
 
-def specialised(equation: Tree, random: Random) -> Tree | None:
+def specialised(equation: Places, random: Random) -> Word | None:
     """``equation`` with one of its variables replaced everywhere by a small expression."""
-    present = variables(equation)
-    if not present:
+    if not equation.variables:
         return None
     new = small(random)
     if random.random() < CONCRETE and not variables(new):
-        new = Tree(random.choice(TRIGONOMETRIC), (random.choice(LETTERS),))
-    return with_leaves(equation, {random.choice(present): new})
+        new = random.choice(TRIGONOMETRIC) + random.choice(GROWING)
+    return with_words(equation.word, {random.choice(equation.variables): new})
 
 
-def operated(equation: Tree, random: Random) -> Tree:
+def operated(equation: Places, random: Random) -> Word:
     """The same added to both sides, both multiplied by the same, both squared, or the sides swapped."""
-    left, right = equation.children
+    left, right = equation.sides()
     way = random.randrange(4)
     if way == 0:
         left, right = right, left
     elif way == 1:
-        left, right = (Tree("Pow", (side, literal("2"))) for side in (left, right))
+        left, right = POW + left + TWO, POW + right + TWO
     else:
         t = small(random)
-        function = ("Add", "Mul")[way - 2]
+        function = (ADD, MUL)[way - 2]
         first = random.random() < 0.5
-        left, right = (Tree(function, (t, side) if first else (side, t)) for side in (left, right))
-    return Tree("=", (left, right))
+        left, right = (function + (t + side if first else side + t) for side in (left, right))
+    return SINGLE[EQUAL] + left + right

@@ -10,18 +10,19 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
 from dgltree.equation import Equation, substitute
-from dgltree.read.infix import read_equation, read_infix, write_infix
+from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
 from dgltree.read.preorder import read_candidates
 from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth
 from tasks.equations import generate as program
-from tasks.equations.canonical import canonical_key, digest
-from tasks.equations.chunk import NAMES, USUAL, Chunk, Made
+from tasks.equations.canonical import canonical_key, digest, word_digest
+from tasks.equations.chunk import USUAL, Chunk, Made
 from tasks.equations.fillers import CONSTANTS, LEAVES, LITERALS, depth_one, fillers
 from tasks.equations.generate import Generator, generate, write_sets
 from tasks.equations.held_out import held_out, textbook_candidates
@@ -29,8 +30,10 @@ from tasks.equations.held_out import published as published_equations
 from tasks.equations.leaves import variables, with_leaves
 from tasks.equations.places import Places
 from tasks.equations.presets import PAPER_TEST, PAPER_TRAIN, PRESETS, part_of
-from tasks.equations.rewrite import Rules, match
-from tasks.equations.store import read
+from tasks.equations.rewrite import LETTERS, Rules, in_growing, match
+from tasks.equations.store import Row, read
+from tasks.equations.values import Values
+from tasks.equations.words import NAMES, equation_word, tree, word
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,38 +42,38 @@ SHAPE = PAPER_TRAIN.scaled(1200)
 
 
 @pytest.fixture(scope="module")
-def examples() -> list[Made]:
+def examples() -> list[Row]:
     return generate(SHAPE.quotas(), seed=3, chunk=500)
 
 
-def test_labels_are_what_the_values_say(examples: list[Made]) -> None:
+def test_labels_are_what_the_values_say(examples: list[Row]) -> None:
     evaluator = Evaluator()  # in other names than while they grew, so at other points, where a few are undecided
     decided = [(Truth(made.label), evaluator.truth(made.equation)) for made in examples]
     assert all(truth in (label, Truth.UNDECIDED) for label, truth in decided)
     assert sum(truth is Truth.UNDECIDED for _, truth in decided) < 0.01 * len(examples)
 
 
-def test_labels_and_depths_are_those_asked_for(examples: list[Made]) -> None:
-    assert Counter((made.label, made.equation.depth) for made in examples) == Counter(SHAPE.quotas())
+def test_labels_and_depths_are_those_asked_for(examples: list[Row]) -> None:
+    assert Counter((made.label, made.depth) for made in examples) == Counter(SHAPE.quotas())
 
 
-def test_no_two_are_equal_up_to_names_and_sides(examples: list[Made]) -> None:
+def test_no_two_are_equal_up_to_names_and_sides(examples: list[Row]) -> None:
     keys = [canonical_key(made.equation) for made in examples]
     assert len(set(keys)) == len(keys) == 1200
     assert [digest(made.equation) for made in examples] == [made.digest for made in examples]
 
 
-def test_equations_have_about_the_size_of_published_ones(examples: list[Made]) -> None:
+def test_equations_have_about_the_size_of_published_ones(examples: list[Row]) -> None:
     sizes = [made.equation.left.size + made.equation.right.size for made in examples if made.equation.depth == 8]
     assert 22 < statistics.median(sizes) < 36  # published: 27
 
 
-def test_no_equation_is_held_out_or_of_the_other_part(examples: list[Made]) -> None:
+def test_no_equation_is_held_out_or_of_the_other_part(examples: list[Row]) -> None:
     tests = generate(PAPER_TEST.scaled(300).quotas(), seed=3, part="test", chunk=300)
     assert not held_out() & {made.digest for made in (*examples, *tests)}
     assert not {made.digest for made in examples} & {made.digest for made in tests}
-    assert {part_of(made.digest, made.equation.depth) for made in examples} == {"train"}
-    assert {part_of(made.digest, made.equation.depth) for made in tests} == {"test"}
+    assert {part_of(made.digest, made.depth) for made in examples} == {"train"}
+    assert {part_of(made.digest, made.depth) for made in tests} == {"test"}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_the_file_of_digests_is_that_of_the_textbook_and_the_published_equations
     assert len(held_out()) == len(digests | {digest(equation) for equation in textbook_candidates()})
 
 
-def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples: list[Made]) -> None:
+def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples: list[Row]) -> None:
     leaves = {n for made in examples for side in made.equation for n in side.preorder() if not n.children}
     assert leaves <= {*LITERALS, *NAMES}
     assert leaves >= set(NAMES)
@@ -247,37 +250,88 @@ def test_the_first_1216_fillers_are_the_published_ones():
     assert {candidate.filler for candidate in published} == set(fillers()[:1216])
 
 
-def test_places_lead_back_to_the_root_and_keep_what_is_beside_the_path():
-    tree = read_infix("sin(x)*(x + 2)")
-    places = Places(tree)
-    assert Counter(places.nodes) == Counter(tree.preorder())
-    for place, node in enumerate(places.nodes):
-        assert places.replaced(place, node) == tree
-    changed = places.replaced(places.nodes.index(read_infix("2")), read_infix("3"))
-    assert changed == read_infix("sin(x)*(x + 3)")
-    assert changed.children[0] is tree.children[0]
+def in_words(text: str) -> Places:
+    return Places(in_growing(read_equation(text)))
+
+
+def in_letters(word_: bytes) -> Equation:
+    places = Places(word_)
+    names = dict(zip(NAMES, LETTERS, strict=False))
+    return Equation(*(with_leaves(tree(side), names) for side in places.sides()))
+
+
+def test_words_say_where_their_subtrees_end():
+    equation = read_equation("sin(var_3)*(var_1 + 2) = var_0^-1 + var_1")
+    places = Places(equation_word(equation))
+    nodes = list(Tree("=", equation).preorder())
+    assert [tree(places.at(place)) for place in range(1, len(nodes))] == nodes[1:]
+    assert [places.children(place) for place in (0, 2, 3)] == [[1, 7], [3], []]
+    assert Equation(*map(tree, places.sides())) == equation
+    assert (places.depth, places.variables) == (equation.depth, [3, 1, 0])
+    assert Places(equation_word(Equation(NAMES[0], NAMES[1]))).depth == 1
+
+
+def test_a_replaced_place_leaves_the_rest():
+    places = in_words("sin(x)*(x + 2) = y")
+    for place in range(1, len(places.word)):
+        assert places.replaced(place, places.at(place)) == places.word
+    changed = places.replaced(places.word.index(word(read_infix("2"))), word(read_infix("sin(3)")))
+    assert in_letters(changed) == read_equation("sin(x)*(x + sin(3)) = y")
 
 
 def test_a_pattern_binds_a_variable_to_one_subtree_only():
-    pattern = read_infix("x*y + x")
-    assert match(pattern, read_infix("sin(z)*2 + sin(z)")) == {
-        read_infix("x"): read_infix("sin(z)"),
-        read_infix("y"): read_infix("2"),
-    }
-    assert match(pattern, read_infix("sin(z)*2 + cos(z)")) is None
+    pattern = in_words("x*y + x = 0").sides()[0]
+    bound = match(pattern, in_words("sin(z)*2 + sin(z) = z"), 1)
+    assert bound == {0: word(read_infix("sin(var_2)")), 1: word(read_infix("2"))}
+    assert match(pattern, in_words("sin(z)*2 + cos(z) = z"), 1) is None
 
 
 def test_rules_rewrite_in_both_directions():
-    rules = Rules([read_equation("sin(x + pi) = -sin(x)")])
+    rules = Rules([in_growing(read_equation("sin(x + pi) = -sin(x)"))])
     random = Random(1)
 
     def reached(text):
-        start = Tree("=", read_equation(text))
-        trees = [rules.rewrite(start, random) for _ in range(200)]
-        return {Equation(*tree.children) for tree in trees if tree is not None}
+        words = [rules.rewrite(in_words(text), random) for _ in range(200)]
+        return {in_letters(word) for word in words if word is not None}
 
     assert reached("sin(y^2 + pi) = z") == {read_equation("-sin(y^2) = z")}
     assert reached("-sin(y^2) = z") == {read_equation("sin(y^2 + pi) = z")}
+
+
+@pytest.fixture(scope="module")
+def considered() -> list[Places]:
+    """Some thousand equations that chunks decided, correct, wrong and undecided ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        equations: list[Places] = []
+        truths = Values.truths
+        patch.setattr(Values, "truths", lambda self, asked: equations.extend(asked) or truths(self, asked))
+        Chunk(PAPER_TRAIN.scaled(1500).quotas(), "train", "decisions").run()
+        Chunk(PAPER_TEST.scaled(500).quotas(), "test", "decisions").run()
+    return equations
+
+
+def test_many_decisions_at_once_are_those_of_the_evaluator(
+    considered: list[Places], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tasks.equations.values.CACHED", 5000)  # so that some are forgotten on the way
+    values, evaluator = Values(), Evaluator()
+    found = []
+    with np.errstate(all="ignore"):
+        for start in range(0, len(considered), 100):
+            found += values.truths(considered[start : start + 100])
+    assert found == [evaluator.truth(Equation(*map(tree, equation.sides()))) for equation in considered]
+    assert {*Truth} == {*found}
+    assert len(found) > 4000
+
+
+def test_digests_of_words_are_those_of_their_equations(considered: list[Places]) -> None:
+    for equation in considered[::4]:
+        assert word_digest(*equation.sides()) == digest(Equation(*map(tree, equation.sides())))
+
+
+def test_texts_say_what_the_ids_say() -> None:
+    made = Chunk(PAPER_TEST.scaled(300).quotas(), "test", "texts").run()
+    assert [one.text for one in made] == [write_equation(one.equation) for one in made]
 
 
 def test_leaves_are_replaced_as_by_substitute():

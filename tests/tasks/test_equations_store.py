@@ -9,9 +9,11 @@ pytest.importorskip("pyarrow", reason="the train extra is not installed")
 import pyarrow
 from pyarrow import parquet
 
-from dgltree.read.infix import read_equation
+from dgltree.read.infix import read_equation, write_equation
 from tasks.equations import store
-from tasks.equations.store import Row, read, write
+from tasks.equations.chunk import Made
+from tasks.equations.store import Row, read, table, with_splits, write
+from tasks.equations.words import word
 
 TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_1*var_1 = var_1^2", "-1 = pi", "2/5*var_3 = -1/2 - 0.7"]
 ROWS = [
@@ -21,7 +23,10 @@ ROWS = [
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    write(tmp_path / "set.parquet", ROWS)
+    made = [
+        Made(row.label, row.digest, row.depth, *map(word, row.equation), write_equation(row.equation)) for row in ROWS
+    ]
+    write(tmp_path / "set.parquet", with_splits(table(made, "train"), [row.split for row in ROWS]))
     return tmp_path / "set.parquet"
 
 
@@ -60,8 +65,13 @@ def test_other_files_versions_and_vocabularies_are_refused_with_the_difference(p
         read(path)
 
 
-def test_a_failed_write_leaves_the_old_file(path: Path) -> None:
-    with pytest.raises(KeyError):
-        write(path, [Row(read_equation("user = 1"), 1, 1, "train", 0)])
+def test_a_failed_write_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: pyarrow.Table, where: Path) -> None:
+        where.write_bytes(b"PAR1")
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="disk full"):
+        patch.setattr(parquet, "write_table", full)
+        write(path, store.load(path))
     assert read(path) == ROWS
     assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -39,7 +39,7 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_sets("tiny", {"train": PAPER_TRAIN.scaled(100)}, folder, seed=5)
     (folder / "numbers").mkdir()
     for part, made in number_sets.rows(seed=5).items():
-        store.write(folder / "numbers" / f"{part}.parquet", made[:60])
+        store.write(folder / "numbers" / f"{part}.parquet", store.number_table(made[:60]))
     return folder
 
 
@@ -127,12 +127,12 @@ def test_the_command_writes_both_sets(
 def test_values_are_stored_with_sets_that_have_numbers_only(tmp_path: Path) -> None:
     equations = [Equation(Tree("Mul", (SINE, number(-0.25))), LEAF), read_equation("var_0 + 1 = var_0")]
     rows = [Row(equation, 1, equation.depth, "train", i) for i, equation in enumerate(equations)]
-    store.write(tmp_path / "a.parquet", rows)
+    store.write(tmp_path / "a.parquet", store.number_table(rows))
     assert store.read(tmp_path / "a.parquet") == rows
     table = parquet.read_table(tmp_path / "a.parquet")
     assert table.column("left_values").to_pylist() == [[0.7, 0.25], []]
     assert table.column("equation").to_pylist() == ["sin(0.7)*-(0.25) = 0.644", "var_0 + 1 = var_0"]
-    store.write(tmp_path / "b.parquet", rows[1:])
+    store.write(tmp_path / "b.parquet", store.table([], "train"))
     table = parquet.read_table(tmp_path / "b.parquet")
     assert "left_values" not in table.column_names
     assert b"Number" not in table.schema.metadata[store.KEY], "programs without numbers read the other sets"
@@ -145,7 +145,7 @@ def test_number_equations_that_are_wrong_are_dropped(sets: Path, tmp_path: Path)
         Row(Equation(number(-0.644), Tree("sin", (number(-0.7),))), 1, 3, "train", 2),
     ]
     for part in ("train", "test"):
-        store.write(tmp_path / f"{part}.parquet", rows)
+        store.write(tmp_path / f"{part}.parquet", store.number_table(rows))
     data = EquationsAndNumbers(numbers=tmp_path, train=sets / "train.parquet")
     found = [row for row in data._known if isinstance(row, Decoded)]
     assert found == [Decoded(SINE, 0.644, "train"), Decoded(Tree("sin", (number(-0.7),)), -0.644, "train")]
