@@ -1,15 +1,16 @@
 """The numeric decision: true, false or undecided, and why."""
 
 import mpmath
+import numpy as np
 import pytest
 
-from dgltree.bounded import POINTS, variable_values
+from dgltree.bounded import POINTS, apply, variable_values
 from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix, write_equation
 from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth, numeric_truth
 from tasks.equations.chunk import Chunk
-from tasks.equations.fillers import LITERALS, VARIABLES, fillers
+from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC, VARIABLES, fillers
 from tasks.equations.leaves import with_leaves
 from tasks.equations.presets import PAPER_TRAIN
 from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines
@@ -148,6 +149,23 @@ def test_a_deep_chain_is_evaluated_without_recursion():
     for _ in range(20_000):
         tree = Tree("Mul", (Tree("NegativeOne", token="-1"), tree))
     assert Evaluator().truth(Equation(tree, read_infix("x"))) is Truth.TRUE
+
+
+@pytest.mark.parametrize("function", [*TRIGONOMETRIC, *BINARY])
+def test_values_of_many_nodes_are_those_of_each_alone(function: str):
+    """Whatever stands in the other rows: a vanishing value, one that is out of range, or an error nearly as large."""
+    texts = ["x", "0", "10^10*x", "x/10^10", "sin(pi)", "tan(pi/2)", "x + 10^5 - x", "sin(pi)*10^5*10^5", "y^x"]
+    evaluator = Evaluator()
+    second = [read_infix("-2")] if function in BINARY else []
+    with np.errstate(all="ignore"):
+        values = [evaluator.value(read_infix(text)) for text in texts]
+        values.append((values[0][0] * 1e-3, values[0][1] * 1e-3, np.full(POINTS, 1e-2)))
+        others = [evaluator.value(tree) for tree in second]
+        alone = [apply(function, [value, *others]) for value in values]
+        together = apply(function, [tuple(map(np.stack, zip(*values, strict=True))), *others])
+    for row, expected in enumerate(alone):
+        for found, part in zip(together, expected, strict=True):
+            np.testing.assert_array_equal(found[row], part)
 
 
 def test_decisions_agree_with_fifty_digits_at_other_points():
