@@ -7,7 +7,7 @@ Columns: ``equation`` (infix), ``label`` (1 correct, 0 wrong), ``depth``, ``spli
 
 import json
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -82,6 +82,13 @@ def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None) -> list[Ro
     return found
 
 
+def sides(table: "pyarrow.Table") -> list[tuple[Word, Word]]:
+    """The words of the left and right sides. Raises ``ValueError`` for symbols numbered otherwise than ``SYMBOLS``."""
+    if [tuple(symbol) for symbol in json.loads(table.schema.metadata[KEY])["symbols"]] != list(SYMBOLS):
+        raise ValueError("the symbols of this data set are numbered otherwise; python -m tasks.equations.generate it anew")
+    return list(zip(_words(table.column("left")), _words(table.column("right")), strict=True))
+
+
 def load(path: str | Path) -> "pyarrow.Table":
     """The columns of a file that :func:`write` wrote.
 
@@ -114,3 +121,9 @@ def _lists(words: list[Word]) -> "pyarrow.ListArray":
 
     ends = pa.array([0, *accumulate(map(len, words))], pa.int32())
     return pa.ListArray.from_arrays(ends, pa.Array.from_buffers(pa.uint8(), ends[-1].as_py(), [None, pa.py_buffer(b"".join(words))]))
+
+
+def _words(column: "pyarrow.ChunkedArray") -> list[Word]:
+    array = column.combine_chunks()
+    symbols, ends = array.values.to_numpy().tobytes(), array.offsets.to_pylist()
+    return [symbols[start:end] for start, end in pairwise(ends)]
