@@ -38,7 +38,7 @@ def values(plan: Schedule, symbol: Tensor, points: int, random: np.random.Genera
 
 
 def equal(a: Tensor, b: Tensor) -> Tensor:
-    """(...) 1.0 where values (..., points) agree at every point that both have, else 0.0; NaN without two such points."""
+    """(...) 1.0 where values (..., points) agree at every point that both have, else 0.0; NaN if there are not two."""
     there = torch.isfinite(a) & torch.isfinite(b)
     close = (a - b).abs() <= CLOSE * (a.abs() + b.abs()) + CLOSE / 100
     return torch.where(there.sum(-1) < 2, math.nan, (close | ~there).all(-1).float())

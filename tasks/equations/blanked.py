@@ -113,7 +113,7 @@ class Blanked:
     other: Tensor
     """(E,) rows of the other sides."""
     label: Tensor
-    """(E, 1 + K) 1.0 where the filled equation is true, 0.0 where not, NaN where that is not known or the row is spare."""
+    """(E, 1 + K) 1.0 where the filled equation is true, 0.0 where not, NaN where that is unknown or the row spare."""
     subtrees: Tensor
     """(S,) rows of subtrees of the equations."""
     alike: Tensor
@@ -236,7 +236,7 @@ def _drawn_blanks(height: Ints, item: Ints, random: np.random.Generator) -> Ints
 
 
 def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
-    """``nodes``, and for each blank (E,) and each of its fillers (E, K) a copy of the path to the root; (E, K) the roots."""
+    """``nodes`` and, for each blank (E,) and filler of it (E, K), a copy of the path to the root; (E, K) the roots."""
     parent = np.full(len(nodes.symbol), -1)
     for child in (nodes.first, nodes.second):
         parent[child[child >= 0]] = np.flatnonzero(child >= 0)

@@ -64,5 +64,6 @@ def _word_key(first: Word, second: Word) -> str:
     return " ".join(map(_TEXTS.__getitem__, renamed(both, present, range(len(present)))))
 
 
-_TEXTS = [_words(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])] + ["=", BLANK_TREE.function]
+_TEXTS = [_words(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])]
+_TEXTS += ["=", BLANK_TREE.function]
 _TEXTS[: len(NAMES)] = [f"v{number}" for number in range(len(NAMES))]

@@ -40,7 +40,7 @@ _WAVES = frozenset(CALLED[name][0] for name in TRIGONOMETRIC)
 
 
 def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1) -> None:
-    """Write a data set of about so many correct equations; the same for a seed whatever the number of workers."""
+    """Write about so many correct equations as a data set; the same for a seed whatever the number of workers."""
     jobs = [(min(CHUNK, equations - start), part, f"{part} {seed} {start}") for start in range(0, equations, CHUNK)]
     seen: set[int] = set()
     made = []
@@ -65,7 +65,8 @@ def _chunk(job: tuple[int, Part, str]) -> list[Made]:
             digest = word_digest(left, right)
             if digest not in seen and digest not in held_out() and part_of(digest, equation.depth) == part:
                 seen.add(digest)
-                made.append(Made(1, digest, equation.depth, left, right, texts.text(equation, range(len(GROWING)), False)))
+                text = texts.text(equation, range(len(GROWING)), False)
+                made.append(Made(1, digest, equation.depth, left, right, text))
     return made[:count]
 
 

@@ -1,6 +1,6 @@
 """Training a model to complete equations: all candidates of a blank against each other, and all subtrees of a batch.
 
-The labels are arithmetic's, made while training, so every pass over the equations has other blanks and other candidates.
+The labels are arithmetic's, made while training, so every pass over the equations has other blanks and candidates.
 """
 
 from pathlib import Path
@@ -79,7 +79,7 @@ class Completer(lightning.LightningModule):
 
 
 def among(logit: Tensor, right: Tensor, spare: Tensor) -> Tensor:
-    """The mean cross-entropy of the right columns among all but the spare ones, over rows (r, k) that have right ones."""
+    """The mean cross-entropy of the right columns among all but the spare ones, over the rows that have right ones."""
     rows = right.any(1)
     every = logit[rows].masked_fill(spare[rows], NEVER).logsumexp(1)
     return (every - logit[rows].masked_fill(~right[rows], NEVER).logsumexp(1)).mean()
@@ -111,7 +111,8 @@ class BlankedEquations(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[Blanked]:
         assert self.trainer is not None
-        return DataLoader(_Steps(self, self.trainer.current_epoch), batch_size=None, num_workers=1, collate_fn=_as_it_is)
+        steps = _Steps(self, self.trainer.current_epoch)
+        return DataLoader(steps, batch_size=None, num_workers=1, collate_fn=_as_it_is)
 
     def val_dataloader(self) -> DataLoader[Tensor]:
         """One step: the blanks are ranked all at once."""

@@ -2,7 +2,7 @@
 
 ``python -m tasks.equations.held_out --blanks DIR`` writes ``held_out.npy``: of each textbook line with every shipped
 filler in the blank, the right ones and the wrong ones, so that not one candidate that a line is ranked on was trained
-on, of each published equation, and of all of them with the blank itself, so that none is blanked there with another filler.
+on, of each published equation, and of all of them with the blank itself, so that no equation is blanked to one of these.
 """
 
 import argparse

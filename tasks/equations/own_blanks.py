@@ -1,9 +1,9 @@
 """Blanks of our own, in the published form, so that completion runs on them as on the published ones.
 
 ``python -m tasks.equations.own_blanks --data test.parquet --out DIR`` blanks correct equations of a set that
-tasks.equations.generate made: ``DIR/blanks/own_0.json`` and ``DIR/candidates.json``. As in the published files a leaf or
-a subtree of depth 1 is blanked, the candidates are the leaves and expressions of depth 1, and those are of one class
-that have equal values.
+tasks.equations.generate made: ``DIR/blanks/own_0.json`` and ``DIR/candidates.json``. As in the published files a leaf
+or a subtree of depth 1 is blanked, the candidates are the leaves and expressions of depth 1, and those are of one
+class that have equal values.
 """
 
 import argparse
