@@ -2,6 +2,7 @@
 
 from hashlib import blake2b
 
+from dgltree.equation import BLANK as BLANK_TREE
 from dgltree.equation import Equation
 from dgltree.tree import Tree
 from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, renamed, tree, variables
@@ -66,6 +67,7 @@ def _word_key(first: Word, second: Word) -> str:
     return " ".join(map(_TEXTS.__getitem__, renamed(both, present, range(len(present)))))
 
 
-_TEXTS = [_tokens(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])] + ["="]
+_TEXTS = [_tokens(tree(bytes([symbol, *[0] * arity])))[0] for symbol, arity in enumerate(ARITIES[:EQUAL])]
+_TEXTS += ["=", BLANK_TREE.function]
 _TEXTS[: len(NAMES)] = [f"v{number}" for number in range(len(NAMES))]
 _STARTS = [f"{'v0' if symbol < len(NAMES) else text} " for symbol, text in enumerate(_TEXTS)]  # of keys

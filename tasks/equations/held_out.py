@@ -2,7 +2,7 @@
 
 ``python -m tasks.equations.held_out --blanks DIR`` writes ``held_out.npy``: of each textbook line with every shipped
 filler in the blank, the right ones and the wrong ones, so that not one candidate that a line is ranked on was trained
-on, and of each published equation.
+on, of each published equation, and of all of them with the blank itself, so that no equation is blanked to one.
 """
 
 import argparse
@@ -34,15 +34,18 @@ def textbook_candidates() -> Iterator[Equation]:
     for line in read_lines(TEXTBOOK):
         present = variables(Tree("=", line))
         renamed = Equation(*(with_leaves(side, dict(zip(present, VARIABLES, strict=False))) for side in line))
+        yield renamed
         for filler in fillers():
             yield renamed.fill(filler)
 
 
 def published(folder: Path) -> Iterator[Equation]:
-    """The published equations with their own fillers."""
+    """The published equations with their own fillers, and with the blank."""
     from tasks.equations.completion import read_folder
 
-    return (blank.example.equation.fill(blank.example.filler) for blank in read_folder(folder))
+    for blank in read_folder(folder):
+        yield blank.example.equation
+        yield blank.example.equation.fill(blank.example.filler)
 
 
 def main() -> None:

@@ -68,14 +68,16 @@ class Rules:
                 start = pattern[0]
                 (self._wide if start in VARIABLES else self._by_start[start]).append((pattern, result))
 
-    def rewrite(self, equation: Places, random: Random) -> Word | None:
+    def rewrite(
+        self, equation: Places, random: Random, widening: float = WIDENING, literal: float = LITERAL
+    ) -> Word | None:
         """``equation`` with one random node rewritten by a random rule that fits, or None if none was found."""
-        wide = random.random() < WIDENING
+        wide = random.random() < widening
         for _ in range(TRIES):
             place = equation.any_place(random)
             symbol = equation.word[place]
             rules = self._wide if wide else self._by_start.get(symbol)
-            if not rules or (ARITIES[symbol] == 0 and random.random() > LITERAL):
+            if not rules or (ARITIES[symbol] == 0 and random.random() > literal):
                 continue
             pattern, result = random.choice(rules)
             bound = match(pattern, equation, place)
@@ -138,13 +140,14 @@ def specialised(equation: Places, random: Random) -> Word | None:
 
 
 def operated(equation: Places, random: Random) -> Word:
-    """The same added to both sides, both multiplied by the same, both squared, or the sides swapped."""
+    """The same added to both sides, both multiplied by the same, both raised to the same power, or the sides swapped."""
     left, right = equation.sides()
     way = random.randrange(4)
     if way == 0:
         left, right = right, left
     elif way == 1:
-        left, right = POW + left + TWO, POW + right + TWO
+        exponent = TWO if random.random() < 0.5 else leaf(random)
+        left, right = POW + left + exponent, POW + right + exponent
     else:
         t = small(random)
         function = (ADD, MUL)[way - 2]

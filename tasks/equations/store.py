@@ -8,7 +8,7 @@ symbol ``Number`` besides, and ``left_values`` and ``right_values``, the numbers
 
 import json
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -42,10 +42,9 @@ class Row(NamedTuple):
 
 def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
     """The columns of a data set."""
-    import pyarrow as pa
 
-    texts, labels, depths, digests = ([getattr(one, name) for one in made] for name in ("text", "label", "depth", "digest"))
-    columns = _columns(texts, labels, depths, [split] * len(made), digests)
+    parts = [[getattr(one, name) for one in made] for name in ("text", "label", "depth", "digest")]
+    columns = _columns(*parts[:3], [split] * len(made), parts[3])
     return _table(columns | {"left": _lists([one.left for one in made]), "right": _lists([one.right for one in made])})
 
 
@@ -116,6 +115,13 @@ def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None) -> list[Ro
     return found
 
 
+def sides(table: "pyarrow.Table") -> list[tuple[Word, Word]]:
+    """The words of the left and right sides. Raises ``ValueError`` for symbols numbered otherwise than ``SYMBOLS``."""
+    if [tuple(symbol) for symbol in json.loads(table.schema.metadata[KEY])["symbols"]] != list(SYMBOLS):
+        raise ValueError("a data set whose symbols are numbered otherwise; make it anew")
+    return list(zip(_words(table.column("left")), _words(table.column("right")), strict=True))
+
+
 def load(path: str | Path) -> "pyarrow.Table":
     """The columns of a file that :func:`write` wrote.
 
@@ -165,3 +171,9 @@ def _lists(words: list[Word]) -> "pyarrow.ListArray":
     return pa.ListArray.from_arrays(
         ends, pa.Array.from_buffers(pa.uint8(), ends[-1].as_py(), [None, pa.py_buffer(b"".join(words))])
     )
+
+
+def _words(column: "pyarrow.ChunkedArray") -> list[Word]:
+    array = column.combine_chunks()
+    symbols, ends = array.values.to_numpy().tobytes(), array.offsets.to_pylist()
+    return [symbols[start:end] for start, end in pairwise(ends)]

@@ -1,4 +1,4 @@
-"""Train an equation model on generated equations, to one file. docs/models.md says how the shipped one was made."""
+"""Train a model to complete equations, to one file. docs/models.md says how the shipped one was made."""
 
 from pathlib import Path
 
@@ -9,73 +9,90 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dgltree.cells import CELLS
 from dgltree.checkpoint import save
+from dgltree.encoders import TreeEncoder
+from dgltree.read.preorder import read_candidates
+from dgltree.readout import EquationModel, EquationReadout
+from tasks.callbacks import EpochReport
 from tasks.checkpoints import WholeCheckpoints
-from tasks.equations.classifier import EquationClassifier
-from tasks.equations.data import LabelledEquations
-from tasks.equations.generate import write_sets
-from tasks.equations.presets import PAPER_TRAIN
+from tasks.equations import chains, own_blanks
+from tasks.equations.completer import BlankedEquations, Completer
+from tasks.equations.completion import read_folder
+from tasks.equations.data import vocabulary
+from tasks.equations.store import read
+
+TEST_EQUATIONS, BLANKS = 4_000, 50  # equations to blank for validation, and how many of each depth are
 
 
 def train(
     out: Path = Path("runs/default/model.safetensors"),
     work: Path = Path("runs/default"),
-    cell: str = "tree_smu",
-    hidden_size: int = 72,
+    cell: str = "tree_lstm",
+    hidden_size: int = 128,
     equations: int = 400_000,
-    epochs: int = 10,
-    batch_size: int = 256,
+    epochs: int = 20,
+    steps: int = 300,
+    batch_size: int = 128,
+    candidates: int = 32,
     lr: float = 2e-3,
-    weight_decay: float = 1e-6,
+    weight_decay: float = 1e-7,
     seed: int = 0,
     workers: int = 2,
-    limit_batches: int | None = None,
 ) -> None:
-    """Generate equations, train on them, and save the model. An interrupted run continues where it was.
+    """Grow correct equations, train on their blanks, and save the model. An interrupted run continues where it was.
 
     Args:
         out: file to write the model to (safetensors).
-        work: folder for the equations and for Lightning's checkpoints and logs.
+        work: folder for the equations and for Lightning's checkpoints.
         cell: one of dgltree.cells.CELLS.
         hidden_size: width of the hidden state.
-        equations: how many to generate, if the folder has none yet.
-        epochs: passes over the training equations.
+        equations: how many to grow, if the folder has none yet.
+        epochs: how often to validate.
+        steps: between two validations.
         batch_size: equations a step.
+        candidates: wrong and right fillers for each, besides its own.
         lr: highest learning rate of Adam, one cycle.
         weight_decay: L2, not decoupled.
-        seed: of the equations, of their order and of the initial weights.
-        workers: processes that generate equations.
-        limit_batches: batches an epoch, to try the command.
+        seed: of the equations, of their blanks and of the initial weights.
+        workers: processes that grow equations.
     """
     if cell not in CELLS:  # before the work: what is no cell can be trained, but not saved
         raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
-    folder = work / f"equations-{equations}-{seed}"
-    write_sets(f"{equations} in the papers' shape", {"train": PAPER_TRAIN.scaled(equations)}, folder, seed, workers)
-    data = LabelledEquations(folder / "train.parquet", batch_size=batch_size, seed=seed)
+    file, blanks = _data(work, equations, seed, workers)
     torch.manual_seed(seed)
-    options = {"no_op": True} if cell in ("tree_smu", "stack_tree_lstm") else {}
-    module = EquationClassifier(
-        data.vocabulary, cell, hidden_size, options, lr, weight_decay, one_cycle=True, seed=seed
-    )
-    run = work / f"{cell}-{hidden_size}-{epochs}-{seed}"
+    model = EquationModel(TreeEncoder(CELLS[cell](vocabulary(), hidden_size)), EquationReadout())
+    own = read_folder(blanks / "blanks")
+    module = Completer(model, lr, weight_decay, own, read_candidates(blanks / "candidates.json"))
+    run = work / f"{cell}-{hidden_size}-{epochs}x{steps}-{seed}"
     trainer = lightning.Trainer(
         max_epochs=epochs,
-        accelerator="auto",
+        accelerator="cpu",
         default_root_dir=run,
-        callbacks=[ModelCheckpoint(run, save_last=True)],
+        callbacks=[EpochReport(), ModelCheckpoint(run, save_last=True)],
         plugins=[WholeCheckpoints()],
         reload_dataloaders_every_n_epochs=1,
-        use_distributed_sampler=False,
+        num_sanity_val_steps=0,
         logger=False,
-        gradient_clip_val=1.0,
-        limit_train_batches=limit_batches,
-        limit_val_batches=limit_batches,
+        gradient_clip_val=5.0,
         enable_model_summary=False,
     )
     last = run / "last.ckpt"
+    data = BlankedEquations(file, batch_size, candidates, steps, seed)
     trainer.fit(module, data, ckpt_path=last if last.exists() else None, weights_only=True)
-    accuracy = trainer.validate(module, data, verbose=False)[0]["accuracy"]
-    save(module.model, out)
-    print(f"validation accuracy {accuracy:.4f} -> {out}")
+    save(model.eval(), out)
+    print(f"{out}: {', '.join(f'{name} {value:.4f}' for name, value in trainer.callback_metrics.items())}")
+
+
+def _data(work: Path, equations: int, seed: int, workers: int) -> tuple[Path, Path]:
+    """The training equations, and a folder of blanks from the equations for tests; made unless they are there."""
+    name = f"{equations}-{seed}"
+    train_file, test_file, blanks = work / f"train-{name}.parquet", work / f"test-{name}.parquet", work / f"own-{name}"
+    work.mkdir(parents=True, exist_ok=True)
+    if not train_file.exists():
+        chains.write(train_file, equations, "train", seed, workers)
+    if not (blanks / "blanks" / "own_0.json").exists():
+        chains.write(test_file, TEST_EQUATIONS, "test", seed, workers)
+        own_blanks.write(((row.depth, row.equation) for row in read(test_file) if row.depth >= 8), blanks, BLANKS, seed)
+    return train_file, blanks
 
 
 if __name__ == "__main__":

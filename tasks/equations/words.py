@@ -19,11 +19,11 @@ SYMBOLS: tuple[Symbol, ...] = (
     *((function, 1, None) for function in TRIGONOMETRIC),
     *((function, 2, None) for function in BINARY),
 )
-EQUAL = len(SYMBOLS)  # the root of an equation; in no data set
-ARITIES = (*(arity for _, arity, _ in SYMBOLS), 2)
+EQUAL, BLANK = len(SYMBOLS), len(SYMBOLS) + 1  # the root of an equation, and what stands for a filler; in no data set
+ARITIES = (*(arity for _, arity, _ in SYMBOLS), 2, 0)
 VARIABLES = bytes(range(len(NAMES)))
-OTHERS = bytes(range(len(NAMES), EQUAL + 1))
-SINGLE = tuple(bytes([symbol]) for symbol in range(EQUAL + 1))
+OTHERS = bytes(range(len(NAMES), BLANK + 1))
+SINGLE = tuple(bytes([symbol]) for symbol in range(BLANK + 1))
 """The words of one symbol."""
 CALLED = {token or function: SINGLE[number] for number, (function, _, token) in enumerate(SYMBOLS)}
 """The same by their names: ``CALLED["Pow"] + CALLED["var_0"] + CALLED["2"]`` is the word of a square."""

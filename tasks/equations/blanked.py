@@ -1,0 +1,278 @@
+"""Batches of blanked equations with candidates for the blank, each batch one graph.
+
+A candidate changes only the path from the blank to the root of its side, so the graph holds the fillers once, each
+equation once, and for each candidate a copy of that path; equal subtrees are then shared by the schedule. Everything is
+computed from preorders of symbol ids with numpy: no tree is built.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batch import NO_LABEL, NO_TOKEN, TreeBatch
+from dgltree.schedule import Schedule, schedule
+from tasks.equations.arithmetic import equal, values
+from tasks.equations.canonical import word_digest
+from tasks.equations.data import vocabulary
+from tasks.equations.held_out import held_out
+from tasks.equations.words import ARITIES, BLANK, SINGLE, SYMBOLS, VARIABLES, Word
+
+Ints = np.ndarray
+HEIGHTS = (0.62, 0.28, 0.1)  # how often the blanked subtree is a leaf, of depth 1, of depth 2
+OWN, LEAVES = 0.5, 0.25  # shares of candidates in the equation's variables, and that are leaves; the rest are any
+IN_ORDER, USUAL = 0.55, 0.92  # how often variables are named by first appearance; up to here, by some of the first five
+POINTS = 4  # random points at which values are compared
+SUBTREES = 1024  # at most, compared with each other
+
+_VOCABULARY = vocabulary()
+_ARITY = np.array(ARITIES[: len(SYMBOLS)])
+_FUNCTION = np.array([_VOCABULARY.function_id(function, arity) for function, arity, _ in SYMBOLS])
+_TOKEN = np.array([NO_TOKEN if token is None else _VOCABULARY.token_id(token) for *_, token in SYMBOLS])
+
+
+@dataclass
+class Nodes:
+    """Trees one after another: the symbol of each node, its children (-1: none) and the depth of its subtree."""
+
+    symbol: Ints
+    first: Ints
+    second: Ints
+    height: Ints
+
+    def shifted(self, by: int) -> "Nodes":
+        """The same, numbered from ``by``."""
+        first, second = (np.where(child < 0, -1, child + by) for child in (self.first, self.second))
+        return replace(self, first=first, second=second)
+
+
+class Preorders:
+    """Many words as one array of symbols with the size of every subtree; a word may be several trees (two sides)."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self.symbol = np.frombuffer(b"".join(words), np.uint8)
+        self.length = np.array([len(word) for word in words])
+        self.start = np.concatenate([[0], np.cumsum(self.length)[:-1]]).astype(np.int64)
+        self.size = np.frombuffer(b"".join(map(_sizes, words)), np.uint8)
+
+    def nodes(self, which: Ints) -> tuple[Nodes, Ints]:
+        """The chosen words as nodes, and (nodes,) the position of each one's word in ``which``."""
+        length = self.length[which]
+        start = np.cumsum(length) - length
+        item = np.repeat(np.arange(len(which)), length)
+        place = np.arange(len(item))
+        at = place + (self.start[which] - start)[item]
+        symbol = self.symbol[at].astype(np.int64)
+        arity = _ARITY[symbol]
+        first = np.where(arity > 0, place + 1, -1)
+        after = place + 1 + np.take(self.size, at + 1, mode="clip")
+        second = np.where(arity == 2, after, -1)
+        return Nodes(symbol, first, second, _heights(first, second)), item
+
+
+class Fillers:
+    """The expressions that may be candidates, as nodes."""
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        everything = Preorders(words)
+        self.nodes, _ = everything.nodes(np.arange(len(words)))
+        self.root = everything.start
+        self.leaves = np.flatnonzero(everything.length == 1)
+        self._variables = np.array([variable_bits(word) for word in words])
+        self._within: dict[int, Ints] = {}
+        self._known = frozenset(words)
+
+    def __contains__(self, word: Word) -> bool:
+        return word in self._known
+
+    def draw(self, bits: int, count: int, random: np.random.Generator) -> Ints:
+        """``count`` fillers for an equation with the variables ``bits``."""
+        if bits not in self._within:
+            self._within[bits] = np.flatnonzero(self._variables & ~bits == 0)
+        own, leaves = int(count * OWN), int(count * LEAVES)
+        return np.concatenate(
+            [
+                random.choice(self._within[bits], own),
+                random.choice(self.leaves, leaves),
+                random.integers(0, len(self.root), count - own - leaves),
+            ]
+        )
+
+
+@dataclass
+class Blanked:
+    """E blanked equations with 1 + K candidates each, the first the filler that was there, as rows of ``plan``."""
+
+    batch: TreeBatch
+    plan: Schedule
+    candidates: Tensor
+    """(E, 1 + K) rows of the sides with the blank, filled."""
+    other: Tensor
+    """(E,) rows of the other sides."""
+    label: Tensor
+    """(E, 1 + K) 1.0 where the filled equation is true, 0.0 where not, NaN where that is unknown or the row spare."""
+    subtrees: Tensor
+    """(S,) rows of subtrees of the equations."""
+    alike: Tensor
+    """(S, S) bool: which of them have equal values; not a subtree with itself."""
+
+
+class Maker:
+    """Draws blanks and candidates for equations.
+
+    Args:
+        sides: the words of each equation, its left and its right side.
+        fillers: the words that may be candidates. Only subtrees that are among them are blanked, so that the digests
+            of held-out equations with every filler keep out what they should.
+        candidates: K, for each equation, besides its own filler.
+    """
+
+    def __init__(self, sides: Sequence[tuple[Word, Word]], fillers: Sequence[Word], candidates: int) -> None:
+        self._left = np.array([len(left) for left, _ in sides])
+        self._equations = Preorders([left + right for left, right in sides])
+        self._fillers, self._count = Fillers(fillers), candidates
+
+    def make(self, which: Ints, random: np.random.Generator) -> Blanked:
+        """Blank each of the chosen equations once."""
+        nodes, item = self._equations.nodes(which)
+        start = np.searchsorted(item, np.arange(len(which)))
+        nodes.symbol = _renamed(nodes.symbol, item, start, random)
+        blank = _drawn_blanks(nodes.height, item, random)
+        usable = self._usable(nodes.symbol, start, blank, which)
+        variables = np.zeros(len(which), np.int64)
+        named = nodes.symbol < len(VARIABLES)
+        np.bitwise_or.at(variables, item[named], 1 << nodes.symbol[named])
+        chosen = np.stack([self._fillers.draw(bits, self._count, random) for bits in variables.tolist()])
+        fixed = len(self._fillers.nodes.symbol)
+        whole = _concatenated([self._fillers.nodes, nodes.shifted(fixed)])
+        whole, filled = _with_paths(whole, blank + fixed, self._fillers.root[chosen])
+        right = start + self._left[which]
+        blanked, other = np.where(blank < right, (start, right), (right, start)) + fixed
+        batch = _as_batch(whole)
+        plan = schedule(batch, share=True)
+        symbol = torch.from_numpy(whole.symbol)[plan.node]
+        value = values(plan, symbol, POINTS, random)
+        candidates, other = (plan.row[torch.from_numpy(rows)] for rows in (np.c_[blanked, filled], other))
+        label = equal(value[candidates], value[other][:, None])
+        label[:, 1:][candidates[:, 1:] == candidates[:, :1]] = math.nan  # the filler that was there counts once
+        label[~usable | (label[:, 0] != 1)] = math.nan
+        own = plan.row[fixed : fixed + len(item)].unique()
+        subtrees = own[(own >= plan.leaves) & torch.isfinite(value[own]).all(1)]
+        subtrees = subtrees[torch.from_numpy(random.permutation(len(subtrees))[:SUBTREES])]
+        alike = equal(value[subtrees][:, None], value[subtrees]) == 1
+        return Blanked(batch, plan, candidates, other, label, subtrees, alike.fill_diagonal_(False))
+
+    def _usable(self, symbol: Ints, start: Ints, blank: Ints, which: Ints) -> Tensor:
+        """Not the shape of an equation that is held out, and a filler that is a candidate's."""
+        words = np.split(symbol.astype(np.uint8), start[1:])
+        size = self._equations.size[self._equations.start[which] + blank - start]
+        usable = []
+        for word, left, place, length in zip(words, self._left[which], blank - start, size, strict=True):
+            text = word.tobytes()
+            shape = text[:place] + SINGLE[BLANK] + text[place + length :]
+            middle = left if place >= left else left + 1 - length
+            known = text[place : place + length] in self._fillers
+            usable.append(known and word_digest(shape[:middle], shape[middle:]) not in held_out())
+        return torch.tensor(usable)
+
+
+def variable_bits(word: Word) -> int:
+    """Which variables a word has, a bit each."""
+    return sum(1 << symbol for symbol in set(word) if symbol in VARIABLES)
+
+
+def _sizes(word: Word) -> bytes:
+    """The number of nodes of the subtree at each place."""
+    sizes = bytearray(len(word))
+    done: list[int] = []
+    for place in range(len(word) - 1, -1, -1):
+        size = 1 + sum(done.pop() for _ in range(ARITIES[word[place]]))
+        sizes[place] = size
+        done.append(size)
+    return bytes(sizes)
+
+
+def _heights(first: Ints, second: Ints) -> Ints:
+    """The depth of the subtree of each node, from children that have larger numbers."""
+    height = np.zeros(len(first), np.int64)
+    inner = np.flatnonzero(first >= 0)
+    while True:
+        below = np.maximum(height[first[inner]], np.where(second[inner] < 0, 0, height[second[inner]]))
+        if (height[inner] == below + 1).all():
+            return height
+        height[inner] = below + 1
+
+
+def _renamed(symbol: Ints, item: Ints, start: Ints, random: np.random.Generator) -> Ints:
+    """Variables named by first appearance, or by some of the first five names, or now and then by any."""
+    names = np.tile(np.arange(len(VARIABLES)), (len(start), 1))
+    for row, word in zip(names, np.split(symbol, start[1:]), strict=True):
+        way = random.random()
+        if way < IN_ORDER:
+            present = list(dict.fromkeys(word[word < len(VARIABLES)].tolist()))
+            row[present] = np.arange(len(present))
+        elif way < USUAL:
+            row[:5] = random.permutation(5)
+        else:
+            row[:] = random.permutation(len(row))
+    named = symbol < len(VARIABLES)
+    symbol = symbol.copy()
+    symbol[named] = names[item[named], symbol[named]]
+    return symbol
+
+
+def _drawn_blanks(height: Ints, item: Ints, random: np.random.Generator) -> Ints:
+    """One node of each equation: its height by ``HEIGHTS``, then any node of that height (Gumbel's trick)."""
+    weight = np.zeros(len(item))
+    for depth, share in enumerate(HEIGHTS):
+        there = height == depth
+        weight[there] = share / np.bincount(item[there], minlength=item[-1] + 1)[item[there]]
+    key = np.log(np.maximum(weight, 1e-30)) - np.log(-np.log(random.random(len(item))))
+    order = np.lexsort((key, item))
+    return order[np.searchsorted(item, np.arange(item[-1] + 1), side="right") - 1]
+
+
+def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
+    """``nodes`` and, for each blank (E,) and filler of it (E, K), a copy of the path to the root; (E, K) the roots."""
+    parent = np.full(len(nodes.symbol), -1)
+    for child in (nodes.first, nodes.second):
+        parent[child[child >= 0]] = np.flatnonzero(child >= 0)
+    copies, below, height = [nodes], fillers.copy(), nodes.height[fillers]
+    at, total = blank.copy(), len(nodes.symbol)
+    going = np.flatnonzero(parent[at] >= 0)
+    while len(going):
+        child, node = at[going], parent[at[going]]
+        first = (nodes.first[node] == child)[:, None]
+        second = nodes.second[node][:, None]
+        sibling = np.where(first, second, nodes.first[node][:, None])
+        beside = np.where(sibling < 0, 0, nodes.height[sibling])
+        height[going] = 1 + np.maximum(height[going], beside)
+        left, right = np.where(first, below[going], sibling), np.where(first, sibling, below[going])
+        symbol = np.repeat(nodes.symbol[node], fillers.shape[1])
+        copies.append(Nodes(symbol, left.ravel(), right.ravel(), height[going].ravel()))
+        below[going] = total + np.arange(len(symbol)).reshape(left.shape)
+        total += len(symbol)
+        at[going] = node
+        going = going[parent[node] >= 0]
+    return _concatenated(copies), below
+
+
+def _concatenated(parts: list[Nodes]) -> Nodes:
+    columns = ((part.symbol, part.first, part.second, part.height) for part in parts)
+    return Nodes(*map(np.concatenate, zip(*columns, strict=True)))
+
+
+def _as_batch(nodes: Nodes) -> TreeBatch:
+    """One graph; its roots play no part."""
+    arity = _ARITY[nodes.symbol]
+    pointer = np.concatenate([[0], np.cumsum(arity)])
+    child = np.empty(pointer[-1], np.int64)
+    child[pointer[:-1][arity > 0]] = nodes.first[arity > 0]
+    child[pointer[:-1][arity == 2] + 1] = nodes.second[arity == 2]
+    numbers = (_FUNCTION[nodes.symbol], _TOKEN[nodes.symbol], pointer, child, nodes.height, np.zeros(1, np.int64))
+    count = len(arity)
+    label = torch.full((count,), NO_LABEL)
+    return TreeBatch(*map(torch.from_numpy, numbers), torch.tensor([count]), label, vocabulary=_VOCABULARY)
