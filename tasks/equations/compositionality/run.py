@@ -2,6 +2,8 @@
 
 import json
 import multiprocessing
+import os
+import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -90,13 +92,28 @@ def _errors(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, BaseExc
             yield task, _error_of(task)
         return
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=torch.set_num_threads, initargs=(1,))
+    executor = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(multiprocessing.get_start_method(),))
     try:
         futures: dict[Future[None], Task] = {executor.submit(do, task): task for task in tasks}
         for future in as_completed(futures):
             yield futures[future], future.exception()
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _begin(start_method: str) -> None:
+    """One thread; loaders start their process as in the parent, since a spawn takes seconds; no worker is left alone."""
+    torch.set_num_threads(1)
+    multiprocessing.set_start_method(start_method, force=True)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would go on to train, and then wait for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _error_of(task: Task) -> Exception | None:
