@@ -1,6 +1,6 @@
 """Batches of labelled equations."""
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import lightning
@@ -19,6 +19,12 @@ def vocabulary() -> Vocabulary:
     """Of all generated equations: every function and literal, and ten variables."""
     functions = dict.fromkeys((function, arity) for function, arity, _ in SYMBOLS)
     return Vocabulary(sorted(functions), sorted(token for _, _, token in SYMBOLS if token is not None))
+
+
+@lru_cache(maxsize=2)
+def _read(file: Path) -> list[Row]:
+    """A process that trains more than once reads its training and its test set once."""
+    return read(file)
 
 
 class LabelledEquations(lightning.LightningDataModule):
@@ -68,7 +74,7 @@ class LabelledEquations(lightning.LightningDataModule):
     def _rows(self, name: str) -> list[Row]:
         file, depths = self.files[name], self.depths[name]
         assert file is not None
-        rows = [row for row in read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
+        rows = [row for row in _read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
         if not rows:
             raise ValueError(
                 f"{file} has no equations of depth {depths[0]} to {depths[1]}" if depths else f"{file} is empty"

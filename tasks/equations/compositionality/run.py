@@ -102,7 +102,7 @@ def _errors(tasks: Sequence[Task], workers: int) -> Iterator[tuple[Task, BaseExc
 
 
 def _begin(start_method: str) -> None:
-    """One thread; loaders start their process as in the parent, since a spawn takes seconds; no worker is left alone."""
+    """One thread; loaders start as in the parent, since a spawn takes seconds; no worker is left alone."""
     torch.set_num_threads(1)
     multiprocessing.set_start_method(start_method, force=True)
     threading.Thread(target=_end_with_parent, daemon=True).start()
