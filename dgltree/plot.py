@@ -33,7 +33,8 @@ STYLE: Any = {
     "axes.edgecolor": "#555555",
     "svg.hashsalt": "dgltree",  # or the ids in an SVG differ from run to run
 }
-GAP = 0.045  # of the axis' height, between two labels
+GAP = 0.05  # of the axis' height, between two labels
+LABEL = np.array([0.14, 0.035])  # of the width and height of all points: the room of a name among them
 
 
 def accuracy_by_depth(models: Mapping[str, Series], trained: tuple[int, int] | None = None) -> "Figure":
@@ -66,28 +67,30 @@ def sample_efficiency(models: Mapping[str, Series]) -> "Figure":
 def stack_usage(models: Mapping[str, Series]) -> "Figure":
     """Rows of the stack in use by the depth of the expression, a line a model with its band."""
     figure, axes = _figure()
-    _lines(axes, models)
     axes.set(xlabel="depth of the expression", ylabel="rows of the stack in use")
-    axes.set_ylim(bottom=0)
+    _lines(axes, models)
     return figure
 
 
 def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Figure":
     """Points (N, 2) in the plane and their classes (N,) int; those without a name are grey.
 
-    Each named class has a colour and a marker of its own, and its name at its middle.
+    Each named class has a colour and a marker of its own, and its name at one of its middle points.
     """
     points, numbers = np.asarray(points), np.asarray(numbers)
     figure, axes = _figure(5.2, 5.2)
     rest = numbers >= len(names)
+    placed: list[np.ndarray] = []
     axes.scatter(points[rest, 0], points[rest, 1], s=6, color="#cccccc", lw=0)
     for number, name in enumerate(names):
         own = points[numbers == number]
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         axes.scatter(own[:, 0], own[:, 1], s=20, color=colour, marker=marker, lw=0, alpha=0.85)
-        middle = own[np.linalg.norm(own - np.median(own, 0), axis=1).argmin()]  # a point of the class, not a gap
+        place = _free_place(own, placed, np.ptp(points, axis=0))
+        placed.append(place)
         box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.8, "linewidth": 0}
-        axes.annotate(name, middle, (0, 7), textcoords="offset points", color=colour, ha="center", fontsize=8, bbox=box)
+        at = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
+        axes.annotate(name, tuple(place), (0, 7), color=colour, bbox=box, **at)
     axes.set_axis_off()
     axes.set_aspect("equal", "datalim")
     return figure
@@ -110,12 +113,14 @@ def save(figure: "Figure", stem: str | Path) -> list[Path]:
 def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     with matplotlib.rc_context(STYLE):
         figure = Figure((width, height), layout="constrained")
         axes = figure.subplots()
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     axes.set_axisbelow(True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # depths and shares are whole
     return figure, axes
 
 
@@ -148,17 +153,31 @@ def _label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> No
             color=colour,
             va="center",
             annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.5, "shrinkA": 1, "shrinkB": 3},
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.5,
+                "shrinkA": 0,
+                "shrinkB": 3,
+                "relpos": (0.0, 0.5),  # from the left end of the name
+            },
         )
 
 
 def _apart(places: Sequence[float]) -> list[float]:
-    """Rising places at least GAP from each other, as near to the given ones as pushing up and then down leaves them."""
-    found: list[float] = []
-    for place in places:
-        found.append(max(place, found[-1] + GAP) if found else place)
-    ceiling = max(1.0, GAP * (len(found) - 1))
-    for number in reversed(range(len(found))):
-        found[number] = min(found[number], ceiling)
-        ceiling = found[number] - GAP
-    return found
+    """Rising places at least GAP from each other, as near to the given ones as can be: a crowd keeps its middle."""
+    crowds: list[list[float]] = []  # what is left of each place when the gaps below it are taken out
+    for number, place in enumerate(places):
+        crowds.append([place - GAP * number])
+        while len(crowds) > 1 and np.mean(crowds[-2]) > np.mean(crowds[-1]):
+            last = crowds.pop()
+            crowds[-1] += last
+    level = [float(np.mean(crowd)) for crowd in crowds for _ in crowd]
+    return [at + GAP * number for number, at in enumerate(level)]
+
+
+def _free_place(own: np.ndarray, placed: "Sequence[np.ndarray]", extent: np.ndarray) -> np.ndarray:
+    """The point of a class nearest to its middle of which the label covers no other, or the nearest if all do."""
+    order = own[np.linalg.norm(own - np.median(own, axis=0), axis=1).argsort(kind="stable")]
+    free = [p for p in order if all((np.abs(p - other) > LABEL * extent).any() for other in placed)]
+    return free[0] if free else order[0]
