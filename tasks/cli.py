@@ -9,6 +9,14 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 from tasks.callbacks import EpochReport, SaveFitConfig
 from tasks.checkpoints import WholeCheckpoints
 
+SETTINGS: dict[str, Any] = {
+    "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
+    "logger": False,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+}
+"""Settings of the trainer that all trainings share."""
+
 
 class TaskCLI(LightningCLI):
     """Trains, then evaluates the epoch that was best in validation on the test data."""
@@ -39,24 +47,20 @@ def run(
     **trainer_defaults: Any,
 ) -> None:
     """Run the command line of a task; the best epoch is the one with the highest ``monitor``."""
-    best, last = _checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")
-    trainer: dict[str, Any] = {
-        "callbacks": [EpochReport(), best, last],  # in this order, so that the last knows what the best was
-        "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
-        "logger": False,
-        "enable_model_summary": False,
-        "num_sanity_val_steps": 0,
-        **trainer_defaults,
-    }
     cli(
         model,
         data,
         save_config_callback=SaveFitConfig,
         save_config_kwargs={"overwrite": True},
         seed_everything_default=0,
-        trainer_defaults=trainer,
+        trainer_defaults={"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS, **trainer_defaults},
         auto_configure_optimizers=False,
     )
+
+
+def checkpoints(monitor: str) -> list[ModelCheckpoint]:
+    """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was."""
+    return [_checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")]
 
 
 def _checkpoint(name: str, **options: Any) -> ModelCheckpoint:

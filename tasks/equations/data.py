@@ -1,6 +1,6 @@
 """Batches of labelled equations."""
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import lightning
@@ -23,6 +23,12 @@ def vocabulary(numbers: bool = False) -> Vocabulary:
     return Vocabulary(sorted(functions), sorted(token for _, _, token in SYMBOLS if token is not None))
 
 
+@lru_cache(maxsize=2)
+def _read(file: Path) -> list[Row]:
+    """A process that trains more than once reads its training and its test set once."""
+    return read(file)
+
+
 class LabelledEquations(lightning.LightningDataModule):
     """Sets that tasks.equations.generate made; the order of training depends on (seed, epoch) alone.
 
@@ -35,7 +41,10 @@ class LabelledEquations(lightning.LightningDataModule):
         batch_size: equations a step.
         train_depths: lowest and highest depth to train and validate on; all by default.
         test_depths: lowest and highest depth to test on; all by default.
-        seed: of the order.
+        seed: of the order, and of what a smaller share holds.
+        train_share: share of the training equations to train on; a larger share holds every smaller one of its seed.
+
+    Raises ``ValueError`` for a batch size below 1 and a share outside of above 0 to 1.
     """
 
     def __init__(
@@ -46,12 +55,15 @@ class LabelledEquations(lightning.LightningDataModule):
         train_depths: tuple[int, int] | None = None,
         test_depths: tuple[int, int] | None = None,
         seed: int = 0,
+        train_share: float = 1.0,
     ) -> None:
         super().__init__()
+        if not 0 < train_share <= 1:
+            raise ValueError(f"train_share is {train_share}; it is above 0 and at most 1")
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
         self.files = {"train": train, "test": test}
-        self.batch_size, self.seed = batch_size, seed
+        self.batch_size, self.seed, self.train_share = batch_size, seed, train_share
         self.depths = {"train": train_depths, "test": test_depths}
         self.vocabulary = vocabulary()
 
@@ -60,13 +72,14 @@ class LabelledEquations(lightning.LightningDataModule):
         return self._rows("train")
 
     @cached_property
-    def _test(self) -> list[Row]:
+    def test_rows(self) -> list[Row]:
+        """What is tested on."""
         return self._rows("test") if self.files["test"] else self._split("validation")
 
     def _rows(self, name: str) -> list[Row]:
         file, depths = self.files[name], self.depths[name]
         assert file is not None
-        rows = [row for row in read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
+        rows = [row for row in _read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
         if not rows:
             raise ValueError(
                 f"{file} has no equations of depth {depths[0]} to {depths[1]}" if depths else f"{file} is empty"
@@ -76,14 +89,22 @@ class LabelledEquations(lightning.LightningDataModule):
     def _split(self, name: str) -> list[Row]:
         return [row for row in self._known if row.split == name]
 
+    @cached_property
+    def _shared(self) -> list[Row]:
+        """The training equations, or the given share of them, at least one."""
+        rows = self._split("train")
+        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(self.seed)).tolist()
+        kept = set(order[: max(1, round(self.train_share * len(rows)))])
+        return [row for number, row in enumerate(rows) if number in kept]
+
     def setup(self, stage: str) -> None:
         """Read what the stage needs, so that a file that is wrong is known before the first step."""
-        _ = (self._known, self._test) if stage == "fit" else self._test
+        _ = (self._known, self.test_rows) if stage == "fit" else self.test_rows
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
         generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
-        rows = self._split("train")
+        rows = self._shared
         order = torch.randperm(len(rows), generator=generator).tolist()
         return self._loader(rows, shards(order, self.batch_size, self.trainer.global_rank, self.trainer.world_size))
 
@@ -91,7 +112,7 @@ class LabelledEquations(lightning.LightningDataModule):
         return self._in_order(self._split("validation"))
 
     def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._in_order(self._test)
+        return self._in_order(self.test_rows)
 
     def _in_order(self, rows: list[Row]) -> DataLoader[Labelled]:
         return self._loader(rows, shards(range(len(rows)), 512, rank=0, ranks=1))

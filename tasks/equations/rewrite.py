@@ -140,7 +140,7 @@ def specialised(equation: Places, random: Random) -> Word | None:
 
 
 def operated(equation: Places, random: Random) -> Word:
-    """The same added to both sides, both multiplied by the same, both raised to the same power, or the sides swapped."""
+    """The same added to both sides, both multiplied by the same or raised to the same power, or the sides swapped."""
     left, right = equation.sides()
     way = random.randrange(4)
     if way == 0:

@@ -26,7 +26,7 @@ from tasks.equations.numbers import bare_number, decoded, number
 from tasks.equations.presets import PAPER_TRAIN
 from tasks.equations.store import Row
 
-CONFIG = Path(__file__).parents[2] / "tasks" / "equations" / "configs" / "tree_lstm_numbers.yaml"
+CONFIG = Path(__file__).parents[2] / "tasks" / "equations" / "configs" / "numbers/tree_lstm.yaml"
 LEAF = Tree("Number", value=0.644)
 SINE = Tree("sin", (number(0.7),))
 MINUS = read_infix("-1")

@@ -1,0 +1,183 @@
+"""Every picture: plain, labelled at the lines themselves, and readable without colour.
+
+Needs matplotlib (``pip install "dgltree[plot]"``), which is imported when a picture is made. No state of pyplot is
+touched and no window opened: each function returns a ``matplotlib.figure.Figure`` that :func:`save` writes.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dgltree.files import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Series = Mapping[float, tuple[float, float]]
+"""x -> (mean, standard deviation) of one line."""
+
+# Okabe and Ito's colours, told apart by the colour-blind; with markers and dashes they are told apart in grey as well.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#E69F00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same picture on every machine
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "svg.hashsalt": "dgltree",  # or the ids in an SVG differ from run to run
+}
+GAP = 0.05  # of the axis' height, between two labels
+LABEL = np.array([0.14, 0.035])  # of the width and height of all points: the room of a name among them
+
+
+def accuracy_by_depth(models: Mapping[str, Series], trained: tuple[int, int] | None = None) -> "Figure":
+    """Accuracy (0 to 1) by depth, a line a model with a band of one standard deviation.
+
+    Args:
+        models: name -> {depth: (mean, deviation)}.
+        trained: lowest and highest depth of training, which are shaded.
+    """
+    figure, axes = _figure()
+    if trained is not None:
+        axes.axvspan(trained[0] - 0.5, trained[1] + 0.5, color="#eeeeee", lw=0, zorder=0)
+        axes.text(
+            sum(trained) / 2, 1.005, "trained", transform=axes.get_xaxis_transform(), ha="center", color="#777777"
+        )
+    _lines(axes, models, percent=True)
+    axes.set(xlabel="depth of the equation", ylabel="accuracy in %")
+    return figure
+
+
+def sample_efficiency(models: Mapping[str, Series]) -> "Figure":
+    """Accuracy (0 to 1) by the share of the training equations in percent, a line a model with its band."""
+    figure, axes = _figure()
+    _lines(axes, models, percent=True)
+    axes.set(xlabel="training equations in %", ylabel="accuracy in %")
+    axes.set_xticks(sorted({x for series in models.values() for x in series}))
+    return figure
+
+
+def stack_usage(models: Mapping[str, Series]) -> "Figure":
+    """Rows of the stack in use by the depth of the expression, a line a model with its band."""
+    figure, axes = _figure()
+    axes.set(xlabel="depth of the expression", ylabel="rows of the stack in use")
+    _lines(axes, models)
+    return figure
+
+
+def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Figure":
+    """Points (N, 2) in the plane and their classes (N,) int; those without a name are grey.
+
+    Each named class has a colour and a marker of its own, and its name at one of its middle points.
+    """
+    points, numbers = np.asarray(points), np.asarray(numbers)
+    figure, axes = _figure(5.2, 5.2)
+    rest = numbers >= len(names)
+    placed: list[np.ndarray] = []
+    axes.scatter(points[rest, 0], points[rest, 1], s=6, color="#cccccc", lw=0)
+    for number, name in enumerate(names):
+        own = points[numbers == number]
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        axes.scatter(own[:, 0], own[:, 1], s=20, color=colour, marker=marker, lw=0, alpha=0.85)
+        place = _free_place(own, placed, np.ptp(points, axis=0))
+        placed.append(place)
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.8, "linewidth": 0}
+        at = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
+        axes.annotate(name, tuple(place), (0, 7), color=colour, bbox=box, **at)
+    axes.set_axis_off()
+    axes.set_aspect("equal", "datalim")
+    return figure
+
+
+def save(figure: "Figure", stem: str | Path) -> list[Path]:
+    """Write ``stem.png`` and ``stem.svg``, each at once; the same figure gives the same bytes."""
+    import matplotlib
+
+    files = [Path(f"{stem}.{kind}") for kind in ("png", "svg")]
+    with matplotlib.rc_context(STYLE):
+        for file in files:
+            kind = file.suffix[1:]
+            metadata = {"Date": None} if kind == "svg" else {"Software": None}
+            with replacing(file) as beside:
+                figure.savefig(beside, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
+    return files
+
+
+def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
+
+    with matplotlib.rc_context(STYLE):
+        figure = Figure((width, height), layout="constrained")
+        axes = figure.subplots()
+    axes.grid(axis="y", color="#e5e5e5", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # depths and shares are whole
+    return figure, axes
+
+
+def _lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> None:
+    """A line with its band for every model, and its name at the right end."""
+    scale = 100 if percent else 1
+    ends = []
+    for number, (name, series) in enumerate(models.items()):
+        x = sorted(series)
+        mean, deviation = (scale * np.array([series[at][i] for at in x]) for i in (0, 1))
+        colour = COLOURS[number % len(COLOURS)]
+        style = {"marker": MARKERS[number % len(MARKERS)], "linestyle": DASHES[number % len(DASHES)]}
+        axes.fill_between(x, mean - deviation, mean + deviation, color=colour, alpha=0.15, lw=0)
+        axes.plot(x, mean, color=colour, ms=3.5, lw=1.4, **style)
+        ends.append((name, colour, x[-1], mean[-1]))
+    _label_ends(axes, ends)
+
+
+def _label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
+    """Names beside the last points, moved apart where they would cover each other, each tied to its line."""
+    low, high = axes.get_ylim()
+    ends = sorted(ends, key=lambda end: end[3])
+    places = _apart([(y - low) / (high - low) for *_, y in ends])
+    for (name, colour, x, y), place in zip(ends, places, strict=True):
+        axes.annotate(
+            name,
+            (x, y),
+            (1.03, place),
+            textcoords="axes fraction",
+            color=colour,
+            va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.5,
+                "shrinkA": 0,
+                "shrinkB": 3,
+                "relpos": (0.0, 0.5),  # from the left end of the name
+            },
+        )
+
+
+def _apart(places: Sequence[float]) -> list[float]:
+    """Rising places at least GAP from each other, as near to the given ones as can be: a crowd keeps its middle."""
+    crowds: list[list[float]] = []  # what is left of each place when the gaps below it are taken out
+    for number, place in enumerate(places):
+        crowds.append([place - GAP * number])
+        while len(crowds) > 1 and np.mean(crowds[-2]) > np.mean(crowds[-1]):
+            last = crowds.pop()
+            crowds[-1] += last
+    level = [float(np.mean(crowd)) for crowd in crowds for _ in crowd]
+    return [at + GAP * number for number, at in enumerate(level)]
+
+
+def _free_place(own: np.ndarray, placed: "Sequence[np.ndarray]", extent: np.ndarray) -> np.ndarray:
+    """The point of a class nearest to its middle of which the label covers no other, or the nearest if all do."""
+    order = own[np.linalg.norm(own - np.median(own, axis=0), axis=1).argsort(kind="stable")]
+    free = [p for p in order if all((np.abs(p - other) > LABEL * extent).any() for other in placed)]
+    return free[0] if free else order[0]

@@ -1,0 +1,70 @@
+"""What finished jobs found, and its mean and standard deviation over seeds."""
+
+import json
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.equations.accuracy import Counts, together
+from tasks.equations.compositionality.jobs import Depths, Job
+from tasks.equations.compositionality.training import RESULT
+
+
+@dataclass(frozen=True)
+class Result:
+    """One job's counts by depth of the test set, the rows of its stacks in use by depth, and its cost."""
+
+    by_depth: dict[int, Counts]
+    stack_usage: dict[int, float] | None
+    config: dict[str, Any]
+    seconds: float
+
+    def counts(self, depths: Depths) -> Counts:
+        """Those of a range of depths."""
+        first, last = depths
+        return together([Counts(*([0] * 5)), *(c for depth, c in self.by_depth.items() if first <= depth <= last)])
+
+
+def read_results(folder: Path, jobs: Iterable[Job]) -> dict[Job, Result]:
+    """The results of those jobs that are done."""
+    return {job: _read(file) for job in jobs if (file := folder / "jobs" / job.name / RESULT).exists()}
+
+
+def _read(file: Path) -> Result:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    usage = found["stack_usage"]
+    return Result(
+        {int(depth): Counts(*counts) for depth, counts in found["by_depth"].items()},
+        None if usage is None else {int(depth): rows for depth, rows in usage.items()},
+        found["config"],
+        sum(found["seconds"].values()),
+    )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean and sample standard deviation of a measure over seeds; no deviation of a single seed."""
+
+    mean: float
+    deviation: float | None
+    seeds: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Spread | None":
+        """None for no value."""
+        if not values:
+            return None
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
+
+    def percent(self, digits: int = 1) -> str:
+        """As in ``81.3 ± 0.4``."""
+        deviation = "" if self.deviation is None else f" ± {100 * self.deviation:.{digits}f}"
+        return f"{100 * self.mean:.{digits}f}{deviation}"
+
+
+def spread(results: Sequence[Result], depths: Depths, measure: Callable[[Counts], float]) -> Spread | None:
+    """A measure over one row's seeds; a seed whose test set has no equation of these depths is left out."""
+    counted = [result.counts(depths) for result in results]
+    return Spread.of([measure(counts) for counts in counted if counts.right + counts.wrong])

@@ -1,0 +1,164 @@
+"""One job: train, take the epoch that was best in validation, test it on every depth, and write what was found."""
+
+import copy
+import json
+import logging
+import time
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import lightning
+import torch
+import yaml
+
+from dgltree import TreeBatch, batch, propagate
+from dgltree.cells import stack
+from dgltree.equation import Equation
+from dgltree.files import replacing
+from dgltree.readout import evaluating
+from tasks.checkpoints import WholeCheckpoints
+from tasks.cli import SETTINGS, checkpoints
+from tasks.equations.accuracy import Counts, counted, together
+from tasks.equations.classifier import EquationClassifier
+from tasks.equations.compositionality.jobs import Job
+from tasks.equations.data import LabelledEquations, vocabulary
+
+RESULT, BEST, LAST = "result.json", "checkpoints/best.ckpt", "checkpoints/last.ckpt"
+TRACED = 100  # equations of each depth whose stacks are looked at
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job with all that a worker process needs to do it."""
+
+    job: Job
+    config: dict[str, Any]
+    train: Path
+    test: Path
+    folder: Path
+
+
+def configuration(job: Job, file: Path, epochs: int | None) -> dict[str, Any]:
+    """The mapping of a YAML configuration with the job's options and, where they are given, other epochs."""
+    config = yaml.safe_load(file.read_text(encoding="utf-8"))
+    config["trainer"].pop("default_root_dir", None)
+    if epochs is not None:
+        config["trainer"]["max_epochs"] = epochs
+    if job.options:
+        config["model"]["options"] = {**(config["model"].get("options") or {}), **dict(job.options)}
+    return {part: config.get(part) or {} for part in ("trainer", "data", "model")}
+
+
+def module_of(config: Mapping[str, Any], seed: int) -> EquationClassifier:
+    """The untrained model of a configuration; the seed gives its weights and its dropout."""
+    torch.manual_seed(seed)
+    return EquationClassifier(vocabulary(), **copy.deepcopy(config["model"]), seed=seed)
+
+
+def trained(config: Mapping[str, Any], seed: int, folder: Path) -> EquationClassifier:
+    """The model of a finished job, as it was in its best epoch."""
+    module = module_of(config, seed)
+    module.load_state_dict(torch.load(folder / BEST, map_location="cpu", weights_only=True)["state_dict"])
+    return module
+
+
+def do(task: Task) -> None:
+    """Train (going on where an interrupted run was) and test; ``result.json`` is written when all is done."""
+    with _quiet():
+        start = time.perf_counter()
+        seed = task.job.seed
+        data = LabelledEquations(
+            task.train,
+            task.test,
+            train_depths=task.job.depths,
+            seed=seed,
+            train_share=task.job.percent / 100,
+            **task.config["data"],
+        )
+        trainer = _trainer(task)
+        module = module_of(task.config, seed)
+        last = task.folder / LAST
+        trainer.fit(module, data, ckpt_path=last if last.exists() else None, weights_only=True)
+        fitted = time.perf_counter()
+        best = trainer.checkpoint_callbacks[0]
+        module = trained(task.config, seed, task.folder).to(trainer.strategy.root_device)
+        result = {
+            "job": task.job.name,
+            "config": task.config,
+            "epochs": trainer.current_epoch,
+            "validation_accuracy": float(best.best_model_score),  # type: ignore[attr-defined]
+            "by_depth": tested(module, data),
+            "stack_usage": stack_usage(module, data),
+            "seconds": {"training": fitted - start, "testing": time.perf_counter() - fitted},
+        }
+    with replacing(task.folder / RESULT) as beside:
+        beside.write_text(json.dumps(result, indent=1), encoding="utf-8")
+
+
+def _trainer(task: Task) -> lightning.Trainer:
+    best, last = checkpoints("accuracy")
+    return lightning.Trainer(
+        **{**SETTINGS, **task.config["trainer"]},
+        callbacks=[best, last],
+        plugins=[WholeCheckpoints()],
+        use_distributed_sampler=False,
+        default_root_dir=task.folder,
+        enable_progress_bar=False,
+    )
+
+
+def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Counts]:
+    """Depth to counts, over the whole test set."""
+    found: dict[int, list[Counts]] = defaultdict(list)
+    with evaluating(module):
+        for trees, labels, depths in data.test_dataloader():
+            called = (module(trees.to(module.device)) > 0).cpu()
+            for depth in torch.unique(depths).tolist():
+                rows = depths == depth
+                found[depth].append(counted(labels[rows] == 1, called[rows]))
+    return {depth: together(counts) for depth, counts in sorted(found.items())}
+
+
+def stack_usage(module: EquationClassifier, data: LabelledEquations) -> dict[int, float] | None:
+    """Depth of an expression to the rows of its stack in use; None for a model without stacks.
+
+    The expressions are the sides of the first equations of each depth of the test set.
+    """
+    cell = getattr(module.model.encoder, "cell", None)
+    if cell is None or "S" not in cell.state:
+        return None
+    stacks, depths = [], []
+    with evaluating(module):
+        for trees in _traced(data):
+            trees = trees.to(module.device)
+            stacks.append(propagate(trees, cell, share=True)["S"][trees.roots])
+            depths.append(trees.level[trees.roots])
+    return stack.usage_by_depth(torch.cat(stacks), torch.cat(depths))
+
+
+def _traced(data: LabelledEquations) -> Iterator[TreeBatch]:
+    by_depth: dict[int, list[Equation]] = defaultdict(list)
+    for row in data.test_rows:
+        by_depth[row.depth].append(row.equation)
+    for _, equations in sorted(by_depth.items()):
+        yield batch(islice(equations, TRACED), data.vocabulary)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what Lightning says of every run: the bar of jobs is all that the terminal shows."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logger.setLevel(level)
