@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
@@ -110,14 +111,24 @@ def test_the_report_has_the_tables_and_pictures_of_every_test(
     assert {file.name: file.read_bytes() for file in out.glob("*.svg")} == pictures
 
 
-def test_every_depth_is_tested_as_the_model_of_the_best_epoch_answers(data: Path, tmp_path: Path) -> None:
-    run(data, tmp_path / "out", "productivity", "--models", "tree_rnn", "--seeds", "0")
+def test_every_depth_is_tested_with_the_weights_of_the_best_epoch(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def worse_every_epoch(self, labelled, index):
+        self.log("accuracy", 0.9 - 0.1 * self.current_epoch, batch_size=1)
+
+    modules, tested = [], training.tested
+    monkeypatch.setattr(EquationClassifier, "validation_step", worse_every_epoch)
+    monkeypatch.setattr(training, "tested", lambda module, data: modules.append(module) or tested(module, data))
+    run(data, tmp_path / "out", "productivity", "--models", "tree_rnn", "--seeds", "0", "--epochs", "3")
     [(name, result)] = results(tmp_path / "out").items()
-    module = training.trained(result["config"], 0, tmp_path / "out" / "jobs" / name)
-    found = training.tested(module, LabelledEquations(data / "train.parquet", data / "test.parquet"))
-    assert {str(depth): list(counts) for depth, counts in found.items()} == result["by_depth"]
-    assert sum(sum(counts[:2]) for counts in found.values()) == 200
-    assert set(found) == set(range(2, 20))
+    assert (result["epochs"], result["validation_accuracy"]) == (3, pytest.approx(0.9))
+    checkpoint = torch.load(tmp_path / "out" / "jobs" / name / training.BEST, weights_only=True)
+    assert checkpoint["epoch"] == 0
+    [module] = modules
+    assert all(torch.equal(weight, checkpoint["state_dict"][key]) for key, weight in module.state_dict().items())
+    assert list(result["by_depth"]) == [str(depth) for depth in range(2, 20)]
+    assert sum(right + wrong for right, wrong, *_ in result["by_depth"].values()) == 200
 
 
 def test_an_interrupted_training_goes_on_to_the_same_result(
