@@ -179,7 +179,7 @@ def test_a_folder_of_another_run_is_refused_with_the_difference(data: Path, tmp_
 
 
 def test_what_cannot_be_run_is_said_before_anything_is_trained(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"no configuration tree_rmn; there are tree_lstm, tree_rnn, tree_smu"):
+    with pytest.raises(SystemExit, match=r"no configuration tree_rmn; there are tree_rnn, tree_lstm, tree_smu"):
         run(data, tmp_path / "out", "table", "--models", "tree_rmn")
     with pytest.raises(SystemExit, match="stack-size is not a test of tree_rnn"):
         run(data, tmp_path / "out", "stack-size", "--models", "tree_rnn")
