@@ -89,7 +89,7 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
         place = _free_place(own, placed, np.ptp(points, axis=0))
         placed.append(place)
         box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.8, "linewidth": 0}
-        at = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
+        at: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
         axes.annotate(name, tuple(place), (0, 7), color=colour, bbox=box, **at)
     axes.set_axis_off()
     axes.set_aspect("equal", "datalim")

@@ -1,5 +1,6 @@
 """Pictures: files, bytes that do not change, and labels that do not cover each other."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_lines_are_in_percent_and_named_at_their_ends() -> None:
 @pytest.mark.parametrize("places", [[0.5], [0.5, 0.5, 0.5], [0.1, 0.11, 0.9, 0.91], [0.0, 0.2, 0.4]])
 def test_labels_are_moved_apart_and_keep_their_middle(places: list[float]) -> None:
     found = plot._apart(places)
-    assert all(above - below >= plot.GAP - 1e-9 for below, above in zip(found, found[1:], strict=False))
+    assert all(above - below >= plot.GAP - 1e-9 for below, above in pairwise(found))
     assert np.mean(found) == pytest.approx(np.mean(places))
 
 

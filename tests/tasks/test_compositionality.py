@@ -3,10 +3,12 @@
 import json
 import warnings
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
@@ -109,14 +111,24 @@ def test_the_report_has_the_tables_and_pictures_of_every_test(
     assert {file.name: file.read_bytes() for file in out.glob("*.svg")} == pictures
 
 
-def test_every_depth_is_tested_as_the_model_of_the_best_epoch_answers(data: Path, tmp_path: Path) -> None:
-    run(data, tmp_path / "out", "productivity", "--models", "tree_rnn", "--seeds", "0")
+def test_every_depth_is_tested_with_the_weights_of_the_best_epoch(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def worse_every_epoch(self, labelled, index):
+        self.log("accuracy", 0.9 - 0.1 * self.current_epoch, batch_size=1)
+
+    modules, tested = [], training.tested
+    monkeypatch.setattr(EquationClassifier, "validation_step", worse_every_epoch)
+    monkeypatch.setattr(training, "tested", lambda module, data: modules.append(module) or tested(module, data))
+    run(data, tmp_path / "out", "productivity", "--models", "tree_rnn", "--seeds", "0", "--epochs", "3")
     [(name, result)] = results(tmp_path / "out").items()
-    module = training.trained(result["config"], 0, tmp_path / "out" / "jobs" / name)
-    found = training.tested(module, LabelledEquations(data / "train.parquet", data / "test.parquet"))
-    assert {str(depth): list(counts) for depth, counts in found.items()} == result["by_depth"]
-    assert sum(sum(counts[:2]) for counts in found.values()) == 200
-    assert set(found) == set(range(1, 20))
+    assert (result["epochs"], result["validation_accuracy"]) == (3, pytest.approx(0.9))
+    checkpoint = torch.load(tmp_path / "out" / "jobs" / name / training.BEST, weights_only=True)
+    assert checkpoint["epoch"] == 0
+    [module] = modules
+    assert all(torch.equal(weight, checkpoint["state_dict"][key]) for key, weight in module.state_dict().items())
+    assert list(result["by_depth"]) == [str(depth) for depth in range(2, 20)]
+    assert sum(right + wrong for right, wrong, *_ in result["by_depth"].values()) == 200
 
 
 def test_an_interrupted_training_goes_on_to_the_same_result(
@@ -167,7 +179,7 @@ def test_a_folder_of_another_run_is_refused_with_the_difference(data: Path, tmp_
 
 
 def test_what_cannot_be_run_is_said_before_anything_is_trained(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"no configuration tree_rmn; there are tree_lstm, tree_rnn, tree_smu"):
+    with pytest.raises(SystemExit, match=r"no configuration tree_rmn; there are tree_rnn, tree_lstm, tree_smu"):
         run(data, tmp_path / "out", "table", "--models", "tree_rmn")
     with pytest.raises(SystemExit, match="stack-size is not a test of tree_rnn"):
         run(data, tmp_path / "out", "stack-size", "--models", "tree_rnn")
@@ -204,10 +216,10 @@ def test_a_larger_share_of_the_training_equations_holds_the_smaller(data: Path) 
         return {row.digest for row in rows}
 
     shares = [digests(share, 0) for share in (0.25, 0.5, 0.75, 1.0)]
-    assert all(small < large for small, large in zip(shares, shares[1:], strict=False))
+    assert all(small < large for small, large in pairwise(shares))
     assert len(shares[0]) == round(len(shares[3]) / 4)
     assert digests(0.25, 1) != shares[0]
-    with pytest.raises(ValueError, match="train_share is 1.5; it is above 0 and at most 1"):
+    with pytest.raises(ValueError, match=r"train_share is 1\.5; it is above 0 and at most 1"):
         LabelledEquations(data / "train.parquet", train_share=1.5)
 
 
@@ -215,14 +227,12 @@ def test_classes_are_of_equal_value(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["sin(x)*2 = sin(x)+sin(x)", "2*sin(x) = x+x", "x*2 = 2*x", "cos(0) = 3^0", "log(x, 10) = 2^(1/2)"]
     equations = [read_equation(text.replace("x", "var_1")) for text in texts]
     trees, classes = substitutivity.expressions(equations)
-    found = [
-        sorted(write_infix(t) for t, c in zip(trees, classes, strict=True) if c == n) for n in range(max(classes) + 1)
+    found = [{write_infix(trees[i]) for i in np.flatnonzero(classes == number)} for number in range(max(classes) + 1)]
+    assert found == [
+        {"sin(var_1)*2", "sin(var_1) + sin(var_1)", "2*sin(var_1)"},
+        {"var_1 + var_1", "var_1*2", "2*var_1"},
+        {"cos(0)", "3^0"},
     ]
-    x = "var_1"
-    assert [f"{x} + {x}", f"{x}*2", f"2*{x}"] == sorted(found[1]) or [f"{x} + {x}", f"{x}*2", f"2*{x}"] == sorted(
-        found[0]
-    )
-    assert ["3^0", "cos(0)"] in found
     monkeypatch.setattr(substitutivity, "SMALLEST", 9)
     with pytest.raises(ValueError, match="0 values have 9 expressions or more"):
         substitutivity.expressions(equations)

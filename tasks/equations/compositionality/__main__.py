@@ -7,7 +7,7 @@ tables and pictures of the tests that were asked for.
 import argparse
 from pathlib import Path
 
-from tasks.equations.compositionality.jobs import TESTS, jobs
+from tasks.equations.compositionality.jobs import COMPARED, TESTS, jobs
 from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.run import SETS, VERSION, claim, data_sets, run, unfinished
 from tasks.equations.compositionality.training import Task, configuration
@@ -67,7 +67,9 @@ def compositionality(options: argparse.Namespace) -> dict[str, str]:
 
 
 def _models(chosen: list[str] | None) -> list[str]:
-    known = sorted(file.stem for file in CONFIGS.glob("*.yaml"))
+    """The chosen configurations, or all in the order of the papers' tables."""
+    found = {file.stem for file in CONFIGS.glob("*.yaml")}
+    known = [*(model for model in COMPARED if model in found), *sorted(found.difference(COMPARED))]
     unknown = [model for model in chosen or [] if model not in known]
     if unknown:
         raise ValueError(f"--models: no configuration {', '.join(unknown)}; there are {', '.join(known)}")
