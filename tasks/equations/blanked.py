@@ -272,7 +272,15 @@ def _as_batch(nodes: Nodes) -> TreeBatch:
     child = np.empty(pointer[-1], np.int64)
     child[pointer[:-1][arity > 0]] = nodes.first[arity > 0]
     child[pointer[:-1][arity == 2] + 1] = nodes.second[arity == 2]
-    numbers = (_FUNCTION[nodes.symbol], _TOKEN[nodes.symbol], pointer, child, nodes.height, np.zeros(1, np.int64))
     count = len(arity)
-    label = torch.full((count,), NO_LABEL)
-    return TreeBatch(*map(torch.from_numpy, numbers), torch.tensor([count]), label, vocabulary=_VOCABULARY)
+    return TreeBatch(
+        function=torch.from_numpy(_FUNCTION[nodes.symbol]),
+        token=torch.from_numpy(_TOKEN[nodes.symbol]),
+        child_ptr=torch.from_numpy(pointer),
+        child_index=torch.from_numpy(child),
+        level=torch.from_numpy(nodes.height),
+        roots=torch.zeros(1, dtype=torch.int64),
+        sizes=torch.tensor([count]),
+        label=torch.full((count,), NO_LABEL),
+        vocabulary=_VOCABULARY,
+    )

@@ -52,7 +52,7 @@ class Completer(lightning.LightningModule):
         self._blanks, self._candidates = blanks, candidates
 
     def training_step(self, blanked: Blanked, _: int) -> Tensor:
-        cell, bias = self.model.encoder.cell, self.model.readout.bias
+        cell, bias = self.model.cell, self.model.readout.bias
         h = run_schedule(cell, blanked.plan, blanked.batch, Trace(cell, ()))["h"]
         known = ~blanked.label.isnan().all(1)
         label = blanked.label[known]
@@ -141,5 +141,5 @@ class _Steps(Dataset[Blanked]):
         return self._data.step(self._epoch, step)
 
 
-def _as_it_is(blanked: Blanked) -> Blanked:
-    return blanked
+def _as_it_is(batch: Any) -> Any:
+    return batch

@@ -43,8 +43,8 @@ class Row(NamedTuple):
 def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
     """The columns of a data set."""
 
-    parts = [[getattr(one, name) for one in made] for name in ("text", "label", "depth", "digest")]
-    columns = _columns(*parts[:3], [split] * len(made), parts[3])
+    texts, labels, depths, digests = ([getattr(m, name) for m in made] for name in ("text", "label", "depth", "digest"))
+    columns = _columns(texts, labels, depths, [split] * len(made), digests)
     return _table(columns | {"left": _lists([one.left for one in made]), "right": _lists([one.right for one in made])})
 
 
