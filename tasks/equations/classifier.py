@@ -25,9 +25,8 @@ class EquationClassifier(lightning.LightningModule):
         encoder: a name that dgltree.encoders.make_encoder knows, or "majority".
         hidden_size: n, the width of a side's state.
         options: further options of the encoder, such as ``no_op`` or ``dropout``.
-        lr: learning rate of Adam; with ``one_cycle`` the highest.
+        lr: learning rate of Adam.
         weight_decay: L2, not decoupled.
-        one_cycle: whether the rate rises and falls over the run instead of staying.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
 
     Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
@@ -41,7 +40,6 @@ class EquationClassifier(lightning.LightningModule):
         options: dict[str, Any] | None = None,
         lr: float = 1e-3,
         weight_decay: float = 1e-5,
-        one_cycle: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -49,7 +47,7 @@ class EquationClassifier(lightning.LightningModule):
             Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **(options or {}))
         )
         self.model = EquationModel(made, EquationReadout())
-        self.lr, self.weight_decay, self.one_cycle, self.seed = lr, weight_decay, one_cycle, seed
+        self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
         self.accuracy = BinaryAccuracy()
 
     @property
@@ -103,10 +101,5 @@ class EquationClassifier(lightning.LightningModule):
         for key, metric in self._tested.items():
             self.log(f"test_{key}", metric.compute(), sync_dist=True)
 
-    def configure_optimizers(self) -> Any:
-        optimizer = torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
-        if not self.one_cycle:
-            return optimizer
-        steps = int(self.trainer.estimated_stepping_batches)
-        schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, self.lr, total_steps=steps, pct_start=0.1)
-        return {"optimizer": optimizer, "lr_scheduler": {"scheduler": schedule, "interval": "step"}}
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)

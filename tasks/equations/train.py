@@ -20,7 +20,7 @@ from tasks.equations.completion import read_folder
 from tasks.equations.data import vocabulary
 from tasks.equations.store import read
 
-TEST_EQUATIONS, BLANKS = 4_000, 50  # equations to blank for validation, and how many of each depth are
+BLANKED = 50  # equations of each depth for validation
 
 
 def train(
@@ -29,6 +29,7 @@ def train(
     cell: str = "tree_lstm",
     hidden_size: int = 128,
     equations: int = 400_000,
+    tests: int = 4_000,
     epochs: int = 20,
     steps: int = 300,
     batch_size: int = 128,
@@ -46,6 +47,7 @@ def train(
         cell: one of dgltree.cells.CELLS.
         hidden_size: width of the hidden state.
         equations: how many to grow, if the folder has none yet.
+        tests: how many to grow besides; some of them, of depth 8 and more, are blanked for validation.
         epochs: how often to validate.
         steps: between two validations.
         batch_size: equations a step.
@@ -57,7 +59,7 @@ def train(
     """
     if cell not in CELLS:  # before the work: what is no cell can be trained, but not saved
         raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
-    file, blanks = _data(work, equations, seed, workers)
+    file, blanks = _data(work, equations, tests, seed, workers)
     torch.manual_seed(seed)
     model = EquationModel(TreeEncoder(CELLS[cell](vocabulary(), hidden_size)), EquationReadout())
     own = read_folder(blanks / "blanks")
@@ -82,7 +84,7 @@ def train(
     print(f"{out}: {', '.join(f'{name} {value:.4f}' for name, value in trainer.callback_metrics.items())}")
 
 
-def _data(work: Path, equations: int, seed: int, workers: int) -> tuple[Path, Path]:
+def _data(work: Path, equations: int, tests: int, seed: int, workers: int) -> tuple[Path, Path]:
     """The training equations, and a folder of blanks from the equations for tests; made unless they are there."""
     name = f"{equations}-{seed}"
     train_file, test_file, blanks = work / f"train-{name}.parquet", work / f"test-{name}.parquet", work / f"own-{name}"
@@ -90,8 +92,10 @@ def _data(work: Path, equations: int, seed: int, workers: int) -> tuple[Path, Pa
     if not train_file.exists():
         chains.write(train_file, equations, "train", seed, workers)
     if not (blanks / "blanks" / "own_0.json").exists():
-        chains.write(test_file, TEST_EQUATIONS, "test", seed, workers)
-        own_blanks.write(((row.depth, row.equation) for row in read(test_file) if row.depth >= 8), blanks, BLANKS, seed)
+        chains.write(test_file, tests, "test", seed, workers)
+        own_blanks.write(
+            ((row.depth, row.equation) for row in read(test_file) if row.depth >= 8), blanks, BLANKED, seed
+        )
     return train_file, blanks
 
 

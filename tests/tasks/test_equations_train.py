@@ -12,27 +12,29 @@ from tasks.equations import textbook
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 
-def small(tmp_path: Path, epochs: int) -> Path:
+def small(folder: Path, epochs: int = 2) -> Path:
     from tasks.equations.train import train
 
-    out = tmp_path / "model.safetensors"
+    out = folder / "model.safetensors"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Lightning's advice on workers and logging
         train(
             out,
-            tmp_path / "work",
+            folder / "work",
             hidden_size=6,
-            equations=200,
+            equations=150,
+            tests=150,
             epochs=epochs,
-            batch_size=32,
+            steps=2,
+            batch_size=8,
+            candidates=4,
             workers=1,
-            limit_batches=2,
         )
     return out
 
 
 def test_a_trained_model_loads_ranks_and_repeats(tmp_path: Path) -> None:
-    first, second = small(tmp_path / "a", epochs=1), small(tmp_path / "b", epochs=1)
+    first, second = small(tmp_path / "a"), small(tmp_path / "b")
     assert first.read_bytes() == second.read_bytes(), "a seed gives the same model"
     model = dgltree.load(first)
     [ranking] = dgltree.rank(model, [dgltree.read_equation("x + _ = x")], dgltree.shipped_fillers(), k=3)
@@ -42,19 +44,34 @@ def test_a_trained_model_loads_ranks_and_repeats(tmp_path: Path) -> None:
 def test_an_interrupted_run_continues_to_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tasks.equations import train as module
 
-    whole = small(tmp_path / "whole", epochs=2).read_bytes()
-    validation = module.EquationClassifier.training_step
+    whole = small(tmp_path / "whole").read_bytes()
+    step = module.Completer.training_step
 
     def stop_in_the_second_epoch(self, batch, index):
         if self.current_epoch == 1:
             raise KeyboardInterrupt
-        return validation(self, batch, index)
+        return step(self, batch, index)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.EquationClassifier, "training_step", stop_in_the_second_epoch)
+        patch.setattr(module.Completer, "training_step", stop_in_the_second_epoch)
         with pytest.raises((KeyboardInterrupt, SystemExit)):
-            small(tmp_path / "part", epochs=2)
-    assert small(tmp_path / "part", epochs=2).read_bytes() == whole
+            small(tmp_path / "part")
+    assert small(tmp_path / "part").read_bytes() == whole
+
+
+def test_the_losses_by_hand() -> None:
+    import torch
+
+    from tasks.equations.completer import among, balanced
+
+    logit = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
+    right = torch.tensor([[True, False, False], [False, False, False]])
+    spare = torch.tensor([[False, False, True], [False, False, False]])
+    expected = torch.log(torch.tensor(1 + torch.e))  # the spare candidate and the row without a right one do not count
+    assert among(logit, right, spare).item() == pytest.approx(expected.item())
+    label = torch.tensor([[1.0, 0.0, float("nan")], [0.0, 0.0, 0.0]])
+    positive, negative = (torch.nn.functional.softplus(torch.tensor(x)) for x in ([-1.0], [2.0, 0.0, 0.0, 0.0]))
+    assert balanced(logit, label).item() == pytest.approx((positive.mean() + negative.mean()).item() / 2)
 
 
 def test_an_encoder_that_cannot_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
@@ -66,7 +83,7 @@ def test_an_encoder_that_cannot_be_saved_is_refused_before_the_work(tmp_path: Pa
 
 
 def test_the_shipped_model_is_small_and_offers_enough_fillers() -> None:
-    assert (FOLDER / "default.safetensors").stat().st_size < 2_000_000
+    assert (FOLDER / "default.safetensors").stat().st_size < 5_000_000
     assert len(set(dgltree.shipped_fillers())) >= 1_500
 
 
