@@ -10,11 +10,14 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+import dgltree
 from tasks.equations import verification
+from tasks.equations.accuracy import by_depth
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.data import LabelledEquations, vocabulary
 from tasks.equations.generate import write_sets
 from tasks.equations.presets import PAPER_TEST, PAPER_TRAIN
+from tasks.equations.store import read
 
 CONFIGS = sorted((Path(__file__).parents[2] / "tasks" / "equations" / "configs").glob("*.yaml"))
 
@@ -55,6 +58,14 @@ def weights(out: Path) -> dict[str, torch.Tensor]:
 def test_every_configuration_runs(sets: Path, tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(sets, tmp_path, config, trainer__fast_dev_run="true")
     assert "test: accuracy" in capsys.readouterr().out
+
+
+def test_a_cell_is_saved_as_it_was_tested(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(sets, tmp_path, next(file for file in CONFIGS if file.stem == "tree_rnn"))
+    model = dgltree.load(tmp_path / "model.safetensors")
+    counts = by_depth(model, read(sets / "test.parquet")).values()
+    accuracy = sum(count.right for count in counts) / sum(count.right + count.wrong for count in counts)
+    assert f"test: accuracy {accuracy:.4f}" in capsys.readouterr().out
 
 
 def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

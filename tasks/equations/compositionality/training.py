@@ -19,6 +19,8 @@ import yaml
 
 from dgltree import TreeBatch, batch, propagate
 from dgltree.cells import stack
+from dgltree.checkpoint import save
+from dgltree.encoders import TreeEncoder
 from dgltree.equation import Equation
 from dgltree.files import replacing
 from dgltree.readout import evaluating
@@ -30,6 +32,7 @@ from tasks.equations.compositionality.jobs import Job
 from tasks.equations.data import LabelledEquations, vocabulary
 
 RESULT, BEST, LAST = "result.json", "checkpoints/best.ckpt", "checkpoints/last.ckpt"
+MODEL = "model.safetensors"  # of a cell, for tasks.equations.completion
 TRACED = 100  # equations of each depth whose stacks are looked at
 
 
@@ -97,6 +100,8 @@ def do(task: Task) -> None:
             "stack_usage": stack_usage(module, data),
             "seconds": {"training": fitted - start, "testing": time.perf_counter() - fitted},
         }
+        if isinstance(module.model.encoder, TreeEncoder):
+            save(module.model, task.folder / MODEL)
     with replacing(task.folder / RESULT) as beside:
         beside.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
