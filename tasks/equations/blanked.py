@@ -23,7 +23,11 @@ from tasks.equations.words import ARITIES, BLANK, SINGLE, SYMBOLS, VARIABLES, Wo
 
 Ints = np.ndarray
 HEIGHTS = (0.62, 0.28, 0.1)  # how often the blanked subtree is a leaf, of depth 1, of depth 2
-OWN, LEAVES = 0.5, 0.25  # shares of candidates in the equation's variables, and that are leaves; the rest are any
+NEAR, OWN, LEAVES = (
+    0.4,
+    0.25,
+    0.2,
+)  # shares of candidates near the own filler, in the equation's variables, leaves; rest: any
 IN_ORDER, USUAL = 0.55, 0.92  # how often variables are named by first appearance; up to here, by some of the first five
 POINTS = 4  # random points at which values are compared
 SUBTREES = 1024  # at most, compared with each other
@@ -83,23 +87,15 @@ class Fillers:
         self.leaves = np.flatnonzero(everything.length == 1)
         self._variables = np.array([variable_bits(word) for word in words])
         self._within: dict[int, Ints] = {}
-        self._known = frozenset(words)
+        self.number = {word: number for number, word in enumerate(words)}
 
-    def __contains__(self, word: Word) -> bool:
-        return word in self._known
-
-    def draw(self, bits: int, count: int, random: np.random.Generator) -> Ints:
-        """``count`` fillers for an equation with the variables ``bits``."""
+    def draw(self, bits: int, near: Ints | None, count: int, random: np.random.Generator) -> Ints:
+        """``count`` fillers for an equation with the variables ``bits``, some of them of ``near``."""
         if bits not in self._within:
             self._within[bits] = np.flatnonzero(self._variables & ~bits == 0)
-        own, leaves = int(count * OWN), int(count * LEAVES)
-        return np.concatenate(
-            [
-                random.choice(self._within[bits], own),
-                random.choice(self.leaves, leaves),
-                random.integers(0, len(self.root), count - own - leaves),
-            ]
-        )
+        sources = ((NEAR, near), (OWN, self._within[bits]), (LEAVES, self.leaves))
+        drawn = [random.choice(source, int(count * share)) for share, source in sources if source is not None]
+        return np.concatenate([*drawn, random.integers(0, len(self.root), count - sum(map(len, drawn)))])
 
 
 @dataclass
@@ -135,17 +131,22 @@ class Maker:
         self._equations = Preorders([left + right for left, right in sides])
         self._fillers, self._count = Fillers(fillers), candidates
 
-    def make(self, which: Ints, random: np.random.Generator) -> Blanked:
-        """Blank each of the chosen equations once."""
+    def make(self, which: Ints, random: np.random.Generator, near: Ints | None = None) -> Blanked:
+        """Blank each of the chosen equations once; ``near`` (F, M) has fillers that are hard to tell from each filler."""
         nodes, item = self._equations.nodes(which)
         start = np.searchsorted(item, np.arange(len(which)))
         nodes.symbol = _renamed(nodes.symbol, item, start, random)
         blank = _drawn_blanks(nodes.height, item, random)
-        usable = self._usable(nodes.symbol, start, blank, which)
+        own, usable = self._own_fillers(nodes.symbol, start, blank, which)
         variables = np.zeros(len(which), np.int64)
         named = nodes.symbol < len(VARIABLES)
         np.bitwise_or.at(variables, item[named], 1 << nodes.symbol[named])
-        chosen = np.stack([self._fillers.draw(bits, self._count, random) for bits in variables.tolist()])
+        chosen = np.stack(
+            [
+                self._fillers.draw(bits, None if near is None or number is None else near[number], self._count, random)
+                for bits, number in zip(variables.tolist(), own, strict=True)
+            ]
+        )
         fixed = len(self._fillers.nodes.symbol)
         whole = _concatenated([self._fillers.nodes, nodes.shifted(fixed)])
         whole, filled = _with_paths(whole, blank + fixed, self._fillers.root[chosen])
@@ -165,18 +166,18 @@ class Maker:
         alike = equal(value[subtrees][:, None], value[subtrees]) == 1
         return Blanked(batch, plan, candidates, other, label, subtrees, alike.fill_diagonal_(False))
 
-    def _usable(self, symbol: Ints, start: Ints, blank: Ints, which: Ints) -> Tensor:
-        """Not the shape of an equation that is held out, and a filler that is a candidate's."""
+    def _own_fillers(self, symbol: Ints, start: Ints, blank: Ints, which: Ints) -> tuple[list[int | None], Tensor]:
+        """The numbers of the blanked fillers, and (E,) whether they have one and the shape is not held out."""
         words = np.split(symbol.astype(np.uint8), start[1:])
         size = self._equations.size[self._equations.start[which] + blank - start]
-        usable = []
+        own, usable = [], []
         for word, left, place, length in zip(words, self._left[which], blank - start, size, strict=True):
             text = word.tobytes()
             shape = text[:place] + SINGLE[BLANK] + text[place + length :]
             middle = left if place >= left else left + 1 - length
-            known = text[place : place + length] in self._fillers
-            usable.append(known and word_digest(shape[:middle], shape[middle:]) not in held_out())
-        return torch.tensor(usable)
+            own.append(self._fillers.number.get(text[place : place + length]))
+            usable.append(own[-1] is not None and word_digest(shape[:middle], shape[middle:]) not in held_out())
+        return own, torch.tensor(usable)
 
 
 def variable_bits(word: Word) -> int:

@@ -31,7 +31,7 @@ STEPS = 16  # at most, in a chain
 KEPT = 0.35  # share of a chain's equations that are kept
 WIDENINGS = (0.1, 0.3, 0.6)  # shares of rewrites such as x -> x + 0; each chain has one of them
 LITERAL = 0.4
-TRIGONOMETRIC_STARTS = 0.6  # share of chains that begin with an identity of trigonometry
+WAVY = 2  # how much more often chains begin with an identity of trigonometry; and by its size: long ones are harder
 PLAIN = 8  # how much rarer 2 -> sec(pi/3) is than 2 -> 1 + 1,
 NEUTRAL = 16  # and than the smallest steps:
 NEUTRALS = tuple(map(read_equation, ("x = x + 0", "x = 0 + x", "x = x*1", "x = 1*x", "x = x^1")))
@@ -72,8 +72,8 @@ def _chunk(job: tuple[int, Part, str]) -> list[Made]:
 
 def chain(random: Random) -> Iterator[Places]:
     """Some of the equations of one chain; each differs from the last by some true changes."""
-    rules, trigonometric, seeds = _grammar()
-    equation = random.choice(trigonometric if random.random() < TRIGONOMETRIC_STARTS else seeds)
+    rules, seeds, sizes = _grammar()
+    [equation] = random.choices(seeds, sizes)
     widening = random.choice(WIDENINGS)
     for _ in range(random.randint(0, STEPS)):
         way = random.random()
@@ -93,14 +93,14 @@ def chain(random: Random) -> Iterator[Places]:
 
 
 @cache
-def _grammar() -> tuple[Rules, list[Places], list[Places]]:
-    """The rules, rarer ones standing in the list less often; the identities of trigonometry; all with a variable."""
+def _grammar() -> tuple[Rules, list[Places], list[int]]:
+    """The rules, rarer ones standing in the list less often; the identities with variables, and how often they begin."""
     identities = [Places(in_growing(identity)) for identity in read_lines(IDENTITIES)]
     plain = [identity for identity in identities if not any(map(_of_constants, identity.sides()))]
     neutrals = [Places(in_growing(neutral)) for neutral in NEUTRALS]
     rules = Rules([identity.word for identity in [*identities, *(PLAIN - 1) * plain, *NEUTRAL * neutrals]])
     seeds = [identity for identity in identities if identity.variables]
-    return rules, [seed for seed in seeds if _WAVES & set(seed.word)], seeds
+    return rules, seeds, [len(seed.word) * (WAVY if _WAVES & set(seed.word) else 1) for seed in seeds]
 
 
 def _of_constants(side: Word) -> bool:

@@ -13,18 +13,23 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
+from dgltree.batch import batch
 from dgltree.propagate import run_schedule
 from dgltree.read.preorder import Candidate
-from dgltree.readout import EquationModel
+from dgltree.readout import EquationModel, evaluating
+from dgltree.schedule import schedule
 from dgltree.trace import Trace
+from dgltree.tree import Tree
 from tasks.equations import store
-from tasks.equations.blanked import Blanked, Maker
+from tasks.equations.arithmetic import equal, values
+from tasks.equations.blanked import POINTS, Blanked, Maker
 from tasks.equations.completion import Blank, complete
 from tasks.equations.fillers import fillers
 from tasks.equations.words import word
 
 NEVER = -1e9  # a logit that no softmax sees
 DECIDED, ALIKE = 0.5, 0.5  # weights of the losses beside that of the ranking
+NEAREST = 48
 
 
 class Completer(lightning.LightningModule):
@@ -92,8 +97,21 @@ def balanced(logit: Tensor, label: Tensor) -> Tensor:
     return (losses[0] + losses[1]) / 2
 
 
+def nearest(model: EquationModel, trees: list[Tree]) -> np.ndarray:
+    """(F, NEAREST) for each tree those of other value whose states point most nearly the same way."""
+    flat = batch(trees, model.cell.vocabulary)
+    plan = schedule(flat, share=True)
+    symbol = torch.from_numpy(np.frombuffer(b"".join(map(word, trees)), np.uint8).astype(np.int64))
+    value = values(plan, symbol[plan.node], POINTS, np.random.default_rng(0))[plan.row[flat.roots]]
+    with evaluating(model):
+        state = functional.normalize(model.encoder(flat, share=True))
+    different = equal(value[:, None], value) == 0
+    return (state @ state.T).masked_fill(~different, NEVER).topk(NEAREST).indices.numpy()
+
+
 class BlankedEquations(lightning.LightningDataModule):
-    """Endless batches of correct equations, blanked; what a step sees depends on (seed, epoch, step) alone.
+    """Endless batches of correct equations, blanked; what a step sees depends on (seed, epoch, step) and, for the
+    candidates that are hard to tell apart, on the model at the beginning of the epoch.
 
     Args:
         file: correct equations, as tasks.equations.chains writes them.
@@ -106,12 +124,14 @@ class BlankedEquations(lightning.LightningDataModule):
     def __init__(self, file: Path, batch_size: int, candidates: int, steps: int, seed: int) -> None:
         super().__init__()
         sides = store.sides(store.load(file))
-        self._maker = Maker(sides, [word(filler) for filler in fillers()], candidates)
+        self._fillers = fillers()
+        self._maker = Maker(sides, [word(filler) for filler in self._fillers], candidates)
         self._equations, self._batch_size, self._steps, self._seed = len(sides), batch_size, steps, seed
 
     def train_dataloader(self) -> DataLoader[Blanked]:
         assert self.trainer is not None
-        steps = _Steps(self, self.trainer.current_epoch)
+        near = nearest(self.trainer.lightning_module.model, self._fillers)  # type: ignore[arg-type]
+        steps = _Steps(self, self.trainer.current_epoch, near)
         return DataLoader(steps, batch_size=None, num_workers=1, collate_fn=_as_it_is)
 
     def val_dataloader(self) -> DataLoader[Tensor]:
@@ -122,23 +142,23 @@ class BlankedEquations(lightning.LightningDataModule):
         """Schedules are planned for the CPU, where a step is as long as the making of a batch."""
         return batch
 
-    def step(self, epoch: int, step: int) -> Blanked:
+    def step(self, epoch: int, step: int, near: np.ndarray) -> Blanked:
         random = np.random.default_rng((self._seed, epoch, step))
-        return self._maker.make(random.integers(0, self._equations, self._batch_size), random)
+        return self._maker.make(random.integers(0, self._equations, self._batch_size), random, near)
 
     def __len__(self) -> int:
         return self._steps
 
 
 class _Steps(Dataset[Blanked]):
-    def __init__(self, data: BlankedEquations, epoch: int) -> None:
-        self._data, self._epoch = data, epoch
+    def __init__(self, data: BlankedEquations, epoch: int, near: np.ndarray) -> None:
+        self._data, self._epoch, self._near = data, epoch, near
 
     def __len__(self) -> int:
         return len(self._data)
 
     def __getitem__(self, step: int) -> Blanked:
-        return self._data.step(self._epoch, step)
+        return self._data.step(self._epoch, step, self._near)
 
 
 def _as_it_is(batch: Any) -> Any:
