@@ -23,11 +23,7 @@ from tasks.equations.words import ARITIES, BLANK, SINGLE, SYMBOLS, VARIABLES, Wo
 
 Ints = np.ndarray
 HEIGHTS = (0.62, 0.28, 0.1)  # how often the blanked subtree is a leaf, of depth 1, of depth 2
-NEAR, OWN, LEAVES = (
-    0.4,
-    0.25,
-    0.2,
-)  # shares of candidates near the own filler, in the equation's variables, leaves; rest: any
+NEAR, OWN, LEAVES = 0.4, 0.25, 0.2  # candidates near the own filler, in the equation's variables, leaves; the rest: any
 IN_ORDER, USUAL = 0.55, 0.92  # how often variables are named by first appearance; up to here, by some of the first five
 POINTS = 4  # random points at which values are compared
 SUBTREES = 1024  # at most, compared with each other
@@ -129,10 +125,10 @@ class Maker:
     def __init__(self, sides: Sequence[tuple[Word, Word]], fillers: Sequence[Word], candidates: int) -> None:
         self._left = np.array([len(left) for left, _ in sides])
         self._equations = Preorders([left + right for left, right in sides])
-        self._fillers, self._count = Fillers(fillers), candidates
+        self.fillers, self._count = Fillers(fillers), candidates
 
     def make(self, which: Ints, random: np.random.Generator, near: Ints | None = None) -> Blanked:
-        """Blank each of the chosen equations once; ``near`` (F, M) has fillers that are hard to tell from each filler."""
+        """Blank each of the chosen equations once; ``near`` (F, M) has fillers hard to tell from each filler."""
         nodes, item = self._equations.nodes(which)
         start = np.searchsorted(item, np.arange(len(which)))
         nodes.symbol = _renamed(nodes.symbol, item, start, random)
@@ -143,16 +139,16 @@ class Maker:
         np.bitwise_or.at(variables, item[named], 1 << nodes.symbol[named])
         chosen = np.stack(
             [
-                self._fillers.draw(bits, None if near is None or number is None else near[number], self._count, random)
+                self.fillers.draw(bits, None if near is None or number is None else near[number], self._count, random)
                 for bits, number in zip(variables.tolist(), own, strict=True)
             ]
         )
-        fixed = len(self._fillers.nodes.symbol)
-        whole = _concatenated([self._fillers.nodes, nodes.shifted(fixed)])
-        whole, filled = _with_paths(whole, blank + fixed, self._fillers.root[chosen])
+        fixed = len(self.fillers.nodes.symbol)
+        whole = _concatenated([self.fillers.nodes, nodes.shifted(fixed)])
+        whole, filled = _with_paths(whole, blank + fixed, self.fillers.root[chosen])
         right = start + self._left[which]
         blanked, other = np.where(blank < right, (start, right), (right, start)) + fixed
-        batch = _as_batch(whole)
+        batch = as_batch(whole)
         plan = schedule(batch, share=True)
         symbol = torch.from_numpy(whole.symbol)[plan.node]
         value = values(plan, symbol, POINTS, random)
@@ -175,7 +171,7 @@ class Maker:
             text = word.tobytes()
             shape = text[:place] + SINGLE[BLANK] + text[place + length :]
             middle = left if place >= left else left + 1 - length
-            own.append(self._fillers.number.get(text[place : place + length]))
+            own.append(self.fillers.number.get(text[place : place + length]))
             usable.append(own[-1] is not None and word_digest(shape[:middle], shape[middle:]) not in held_out())
         return own, torch.tensor(usable)
 
@@ -266,7 +262,7 @@ def _concatenated(parts: list[Nodes]) -> Nodes:
     return Nodes(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def _as_batch(nodes: Nodes) -> TreeBatch:
+def as_batch(nodes: Nodes) -> TreeBatch:
     """One graph; its roots play no part."""
     arity = _ARITY[nodes.symbol]
     pointer = np.concatenate([[0], np.cumsum(arity)])

@@ -94,7 +94,7 @@ def chain(random: Random) -> Iterator[Places]:
 
 @cache
 def _grammar() -> tuple[Rules, list[Places], list[int]]:
-    """The rules, rarer ones standing in the list less often; the identities with variables, and how often they begin."""
+    """The rules, rare ones less often in the list; the identities with variables, and how often each begins a chain."""
     identities = [Places(in_growing(identity)) for identity in read_lines(IDENTITIES)]
     plain = [identity for identity in identities if not any(map(_of_constants, identity.sides()))]
     neutrals = [Places(in_growing(neutral)) for neutral in NEUTRALS]

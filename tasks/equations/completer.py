@@ -13,16 +13,14 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from dgltree.batch import batch
 from dgltree.propagate import run_schedule
 from dgltree.read.preorder import Candidate
 from dgltree.readout import EquationModel, evaluating
 from dgltree.schedule import schedule
 from dgltree.trace import Trace
-from dgltree.tree import Tree
 from tasks.equations import store
 from tasks.equations.arithmetic import equal, values
-from tasks.equations.blanked import POINTS, Blanked, Maker
+from tasks.equations.blanked import POINTS, Blanked, Fillers, Maker, as_batch
 from tasks.equations.completion import Blank, complete
 from tasks.equations.fillers import fillers
 from tasks.equations.words import word
@@ -97,14 +95,14 @@ def balanced(logit: Tensor, label: Tensor) -> Tensor:
     return (losses[0] + losses[1]) / 2
 
 
-def nearest(model: EquationModel, trees: list[Tree]) -> np.ndarray:
-    """(F, NEAREST) for each tree those of other value whose states point most nearly the same way."""
-    flat = batch(trees, model.cell.vocabulary)
+def nearest(model: EquationModel, among: Fillers) -> np.ndarray:
+    """(F, NEAREST) for each filler those of other value whose states point most nearly the same way."""
+    flat = as_batch(among.nodes)
     plan = schedule(flat, share=True)
-    symbol = torch.from_numpy(np.frombuffer(b"".join(map(word, trees)), np.uint8).astype(np.int64))
-    value = values(plan, symbol[plan.node], POINTS, np.random.default_rng(0))[plan.row[flat.roots]]
+    rows = plan.row[torch.from_numpy(among.root)]
+    value = values(plan, torch.from_numpy(among.nodes.symbol)[plan.node], POINTS, np.random.default_rng(0))[rows]
     with evaluating(model):
-        state = functional.normalize(model.encoder(flat, share=True))
+        state = functional.normalize(run_schedule(model.cell, plan, flat, Trace(model.cell, ()))["h"][rows])
     different = equal(value[:, None], value) == 0
     return (state @ state.T).masked_fill(~different, NEVER).topk(NEAREST).indices.numpy()
 
@@ -124,13 +122,12 @@ class BlankedEquations(lightning.LightningDataModule):
     def __init__(self, file: Path, batch_size: int, candidates: int, steps: int, seed: int) -> None:
         super().__init__()
         sides = store.sides(store.load(file))
-        self._fillers = fillers()
-        self._maker = Maker(sides, [word(filler) for filler in self._fillers], candidates)
+        self._maker = Maker(sides, [word(filler) for filler in fillers()], candidates)
         self._equations, self._batch_size, self._steps, self._seed = len(sides), batch_size, steps, seed
 
     def train_dataloader(self) -> DataLoader[Blanked]:
         assert self.trainer is not None
-        near = nearest(self.trainer.lightning_module.model, self._fillers)  # type: ignore[arg-type]
+        near = nearest(self.trainer.lightning_module.model, self._maker.fillers)  # type: ignore[arg-type]
         steps = _Steps(self, self.trainer.current_epoch, near)
         return DataLoader(steps, batch_size=None, num_workers=1, collate_fn=_as_it_is)
 
