@@ -7,70 +7,28 @@ computed from preorders of symbol ids with numpy: no tree is built.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batch import NO_LABEL, NO_TOKEN, TreeBatch
+from dgltree.batch import TreeBatch
 from dgltree.schedule import Schedule, schedule
 from tasks.equations.arithmetic import equal, values
 from tasks.equations.canonical import word_digest
 from tasks.equations.data import vocabulary
 from tasks.equations.held_out import held_out
-from tasks.equations.words import ARITIES, BLANK, SINGLE, SYMBOLS, VARIABLES, Word
+from tasks.equations.preorders import Batcher, Ints, Nodes, Preorders
+from tasks.equations.words import BLANK, SINGLE, VARIABLES, Word
 
-Ints = np.ndarray
 HEIGHTS = (0.62, 0.28, 0.1)  # how often the blanked subtree is a leaf, of depth 1, of depth 2
 NEAR, OWN, LEAVES = 0.4, 0.25, 0.2  # candidates near the own filler, in the equation's variables, leaves; the rest: any
 IN_ORDER, USUAL = 0.55, 0.92  # how often variables are named by first appearance; up to here, by some of the first five
 POINTS = 4  # random points at which values are compared
 SUBTREES = 1024  # at most, compared with each other
 
-_VOCABULARY = vocabulary()
-_ARITY = np.array(ARITIES[: len(SYMBOLS)])
-_FUNCTION = np.array([_VOCABULARY.function_id(function, arity) for function, arity, _ in SYMBOLS])
-_TOKEN = np.array([NO_TOKEN if token is None else _VOCABULARY.token_id(token) for *_, token in SYMBOLS])
-
-
-@dataclass
-class Nodes:
-    """Trees one after another: the symbol of each node, its children (-1: none) and the depth of its subtree."""
-
-    symbol: Ints
-    first: Ints
-    second: Ints
-    height: Ints
-
-    def shifted(self, by: int) -> "Nodes":
-        """The same, numbered from ``by``."""
-        first, second = (np.where(child < 0, -1, child + by) for child in (self.first, self.second))
-        return replace(self, first=first, second=second)
-
-
-class Preorders:
-    """Many words as one array of symbols with the size of every subtree; a word may be several trees (two sides)."""
-
-    def __init__(self, words: Sequence[Word]) -> None:
-        self.symbol = np.frombuffer(b"".join(words), np.uint8)
-        self.length = np.array([len(word) for word in words])
-        self.start = np.concatenate([[0], np.cumsum(self.length)[:-1]]).astype(np.int64)
-        self.size = np.frombuffer(b"".join(map(_sizes, words)), np.uint8)
-
-    def nodes(self, which: Ints) -> tuple[Nodes, Ints]:
-        """The chosen words as nodes, and (nodes,) the position of each one's word in ``which``."""
-        length = self.length[which]
-        start = np.cumsum(length) - length
-        item = np.repeat(np.arange(len(which)), length)
-        place = np.arange(len(item))
-        at = place + (self.start[which] - start)[item]
-        symbol = self.symbol[at].astype(np.int64)
-        arity = _ARITY[symbol]
-        first = np.where(arity > 0, place + 1, -1)
-        after = place + 1 + np.take(self.size, at + 1, mode="clip")
-        second = np.where(arity == 2, after, -1)
-        return Nodes(symbol, first, second, _heights(first, second)), item
+_BATCHER = Batcher(vocabulary())
 
 
 class Fillers:
@@ -148,7 +106,7 @@ class Maker:
         whole, filled = _with_paths(whole, blank + fixed, self.fillers.root[chosen])
         right = start + self._left[which]
         blanked, other = np.where(blank < right, (start, right), (right, start)) + fixed
-        batch = as_batch(whole)
+        batch = as_graph(whole)
         plan = schedule(batch, share=True)
         symbol = torch.from_numpy(whole.symbol)[plan.node]
         value = values(plan, symbol, POINTS, random)
@@ -179,28 +137,6 @@ class Maker:
 def variable_bits(word: Word) -> int:
     """Which variables a word has, a bit each."""
     return sum(1 << symbol for symbol in set(word) if symbol in VARIABLES)
-
-
-def _sizes(word: Word) -> bytes:
-    """The number of nodes of the subtree at each place."""
-    sizes = bytearray(len(word))
-    done: list[int] = []
-    for place in range(len(word) - 1, -1, -1):
-        size = 1 + sum(done.pop() for _ in range(ARITIES[word[place]]))
-        sizes[place] = size
-        done.append(size)
-    return bytes(sizes)
-
-
-def _heights(first: Ints, second: Ints) -> Ints:
-    """The depth of the subtree of each node, from children that have larger numbers."""
-    height = np.zeros(len(first), np.int64)
-    inner = np.flatnonzero(first >= 0)
-    while True:
-        below = np.maximum(height[first[inner]], np.where(second[inner] < 0, 0, height[second[inner]]))
-        if (height[inner] == below + 1).all():
-            return height
-        height[inner] = below + 1
 
 
 def _renamed(symbol: Ints, item: Ints, start: Ints, random: np.random.Generator) -> Ints:
@@ -262,22 +198,6 @@ def _concatenated(parts: list[Nodes]) -> Nodes:
     return Nodes(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def as_batch(nodes: Nodes) -> TreeBatch:
+def as_graph(nodes: Nodes) -> TreeBatch:
     """One graph; its roots play no part."""
-    arity = _ARITY[nodes.symbol]
-    pointer = np.concatenate([[0], np.cumsum(arity)])
-    child = np.empty(pointer[-1], np.int64)
-    child[pointer[:-1][arity > 0]] = nodes.first[arity > 0]
-    child[pointer[:-1][arity == 2] + 1] = nodes.second[arity == 2]
-    count = len(arity)
-    return TreeBatch(
-        function=torch.from_numpy(_FUNCTION[nodes.symbol]),
-        token=torch.from_numpy(_TOKEN[nodes.symbol]),
-        child_ptr=torch.from_numpy(pointer),
-        child_index=torch.from_numpy(child),
-        level=torch.from_numpy(nodes.height),
-        roots=torch.zeros(1, dtype=torch.int64),
-        sizes=torch.tensor([count]),
-        label=torch.full((count,), NO_LABEL),
-        vocabulary=_VOCABULARY,
-    )
+    return _BATCHER.graph(nodes, np.zeros(1, np.int64), np.array([len(nodes.symbol)]))

@@ -20,7 +20,7 @@ from dgltree.schedule import schedule
 from dgltree.trace import Trace
 from tasks.equations import store
 from tasks.equations.arithmetic import equal, values
-from tasks.equations.blanked import POINTS, Blanked, Fillers, Maker, as_batch
+from tasks.equations.blanked import POINTS, Blanked, Fillers, Maker, as_graph
 from tasks.equations.completion import Blank, complete
 from tasks.equations.fillers import fillers
 from tasks.equations.words import word
@@ -97,7 +97,7 @@ def balanced(logit: Tensor, label: Tensor) -> Tensor:
 
 def nearest(model: EquationModel, among: Fillers) -> np.ndarray:
     """(F, NEAREST) for each filler those of other value whose states point most nearly the same way."""
-    flat = as_batch(among.nodes)
+    flat = as_graph(among.nodes)
     plan = schedule(flat, share=True)
     rows = plan.row[torch.from_numpy(among.root)]
     value = values(plan, torch.from_numpy(among.nodes.symbol)[plan.node], POINTS, np.random.default_rng(0))[rows]
@@ -121,7 +121,7 @@ class BlankedEquations(lightning.LightningDataModule):
 
     def __init__(self, file: Path, batch_size: int, candidates: int, steps: int, seed: int) -> None:
         super().__init__()
-        sides = store.sides(store.load(file))
+        sides = [(row.left, row.right) for row in store.read(file)]
         self._maker = Maker(sides, [word(filler) for filler in fillers()], candidates)
         self._equations, self._batch_size, self._steps, self._seed = len(sides), batch_size, steps, seed
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from dgltree import TreeBatch, Vocabulary, batch
+from dgltree import TreeBatch, Vocabulary
+from tasks.equations.preorders import Batcher
 from tasks.equations.store import NUMBER, SYMBOLS, Row, read
 from tasks.shards import shards
 
@@ -68,6 +69,10 @@ class LabelledEquations(lightning.LightningDataModule):
         self.vocabulary = vocabulary()
 
     @cached_property
+    def _batcher(self) -> Batcher:
+        return Batcher(self.vocabulary)
+
+    @cached_property
     def _known(self) -> list[Row]:
         return self._rows("train")
 
@@ -124,7 +129,7 @@ class LabelledEquations(lightning.LightningDataModule):
     def _collate(self, rows: list[Row]) -> Labelled:
         labels = torch.tensor([float(row.label) for row in rows])
         depths = torch.tensor([row.depth for row in rows])
-        return batch((row.equation for row in rows), self.vocabulary), labels, depths
+        return self._batcher.words([side for row in rows for side in (row.left, row.right)]), labels, depths
 
     def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
         trees, labels, depths = labelled

@@ -22,7 +22,7 @@ from tasks.equations.canonical import digest
 from tasks.equations.fillers import literal
 from tasks.equations.numbers import number
 from tasks.equations.presets import Part, is_validation, part_of
-from tasks.equations.store import Row
+from tasks.equations.store import Row, row_of
 
 FUNCTIONS = {
     "sin": math.sin,
@@ -69,7 +69,7 @@ def rows(seed: int) -> dict[Part, list[Row]]:
         part = part_of(key, depth=1)  # a quarter for tests, as of the other equations of which there are few
         split = "validation" if part == "train" and is_validation(len(parts[part]), depth=1) else part
         sides = equation if random.random() < 0.5 else Equation(*equation[::-1])
-        parts[part].append(Row(sides, 1, equation.depth, split, key))
+        parts[part].append(row_of(sides, 1, split, key))
     return parts
 
 

@@ -28,16 +28,41 @@ KEY = b"dgltree.equations"  # of our JSON in the file's metadata
 VALUES = ("left_values", "right_values")
 NUMBER: Symbol = ("Number", 0, None)
 """A leaf with a value; the sets of the symbolic presets have none."""
+SYMBOLS_AND_NUMBER = (*SYMBOLS, NUMBER)
+_IDS = {symbol: number for number, symbol in enumerate(SYMBOLS_AND_NUMBER)}
 
 
 class Row(NamedTuple):
-    """One labelled equation of a data set."""
+    """One labelled equation of a data set: its sides as words, and the numbers that stand in them."""
 
-    equation: Equation
+    left: Word
+    right: Word
     label: int
     depth: int
     split: str
     digest: int
+    left_values: tuple[float, ...] = ()
+    right_values: tuple[float, ...] = ()
+
+    @property
+    def equation(self) -> Equation:
+        """As trees."""
+        sides = ((self.left, self.left_values), (self.right, self.right_values))
+        return Equation(*(tree(word, SYMBOLS_AND_NUMBER, values) for word, values in sides))
+
+
+def row_of(equation: Equation, label: int, split: str, digest: int) -> Row:
+    """The row of an equation, which may have number leaves."""
+    left, right = (list(side.preorder()) for side in equation)
+    return Row(_word(left), _word(right), label, equation.depth, split, digest, _values(left), _values(right))
+
+
+def _word(preorder: list[Tree]) -> Word:
+    return bytes(_IDS[node.function, len(node.children), node.token] for node in preorder)
+
+
+def _values(preorder: list[Tree]) -> tuple[float, ...]:
+    return tuple(node.value for node in preorder if node.value is not None)
 
 
 def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
@@ -52,14 +77,11 @@ def number_table(rows: Sequence[Row]) -> "pyarrow.Table":
     """The columns of a data set in which leaves are numbers."""
     import pyarrow as pa
 
-    ids = {symbol: number for number, symbol in enumerate((*SYMBOLS, NUMBER))}
-    _, labels, depths, splits, digests = zip(*rows, strict=True)
+    left, right, labels, depths, splits, digests, *values = zip(*rows, strict=True)
     columns = _columns([_text(row.equation) for row in rows], labels, depths, splits, digests)
-    for side, name in enumerate(("left", "right")):
-        words = [bytes(_preorder(row.equation[side], ids)) for row in rows]
-        values = [_values(row.equation[side]) for row in rows]
-        columns |= {name: _lists(words), f"{name}_values": pa.array(values, pa.list_(pa.float64()))}
-    return _table(columns, tuple(ids))
+    columns |= {"left": _lists(left), "right": _lists(right)}
+    columns |= {name: pa.array(side, pa.list_(pa.float64())) for name, side in zip(VALUES, values, strict=True)}
+    return _table(columns, SYMBOLS_AND_NUMBER)
 
 
 def _columns(texts: Sequence[str], labels: Any, depths: Any, splits: Any, digests: Any) -> "dict[str, pyarrow.Array]":
@@ -103,23 +125,12 @@ def read(path: str | Path, splits: Iterable[str] | None = None) -> list[Row]:
 
 def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None) -> list[Row]:
     """The rows of a data set, those of some splits only on request."""
-    symbols: list[Symbol] = [tuple(symbol) for symbol in json.loads(table.schema.metadata[KEY])["symbols"]]
-    columns = [table.column(name).to_pylist() for name in ("label", "depth", "split", "digest", "left", "right")]
-    columns += [table.column(n).to_pylist() if n in table.column_names else [()] * len(table) for n in VALUES]
+    columns: list[Sequence[Any]] = [_words(table.column(name)) for name in ("left", "right")]
+    columns += [table.column(name).to_pylist() for name in ("label", "depth", "split", "digest")]
+    columns += [list(map(tuple, table.column(name).to_pylist())) for name in VALUES if name in table.column_names]
     wanted = None if splits is None else set(splits)
-    found = []
-    for label, depth, split, digest, left, right, left_values, right_values in zip(*columns, strict=True):
-        if wanted is None or split in wanted:
-            equation = Equation(tree(left, symbols, left_values), tree(right, symbols, right_values))
-            found.append(Row(equation, label, depth, split, digest))
-    return found
-
-
-def sides(table: "pyarrow.Table") -> list[tuple[Word, Word]]:
-    """The words of the left and right sides. Raises ``ValueError`` for symbols numbered otherwise than ``SYMBOLS``."""
-    if [tuple(symbol) for symbol in json.loads(table.schema.metadata[KEY])["symbols"]] != list(SYMBOLS):
-        raise ValueError("a data set whose symbols are numbered otherwise; make it anew")
-    return list(zip(_words(table.column("left")), _words(table.column("right")), strict=True))
+    found = (Row(*row) for row in zip(*columns, strict=True))
+    return [row for row in found if wanted is None or row.split in wanted]
 
 
 def load(path: str | Path) -> "pyarrow.Table":
@@ -142,9 +153,12 @@ def load(path: str | Path) -> "pyarrow.Table":
     if header.get("version") != VERSION:
         held = f"version {header['version']}" if header else "no equations of ours"
         raise ValueError(f"{path} holds {held}; this program reads version {VERSION}")
-    unknown = [symbol for symbol in header["symbols"] if tuple(symbol) not in (*SYMBOLS, NUMBER)]
+    symbols = [tuple(symbol) for symbol in header["symbols"]]
+    unknown = [list(symbol) for symbol in symbols if symbol not in SYMBOLS_AND_NUMBER]
     if unknown:
         raise ValueError(f"{path} is of another vocabulary: it has {', '.join(map(str, unknown))} besides ours")
+    if symbols not in (list(SYMBOLS), list(SYMBOLS_AND_NUMBER)):
+        raise ValueError(f"{path} is of another vocabulary: its symbols are ours in another order, or not all of them")
     return found
 
 
@@ -155,15 +169,7 @@ def _text(equation: Equation) -> str:
     return write_equation(Equation(*(with_leaves(side, literals) for side in equation)))
 
 
-def _preorder(tree: Tree, ids: dict[Symbol, int]) -> list[int]:
-    return [ids[node.function, len(node.children), node.token] for node in tree.preorder()]
-
-
-def _values(tree: Tree) -> list[float]:
-    return [node.value for node in tree.preorder() if node.value is not None]
-
-
-def _lists(words: list[Word]) -> "pyarrow.ListArray":
+def _lists(words: Sequence[Word]) -> "pyarrow.ListArray":
     """Words as lists of symbol ids."""
     import pyarrow as pa
 

@@ -18,13 +18,14 @@ from dgltree.tree import Tree
 from dgltree.truth import Evaluator, Truth
 from tasks.equations import blanked as module
 from tasks.equations.arithmetic import equal, values
-from tasks.equations.blanked import Maker, Preorders
+from tasks.equations.blanked import Maker
 from tasks.equations.canonical import word_digest
 from tasks.equations.chains import _chunk
 from tasks.equations.data import vocabulary
 from tasks.equations.fillers import fillers
 from tasks.equations.held_out import held_out
 from tasks.equations.places import Places
+from tasks.equations.preorders import Batcher, Preorders
 from tasks.equations.words import BLANK, SINGLE, equation_word, tree, word
 
 FILLERS = [word(filler) for filler in fillers()]
@@ -67,6 +68,13 @@ def test_subtree_sizes_and_heights_are_those_of_the_trees() -> None:
     expected = [node.depth for text in words for node in tree(text).preorder()]
     assert nodes.height.tolist() == expected
     assert np.bincount(item).tolist() == [len(text) for text in words]
+
+
+def test_batches_of_words_are_those_of_trees() -> None:
+    words = [word(filler) for filler in fillers()[::11]]
+    flat, expected = Batcher(vocabulary()).words(words), batch([tree(text) for text in words], vocabulary())
+    for name in ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes", "label"):
+        assert torch.equal(getattr(flat, name), getattr(expected, name)), name
 
 
 def blank_places(sides: list[Tree], other: Tree) -> list[tuple[Places, int]]:

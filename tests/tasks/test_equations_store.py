@@ -12,13 +12,12 @@ from pyarrow import parquet
 from dgltree.read.infix import read_equation, write_equation
 from tasks.equations import store
 from tasks.equations.chunk import Made
-from tasks.equations.store import Row, read, table, with_splits, write
+from tasks.equations.store import read, row_of, table, with_splits, write
 from tasks.equations.words import word
 
 TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_1*var_1 = var_1^2", "-1 = pi", "2/5*var_3 = -1/2 - 0.7"]
-ROWS = [
-    Row(read_equation(text), i % 2, 3, "train" if i else "validation", 2**64 - 1 - i) for i, text in enumerate(TEXTS)
-]
+SPLITS = ["validation", "train", "train", "train"]
+ROWS = [row_of(read_equation(text), i % 2, SPLITS[i], 2**64 - 1 - i) for i, text in enumerate(TEXTS)]
 
 
 @pytest.fixture

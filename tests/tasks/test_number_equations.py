@@ -24,7 +24,7 @@ from tasks.equations.number_classifier import EquationAndNumberClassifier, close
 from tasks.equations.number_data import Decoded, EquationsAndNumbers, Mixed
 from tasks.equations.numbers import bare_number, decoded, number
 from tasks.equations.presets import PAPER_TRAIN
-from tasks.equations.store import Row
+from tasks.equations.store import Row, row_of
 
 CONFIG = Path(__file__).parents[2] / "tasks" / "equations" / "configs" / "numbers/tree_lstm.yaml"
 LEAF = Tree("Number", value=0.644)
@@ -126,7 +126,7 @@ def test_the_command_writes_both_sets(
 
 def test_values_are_stored_with_sets_that_have_numbers_only(tmp_path: Path) -> None:
     equations = [Equation(Tree("Mul", (SINE, number(-0.25))), LEAF), read_equation("var_0 + 1 = var_0")]
-    rows = [Row(equation, 1, equation.depth, "train", i) for i, equation in enumerate(equations)]
+    rows = [row_of(equation, 1, "train", i) for i, equation in enumerate(equations)]
     store.write(tmp_path / "a.parquet", store.number_table(rows))
     assert store.read(tmp_path / "a.parquet") == rows
     table = parquet.read_table(tmp_path / "a.parquet")
@@ -140,9 +140,9 @@ def test_values_are_stored_with_sets_that_have_numbers_only(tmp_path: Path) -> N
 
 def test_number_equations_that_are_wrong_are_dropped(sets: Path, tmp_path: Path) -> None:
     rows = [
-        Row(Equation(SINE, LEAF), 1, 2, "train", 0),
-        Row(Equation(SINE, number(0.5)), 0, 2, "train", 1),
-        Row(Equation(number(-0.644), Tree("sin", (number(-0.7),))), 1, 3, "train", 2),
+        row_of(Equation(SINE, LEAF), 1, "train", 0),
+        row_of(Equation(SINE, number(0.5)), 0, "train", 1),
+        row_of(Equation(number(-0.644), Tree("sin", (number(-0.7),))), 1, "train", 2),
     ]
     for part in ("train", "test"):
         store.write(tmp_path / f"{part}.parquet", store.number_table(rows))
