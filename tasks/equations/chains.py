@@ -1,42 +1,31 @@
 """Correct equations to train completion on: chains of rewrites, each of which begins with an identity.
 
 Every chain begins afresh, so that the deep equations of all identities are alike frequent (in the pools of chunk.py the
-first to become deep have the most offspring). Most steps are small: 0 added, 1 multiplied, a literal written otherwise.
+first to become deep have the most offspring).
 """
 
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from pathlib import Path
 from random import Random
 
 from tqdm import tqdm
 
-from dgltree.read.infix import read_equation
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.chunk import Made, largest
-from tasks.equations.fillers import TRIGONOMETRIC
+from tasks.equations.growth import WIDENINGS, begun, grown
 from tasks.equations.held_out import held_out
 from tasks.equations.places import Places
 from tasks.equations.presets import Part, part_of
-from tasks.equations.rewrite import GROWING, IDENTITIES, Rules, in_growing, operated, read_lines, specialised
+from tasks.equations.rewrite import GROWING
 from tasks.equations.texts import Texts
-from tasks.equations.words import CALLED, Word, variables
 
 CHUNK = 10_000  # equations a random stream; part of what a seed means
 DEEPEST = 13
 STEPS = 16  # at most, in a chain
 KEPT = 0.35  # share of a chain's equations that are kept
-WIDENINGS = (0.1, 0.3, 0.6)  # shares of rewrites such as x -> x + 0; each chain has one of them
-LITERAL = 0.4
-WAVY = 2  # how much more often chains begin with an identity of trigonometry; and by its size: long ones are harder
-PLAIN = 8  # how much rarer 2 -> sec(pi/3) is than 2 -> 1 + 1,
-NEUTRAL = 16  # and than the smallest steps:
-NEUTRALS = tuple(map(read_equation, ("x = x + 0", "x = 0 + x", "x = x*1", "x = 1*x", "x = x^1")))
-
-_WAVES = frozenset(CALLED[name][0] for name in TRIGONOMETRIC)
 
 
 def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1) -> None:
@@ -72,37 +61,11 @@ def _chunk(job: tuple[int, Part, str]) -> list[Made]:
 
 def chain(random: Random) -> Iterator[Places]:
     """Some of the equations of one chain; each differs from the last by some true changes."""
-    rules, seeds, sizes = _grammar()
-    [equation] = random.choices(seeds, sizes)
-    widening = random.choice(WIDENINGS)
+    equation, widening = begun(random), random.choice(WIDENINGS)
     for _ in range(random.randint(0, STEPS)):
-        way = random.random()
-        if way < 0.07:
-            word: Word | None = operated(equation, random)
-        elif way < 0.13:
-            word = specialised(equation, random)
-        else:
-            word = rules.rewrite(equation, random, widening, LITERAL)
-        if word is None:
-            continue
-        changed = Places(word)
-        if changed.depth <= DEEPEST and len(word) <= largest(changed.depth) + 3:
+        word = grown(equation, random, widening)
+        changed = equation if word is None else Places(word)
+        if changed.depth <= DEEPEST and len(changed.word) <= largest(changed.depth) + 1:
             equation = changed
             if random.random() < KEPT:
                 yield equation
-
-
-@cache
-def _grammar() -> tuple[Rules, list[Places], list[int]]:
-    """The rules, rare ones less often in the list; the identities with variables, and how often each begins a chain."""
-    identities = [Places(in_growing(identity)) for identity in read_lines(IDENTITIES)]
-    plain = [identity for identity in identities if not any(map(_of_constants, identity.sides()))]
-    neutrals = [Places(in_growing(neutral)) for neutral in NEUTRALS]
-    rules = Rules([identity.word for identity in [*identities, *(PLAIN - 1) * plain, *NEUTRAL * neutrals]])
-    seeds = [identity for identity in identities if identity.variables]
-    return rules, seeds, [len(seed.word) * (WAVY if _WAVES & set(seed.word) else 1) for seed in seeds]
-
-
-def _of_constants(side: Word) -> bool:
-    """Such as sec(pi/3)."""
-    return not variables(side) and bool(_WAVES & set(side))

@@ -5,7 +5,6 @@ correct one that joins the pool, and then varied locally into wrong candidates. 
 """
 
 from collections import Counter
-from functools import cache
 from random import Random
 from typing import NamedTuple
 
@@ -14,10 +13,11 @@ import numpy as np
 from dgltree.equation import Equation
 from dgltree.truth import Truth
 from tasks.equations.canonical import word_digest
+from tasks.equations.growth import WIDENINGS, begun, grammar, grown
 from tasks.equations.held_out import held_out
 from tasks.equations.places import Places
 from tasks.equations.presets import Part, Quotas, part_of
-from tasks.equations.rewrite import GROWING, IDENTITIES, Rules, in_growing, operated, read_lines, specialised
+from tasks.equations.rewrite import GROWING
 from tasks.equations.texts import Texts
 from tasks.equations.values import Values
 from tasks.equations.vary import varied
@@ -48,11 +48,6 @@ class Made(NamedTuple):
     def equation(self) -> Equation:
         """As trees."""
         return Equation(tree(self.left), tree(self.right))
-
-
-@cache
-def _identities() -> list[Places]:
-    return [Places(in_growing(identity)) for identity in read_lines(IDENTITIES)]
 
 
 def largest(depth: int) -> int:
@@ -87,10 +82,7 @@ class Chunk:
         return self.made
 
     def _grow(self) -> None:
-        identities = _identities()
-        self._rules = Rules([identity.word for identity in identities])
-        self._consider(identities)
-        self._seeds = [identity for identity in identities if identity.variables]
+        self._consider(grammar().identities)
         barren = 0
         while (missing := {kind: number for kind, number in self._missing.items() if number > 0}) and barren < BARREN:
             before = len(self.made)
@@ -100,14 +92,14 @@ class Chunk:
 
     def _turns(self, turns: int, depths: list[int], weights: list[int]) -> None:
         """Some new correct equations, and variations of them and of others."""
-        random, grown, origins = self._random, [], []
+        random, changed, origins = self._random, [], []
         for wanted in random.choices(depths, weights, k=turns):
-            equation = random.choice(self._seeds) if random.random() < FRESH else self._known(wanted)
+            equation = begun(random) if random.random() < FRESH else self._known(wanted)
             if random.random() >= GROWTH:
                 origins.append(equation)
-            elif (word := self._grown(equation)) is not None:
-                grown.append(Places(word))
-        origins += self._consider(grown)
+            elif (word := grown(equation, random, random.choice(WIDENINGS))) is not None:
+                changed.append(Places(word))
+        origins += self._consider(changed)
         variations = []
         for equation in origins:
             # a variation has about the depth of its origin
@@ -120,15 +112,7 @@ class Chunk:
         for depth in (*range(wanted, 0, -1), *range(wanted + 1, self._deepest + 1)):
             if self._pool[depth]:
                 return self._random.choice(self._pool[depth])
-        return self._random.choice(self._seeds)
-
-    def _grown(self, equation: Places) -> Word | None:
-        way = self._random.random()
-        if way < 0.12:
-            return operated(equation, self._random)
-        if way < 0.3:
-            return specialised(equation, self._random)
-        return self._rules.rewrite(equation, self._random)
+        return begun(self._random)
 
     def _consider(self, equations: list[Places], to_grow: bool = True) -> list[Places]:
         """Decide equations; make those examples of whose kind some are missing, and grow from those that are correct.

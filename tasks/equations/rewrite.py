@@ -36,10 +36,6 @@ CONSTANTS, LITERALS = ([word(leaf) for leaf in leaves] for leaves in (fillers.CO
 EXPONENTS = [CALLED[text] for text in ("2", "2", "3", "-1", "1/2", "-2")]
 FACTORS = [CALLED[text] for text in ("-1", "-1", "2", "2", "3", "1/2")]
 ADD, MUL, POW, TWO = (CALLED[name] for name in ("Add", "Mul", "Pow", "2"))
-WIDENING = 0.08  # share of rewrites by a rule whose pattern is a bare variable, such as x -> x + 0
-LITERAL = (
-    0.15  # chance to rewrite a literal where one was met: most nodes are -1 and 2, and 2 = sec(pi/3) is seldom wanted
-)
 CONCRETE = 0.7  # share of constants that are not substituted for a variable after all
 TRIES = 12
 
@@ -68,10 +64,12 @@ class Rules:
                 start = pattern[0]
                 (self._wide if start in VARIABLES else self._by_start[start]).append((pattern, result))
 
-    def rewrite(
-        self, equation: Places, random: Random, widening: float = WIDENING, literal: float = LITERAL
-    ) -> Word | None:
-        """``equation`` with one random node rewritten by a random rule that fits, or None if none was found."""
+    def rewrite(self, equation: Places, random: Random, widening: float, literal: float) -> Word | None:
+        """``equation`` with one random node rewritten by a random rule that fits, or None if none was found.
+
+        ``widening`` is the share of rules whose pattern is a bare variable, ``literal`` the chance that a literal which
+        was met is rewritten: most nodes are.
+        """
         wide = random.random() < widening
         for _ in range(TRIES):
             place = equation.any_place(random)
@@ -140,17 +138,13 @@ def specialised(equation: Places, random: Random) -> Word | None:
 
 
 def operated(equation: Places, random: Random) -> Word:
-    """The same added to both sides, both multiplied by the same or raised to the same power, or the sides swapped."""
+    """The same done to both sides: added, multiplied, put in the exponent or under it; or the sides swapped."""
     left, right = equation.sides()
-    way = random.randrange(4)
+    way = random.randrange(5)
     if way == 0:
-        left, right = right, left
-    elif way == 1:
-        exponent = TWO if random.random() < 0.5 else leaf(random)
-        left, right = POW + left + exponent, POW + right + exponent
-    else:
-        t = small(random)
-        function = (ADD, MUL)[way - 2]
-        first = random.random() < 0.5
-        left, right = (function + (t + side if first else side + t) for side in (left, right))
+        return SINGLE[EQUAL] + right + left
+    t = small(random) if way < 3 else TWO if random.random() < 0.3 else leaf(random)
+    function = (ADD, MUL, POW, POW)[way - 1]
+    first = way == 4 or (way < 3 and random.random() < 0.5)
+    left, right = (function + (t + side if first else side + t) for side in (left, right))
     return SINGLE[EQUAL] + left + right
