@@ -27,7 +27,10 @@ from dgltree.readout import EquationModel, EquationReadout
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 OPTIONS: dict[str, dict[str, Any]] = {
     "lstm": {"layers": 2},
+    "on_lstm": {"layers": 2, "chunk_size": 3},
+    "ordered_memory": {"slots": 4},
     "transformer": {"layers": 2, "heads": 3},
+    "universal_transformer": {"steps": 3, "heads": 3},
     "tree_transformer": {"layers": 2, "heads": 3, "path_length": 3},
 }
 TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
