@@ -30,8 +30,8 @@ class PublishedAttention(nn.Module):
         """(..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
         return self.query_norm(self.query(self.drop(x)))
 
-    def forward(self, query: Tensor, M_hat: Tensor) -> Tensor:
-        """Scores alpha (B, N) from ``queries`` of one step (B, D) and the memory (B, N, D)."""
+    def forward(self, query: Tensor, M_hat: Tensor, slots: int) -> Tensor:
+        """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N ``slots``, (B, k, D)."""
         key = self.key_norm(self.key(self.drop(M_hat)))
         alpha = self.w(self.drop(torch.relu(query.unsqueeze(1) + key))).squeeze(-1)
         return alpha / math.sqrt(M_hat.shape[2])
@@ -64,10 +64,10 @@ class PaperAttention(nn.Module):
         """(..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
         return self.query(self.drop(x))
 
-    def forward(self, query: Tensor, M_hat: Tensor) -> Tensor:
-        """Scores alpha (B, N) from ``queries`` of one step (B, D) and the memory (B, N, D)."""
+    def forward(self, query: Tensor, M_hat: Tensor, slots: int) -> Tensor:
+        """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N ``slots``, (B, k, D)."""
         z = torch.tanh(query.unsqueeze(1) + self.key(self.drop(M_hat)))
-        return self.w(self.drop(z)).squeeze(-1) / math.sqrt(M_hat.shape[1])
+        return self.w(self.drop(z)).squeeze(-1) / math.sqrt(slots)
 
 
 ATTENTIONS: dict[str, type[PublishedAttention] | type[PaperAttention]] = {
@@ -77,15 +77,15 @@ ATTENTIONS: dict[str, type[PublishedAttention] | type[PaperAttention]] = {
 
 
 def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
-    r"""The attention p (B, N) from the scores (B, N) and the last step's cumulative sums \rightarrow\pi (B, N).
+    r"""The attention p (B, k) to the last k of N slots, from their scores and the last step's :math:`\rightarrow\pi`.
 
     .. math::
         \beta_i = \exp(\alpha_i - \max \alpha), \quad \hat\beta_i = \beta_i \rightarrow\pi^{i+1}, \quad
         \rightarrow\pi^{N+1} = 1, \quad p = \hat\beta / \max(\sum \hat\beta, 10^{-12})
 
     Args:
-        alpha: scores.
-        pi: mask entries below 1e-5 are 0, without gradient.
+        alpha: scores (B, k).
+        pi: (B, k). As a mask, entries below 1e-5 are 0, without gradient.
         allowed_maximum: whether the maximum is over the slots whose mask is not 0, and not over all of them. Where
             attention is sharp, exp then cannot be 0 at every slot that is allowed.
     """

@@ -82,12 +82,10 @@ class OrderedMemory(nn.Module):
         check_size("hidden_size", hidden_size)
         for dropout in (cell_dropout, attention_dropout):
             check_dropout(dropout)
-        for name, choice, known in (
-            ("operator", operator, list(OPERATORS)),
-            ("attention", attention, list(ATTENTIONS)),
-        ):
-            if choice not in known:
-                raise ValueError(f"{name} is {choice!r}; it is one of {', '.join(known)}")
+        if operator not in OPERATORS:
+            raise ValueError(f"operator is {operator!r}; it is one of {', '.join(OPERATORS)}")
+        if attention not in ATTENTIONS:
+            raise ValueError(f"attention is {attention!r}; it is one of {', '.join(ATTENTIONS)}")
         self.input_size = input_size
         self.allowed_maximum, self.dynamic = allowed_maximum, dynamic
         self.input = nn.Linear(input_size, hidden_size)
@@ -113,7 +111,7 @@ class OrderedMemory(nn.Module):
         pi = x.new_zeros(len(x), slots)
         states, attention, computed = [], [], 0
         for t, x_t in enumerate(x.unbind(1)):
-            p = allocate(self.attention(query[:, t], M_hat), pi, self.allowed_maximum)
+            p = self._attend(query[:, t], M_hat, pi, first_slot=slots - t)
             p = p.where(attended[:, t : t + 1], 0)
             right, left = p.cumsum(1), p.flip(1).cumsum(1).flip(1).unsqueeze(2)
             M = M * (1 - left) + M_hat * left
@@ -128,6 +126,18 @@ class OrderedMemory(nn.Module):
             computed += ran
         at_words = torch.stack(states, 1).masked_fill(~present.unsqueeze(2), 0)
         return MemorySteps(states[-1], at_words, torch.stack(attention, 1), computed)
+
+    def _attend(self, query: Tensor, M_hat: Tensor, pi: Tensor, first_slot: int) -> Tensor:
+        """p (B, N) from the query (B, D), M_hat (B, N, D) and ->pi (B, N) of the step before.
+
+        After t words p is 0 before ``first_slot`` = N - t, and all of M_hat up to it is x~ of the word before, so none
+        of these has a higher score than ``first_slot`` itself: they are left out, even where the maximum is over all.
+        """
+        closed, slots = max(first_slot, 0), M_hat.shape[1]
+        if closed == slots:
+            return torch.zeros_like(pi)
+        alpha = self.attention(query, M_hat[:, closed:].contiguous(), slots)
+        return nn.functional.pad(allocate(alpha, pi[:, closed:], self.allowed_maximum), (closed, 0))
 
     def _write(self, x: Tensor, M: Tensor, pi: Tensor, first_slot: int) -> tuple[Tensor, int]:
         """M_hat (B, N, D) from x~ (B, D), M (B, N, D) and ->pi (B, N), and how many rows of slots the cell ran for.
@@ -218,9 +228,7 @@ class SequenceOrderedMemory(SequenceCore):
         check_size("embedding_size", width)
         directions = 2 if bidirectional else 1
         if hidden_size % directions:
-            raise ValueError(
-                f"hidden_size is {hidden_size}; each of two directions has half of it: give an even number"
-            )
+            raise ValueError(f"hidden_size is {hidden_size}; two directions have half of it each: give an even number")
         self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
         self.dropout = LockedDropout(dropout) if locked else nn.Dropout(dropout)
         self.memories = nn.ModuleList(

@@ -9,7 +9,7 @@ from dgltree.encoders.transformer import OutputMap, SelfAttention, mean_state, s
 
 
 class SequenceUniversalTransformer(SequenceCore):
-    r"""The mean of a Universal Transformer's states over the ids of each sequence (Dehghani et al. 2019, arXiv 1807.03819).
+    r"""The mean of a Universal Transformer's states over the ids (Dehghani et al. 2019, arXiv 1807.03819).
 
     One layer of :class:`SelfAttention` is run ``steps`` times, without halting. Before step s = 1, 2, ... the sinusoids
     of position t = 0, 1, ... and of the step are added:
