@@ -35,17 +35,17 @@ def sentences(dtype: torch.dtype = torch.float64, lengths: list[int] = LENGTHS) 
 
 
 def states_and_gradients(memory: OrderedMemory, x: Tensor, present: Tensor, slots: int) -> list[Tensor]:
-    """Root and attention, the states at words, and the gradients of a function of roots and states."""
-    memory.zero_grad()
+    """Roots, states and attention at words, and the gradients."""
     x = x.clone().requires_grad_()
     steps = memory(x, present, slots)
     return [steps.root.detach(), steps.states[present].detach(), steps.p[present], *gradients(memory, steps.root, x)]
 
 
-def gradients(memory: OrderedMemory, root: Tensor, *more: Tensor) -> list[Tensor]:
+def gradients(memory: OrderedMemory, root: Tensor, x: Tensor) -> list[Tensor]:
+    """Of each parameter and of x: of a function of the roots."""
     memory.zero_grad()
     (root * torch.arange(1, root.numel() + 1, dtype=root.dtype).view_as(root)).sum().backward()
-    return [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in (*memory.parameters(), *more)]
+    return [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in (*memory.parameters(), x)]
 
 
 def close(found: list[Tensor], expected: list[Tensor], tolerance: float) -> None:
@@ -119,12 +119,9 @@ def test_states_attention_and_gradients_are_those_of_the_equations(
     x, present = sentences()
     leaf = x.clone().requires_grad_()
     slow = [transcribed(memory, list(row[:n]), 4) for row, n in zip(leaf, LENGTHS, strict=True)]
-    expected = [
-        torch.stack([s.root for s in slow]),
-        torch.cat([s.states for s in slow]),
-        torch.cat([s.p for s in slow]),
-    ]
-    close(states_and_gradients(memory, x, present, 4), [*expected, *gradients(memory, expected[0], leaf)], 1e-10)
+    root, states, p = torch.stack([s.root for s in slow]), *(torch.cat([s[k] for s in slow]) for k in (1, 2))
+    expected = [root, states, p, *gradients(memory, root, leaf)]
+    close(states_and_gradients(memory, x, present, 4), expected, 1e-10)
 
 
 # --- what is left out -------------------------------------------------------------------------------------------------
@@ -139,7 +136,11 @@ def test_cells_that_change_nothing_are_left_out(
     options = {"operator": operator, "attention": attention, "allowed_maximum": allowed_maximum}
     dense, dynamic = make(sharpness, dtype, **options, dynamic=False), make(sharpness, dtype, **options)
     x, present = sentences(dtype)
-    close(states_and_gradients(dynamic, x, present, 5), states_and_gradients(dense, x, present, 5), tolerance)
+    found, expected = (
+        [*both[:3], torch.cat([gradient.flatten() for gradient in both[3:]])]  # the gradient as one vector
+        for both in (states_and_gradients(memory, x, present, 5) for memory in (dynamic, dense))
+    )
+    close(found, expected, tolerance)
     steps = dynamic(x, present, 5)
     needed = int((steps.p.cumsum(2) > 0).sum())
     assert steps.computed == needed < dense(x, present, 5).computed
