@@ -95,6 +95,4 @@ def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
     if allowed_maximum:
         alpha = alpha.masked_fill(closed, -math.inf)
     beta = (alpha - alpha.amax(-1, keepdim=True)).exp() * mask
-    # The sum in the order of the slots, so that masked ones in front of them do not change its rounding.
-    total = beta.cumsum(-1)[:, -1:]
-    return beta / total.clamp(min=1e-12)
+    return beta / beta.sum(-1, keepdim=True).clamp(min=1e-12)

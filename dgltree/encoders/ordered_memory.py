@@ -130,8 +130,9 @@ class OrderedMemory(nn.Module):
     def _attend(self, query: Tensor, M_hat: Tensor, pi: Tensor, first_slot: int) -> Tensor:
         """p (B, N) from the query (B, D), M_hat (B, N, D) and ->pi (B, N) of the step before.
 
-        After t words p is 0 before ``first_slot`` = N - t, and all of M_hat up to it is x~ of the word before, so none
-        of these has a higher score than ``first_slot`` itself: they are left out, even where the maximum is over all.
+        After t words p is 0 before ``first_slot`` = N - t, and all of M_hat up to it is x~ of the word before, so these
+        slots have the score of ``first_slot`` itself: they are left out, even where the maximum is over all slots. With
+        dropout their scores could be others, but p does not depend on the maximum.
         """
         closed, slots = max(first_slot, 0), M_hat.shape[1]
         if closed == slots:

@@ -329,6 +329,8 @@ def test_the_example_of_the_docs_runs() -> None:
     exec(block, found)
     assert found["roots"].shape == (2, 64)
     assert found["ids"].shape == (2, 19)
+    assert [found["steps"][k].shape for k in range(3)] == [(2, 64), (2, 19, 64), (2, 19, 8)]
+    assert found["distances"].shape == (2, 19, 3)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
