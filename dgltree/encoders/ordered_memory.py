@@ -103,15 +103,15 @@ class OrderedMemory(nn.Module):
         check_present(x, present, self.input_size)
         check_size("slots", slots)
         x = self.norm(self.input(x.masked_fill(~present.unsqueeze(2), 0)))
-        query = self.attention.queries(x)
+        queries = self.attention.queries(x)
         attended = present & (present.cumsum(1) > 1)  # all words but the first
         complete = present.all(0).tolist()  # waits for a GPU once, so that the loop need not
         # As both memories are 0 before the first word, it makes no difference that <-pi is 0 there and not 1.
         M = M_hat = x.new_zeros(len(x), slots, x.shape[2])
         pi = x.new_zeros(len(x), slots)
         states, attention, computed = [], [], 0
-        for t, x_t in enumerate(x.unbind(1)):
-            p = self._attend(query[:, t], M_hat, pi, first_slot=slots - t)
+        for t, (x_t, query) in enumerate(zip(x.unbind(1), queries.unbind(1), strict=True)):
+            p = self._attend(query, M_hat, pi, first_slot=slots - t)
             p = p.where(attended[:, t : t + 1], 0)
             right, left = p.cumsum(1), p.flip(1).cumsum(1).flip(1).unsqueeze(2)
             M = M * (1 - left) + M_hat * left
