@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from dgltree.cells.cell import Cell, Children, Computed, State
+from dgltree.cells.gated_recursive import gated_recursive
 from dgltree.cells.typed import Affine, Linear
 from dgltree.vocabulary import Vocabulary
 
@@ -47,10 +47,4 @@ class TreeCell(Cell):
         return self.drop(i)
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
-        z = linear("out", self.drop(torch.relu(pre["hidden"])))
-        *g, c, u = z.split(self.hidden_size, -1)
-        *g, c = (torch.sigmoid(gate) for gate in (*g, c))
-        h = c * u
-        for g_k, h_k in zip(g, children["h"], strict=True):
-            h = h + g_k * h_k
-        return {"h": self.norm(h), "g": g, "c": c, "u": u}
+        return gated_recursive(pre["hidden"], children["h"], lambda v: linear("out", v), drop=self.drop, norm=self.norm)

@@ -7,15 +7,21 @@ from typing import Any
 from dgltree.cells import CELLS, Cell
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.lstm import LSTMEncoder
+from dgltree.encoders.on_lstm import ONLSTMEncoder
+from dgltree.encoders.ordered_memory import OrderedMemoryEncoder
 from dgltree.encoders.sequence import SequenceEncoder
 from dgltree.encoders.transformer import TransformerEncoder
 from dgltree.encoders.tree import TreeEncoder
 from dgltree.encoders.tree_transformer import TreeTransformerEncoder
+from dgltree.encoders.universal_transformer import UniversalTransformerEncoder
 from dgltree.vocabulary import Vocabulary
 
 SEQUENCE_ENCODERS: dict[str, type[SequenceEncoder] | type[TreeTransformerEncoder]] = {
     "lstm": LSTMEncoder,
+    "on_lstm": ONLSTMEncoder,
+    "ordered_memory": OrderedMemoryEncoder,
     "transformer": TransformerEncoder,
+    "universal_transformer": UniversalTransformerEncoder,
     "tree_transformer": TreeTransformerEncoder,
 }
 

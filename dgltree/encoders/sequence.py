@@ -1,6 +1,7 @@
 """What all encoders of sequences have in common: their input, its padding, and the step from trees to it."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import torch
@@ -43,12 +44,7 @@ class SequenceCore(nn.Module, ABC):
         Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
         """
         check_sequences(ids, lengths, self.size, self.max_length)
-        groups = length_groups(lengths)
-        found = []
-        for rows, longest in groups:
-            parts = [column[rows, :longest] for column in (ids, *more)]
-            found.append(self.encode(parts[0], lengths[rows], *parts[1:]))
-        return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
+        return in_groups(self.encode, ids, lengths, *more)
 
 
 class SequenceEncoder(Encoder):
@@ -97,6 +93,16 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
         raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
 
 
+def in_groups(encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+    """(B, n) by ``encode``, called for sequences of similar lengths with what a call of :class:`SequenceCore` takes."""
+    groups = length_groups(lengths)
+    found = []
+    for rows, longest in groups:
+        parts = [column[rows, :longest] for column in (ids, *more)]
+        found.append(encode(parts[0], lengths[rows], *parts[1:]))
+    return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
+
+
 def length_groups(lengths: Tensor) -> list[tuple[Tensor, int]]:
     """Rows (b,) int64 of the sequences up to 1, 2, 4, 8, ... long, and the largest length of each group."""
     known = lengths.cpu()
@@ -108,3 +114,17 @@ def length_groups(lengths: Tensor) -> list[tuple[Tensor, int]]:
 def padding(ids: Tensor, lengths: Tensor) -> Tensor:
     """(B, T) bool, true behind the end of a sequence."""
     return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
+
+
+def check_present(x: Tensor, present: Tensor, input_size: int) -> None:
+    """``ValueError`` for what is no batch of sequences of vectors (B, T, input_size) with a word each."""
+    if x.dim() != 3 or x.shape[2] != input_size or present.shape != x.shape[:2] or present.dtype != torch.bool:
+        raise ValueError(
+            f"x is {tuple(x.shape)} and present {tuple(present.shape)} {present.dtype}; "
+            f"they are (B, T, {input_size}) and (B, T) bool"
+        )
+    if not len(x):
+        raise ValueError("an empty batch: give at least one sequence")
+    empty = ~present.any(1)
+    if empty.any():
+        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; each has at least one word")

@@ -102,16 +102,21 @@ class SequenceTransformer(SequenceCore):
         """(B, n)."""
         padded = padding(ids, lengths)
         embedded = self.embedding(ids)
-        states = self.attention(self.dropout(embedded + sinusoids(embedded)), padded)
-        return self.output(states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / lengths.unsqueeze(-1))
+        states = self.attention(self.dropout(embedded + sinusoids(ids.shape[1], embedded)), padded)
+        return self.output(mean_state(states, padded))
 
 
-def sinusoids(like: Tensor) -> Tensor:
-    """(T, n) for a tensor (B, T, n): at position t column 2i is sin(t / 10000^(2i / n)), column 2i + 1 its cosine."""
-    length, n = like.shape[1:]
+def sinusoids(count: int, like: Tensor) -> Tensor:
+    """(count, n) for a tensor (..., n): row t is sin(t / 10000^(2i / n)) in column 2i, its cosine in column 2i + 1."""
+    n = like.shape[-1]
     even = torch.arange(0, n, 2, device=like.device, dtype=like.dtype)
-    angles = torch.arange(length, device=like.device, dtype=like.dtype).unsqueeze(1) * (-math.log(1e4) / n * even).exp()
+    angles = torch.arange(count, device=like.device, dtype=like.dtype).unsqueeze(1) * (-math.log(1e4) / n * even).exp()
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
+
+
+def mean_state(states: Tensor, padded: Tensor) -> Tensor:
+    """(B, n), the mean of (B, T, n) over what is not padding, (B, T) bool."""
+    return states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / (~padded).sum(1, keepdim=True)
 
 
 class TransformerEncoder(SequenceEncoder):

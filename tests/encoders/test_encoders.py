@@ -18,6 +18,7 @@ from dgltree.encoders import (
     Encoder,
     SequenceLSTM,
     SequenceTransformer,
+    SequenceUniversalTransformer,
     TreeEncoder,
     linearize,
     make_encoder,
@@ -27,9 +28,13 @@ from dgltree.readout import EquationModel, EquationReadout
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 OPTIONS: dict[str, dict[str, Any]] = {
     "lstm": {"layers": 2},
+    "on_lstm": {"layers": 2, "chunk_size": 3},
+    "ordered_memory": {"slots": 4},
     "transformer": {"layers": 2, "heads": 3},
+    "universal_transformer": {"steps": 3, "heads": 3},
     "tree_transformer": {"layers": 2, "heads": 3, "path_length": 3},
 }
+SEQUENCES = [name for name in OPTIONS if name != "tree_transformer"]
 TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
 
 
@@ -39,16 +44,16 @@ def make(name: str, dtype: torch.dtype = torch.float64, **options: Any) -> Encod
 
 
 def states_and_gradients(encoder: Encoder, trees: list[Tree], rows: int) -> list[Tensor]:
-    """The states of the first rows and the gradients of a function of them."""
+    """The states of the first rows and the gradients of a function of them: 0 where a sequence is too short for any."""
     encoder.zero_grad()
     states = encoder(batch(trees, VOCABULARY))[:rows]
     (states * torch.arange(1.0, 13, dtype=states.dtype)).sum().backward()
-    return [states.detach(), *(p.grad.clone() for p in encoder.parameters() if p.grad is not None)]
+    return [states.detach(), *(torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in encoder.parameters())]
 
 
 def differ(first: list[Tensor], second: list[Tensor]) -> float:
-    """The largest difference, relative to numbers above 1."""
-    return max(float(((a - b).abs() / b.abs().clamp(min=1)).max()) for a, b in zip(first, second, strict=True))
+    """The largest difference, relative to the largest number of a tensor where that is above 1."""
+    return max(float((a - b).abs().max() / b.abs().max().clamp(min=1)) for a, b in zip(first, second, strict=True))
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
@@ -67,7 +72,7 @@ def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
             encoder.train()
 
 
-@pytest.mark.parametrize("name", ["lstm", "transformer"])
+@pytest.mark.parametrize("name", SEQUENCES)
 def test_padding_within_one_group_of_lengths_changes_nothing(name: str) -> None:
     encoder = make(name)
     ids = torch.tensor([[3, 4, 5, 6, 7, 0, 0, 0], [3, 9, 8, 7, 6, 5, 4, 3]])
@@ -94,13 +99,13 @@ def test_the_order_of_children_changes_the_state(name: str) -> None:
 
 
 @pytest.mark.parametrize("order", ["leaves", "bracketed"])
-@pytest.mark.parametrize("name", ["lstm", "transformer"])
+@pytest.mark.parametrize("name", ["lstm", "transformer", "universal_transformer"])
 def test_sequence_cores_equal_one_plain_run_a_sequence(name: str, order: str) -> None:
     encoder = make(name, order=order)
     flat = batch(TREES, VOCABULARY)
     for state, ids, length in zip(encoder(flat), *linearize(flat, order, VOCABULARY), strict=True):
-        plain = _lstm if name == "lstm" else _transformer
-        torch.testing.assert_close(state, plain(encoder.core, ids[:length].tolist()), rtol=0, atol=1e-10)
+        plain = {"lstm": _lstm, "transformer": _transformer, "universal_transformer": _universal_transformer}
+        torch.testing.assert_close(state, plain[name](encoder.core, ids[:length].tolist()), rtol=0, atol=1e-10)
 
 
 def _lstm(core: SequenceLSTM, ids: list[int]) -> Tensor:
@@ -119,12 +124,22 @@ def _lstm(core: SequenceLSTM, ids: list[int]) -> Tensor:
 
 def _transformer(core: SequenceTransformer, ids: list[int]) -> Tensor:
     """Position by position, layer by layer, no mask."""
-    rows = []
-    for t, i in enumerate(ids):
-        angles = [t / 10_000 ** (2 * (column // 2) / 12) for column in range(12)]
-        waves = [math.cos(a) if column % 2 else math.sin(a) for column, a in enumerate(angles)]
-        rows.append(core.embedding.weight[i] + torch.tensor(waves, dtype=torch.float64))
+    rows = [core.embedding.weight[i] + _waves(t) for t, i in enumerate(ids)]
     return core.output(attended(core, torch.stack(rows)).mean(0))
+
+
+def _universal_transformer(core: SequenceUniversalTransformer, ids: list[int]) -> Tensor:
+    """Step by step, position by position, no mask."""
+    rows = [core.embedding.weight[i] for i in ids]
+    for step in (1, 2, 3):
+        rows = list(attended(core, torch.stack([row + _waves(t) + _waves(step) for t, row in enumerate(rows)])))
+    return core.output(sum(rows) / len(rows))
+
+
+def _waves(t: int) -> Tensor:
+    angles = [t / 10_000 ** (2 * (column // 2) / 12) for column in range(12)]
+    waves = [math.cos(a) if column % 2 else math.sin(a) for column, a in enumerate(angles)]
+    return torch.tensor(waves, dtype=torch.float64)
 
 
 def attended(core, states: Tensor) -> Tensor:
@@ -224,11 +239,14 @@ def test_an_encoder_can_be_made_again_from_its_config(name: str) -> None:
 
 def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     with pytest.raises(
-        ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, tree_lstm, .*, lstm, transformer"
+        ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, tree_lstm, .*, lstm, on_lstm, ordered"
     ):
         make_encoder("gru", VOCABULARY, 12)
     for name, known in (
         ("lstm", "order, layers, dropout, max_length"),
+        ("on_lstm", "order, layers, chunk_size, embedding_size, dropout, weight_dropout, max_length"),
+        ("ordered_memory", "order, slots, evaluation_slots, bidirectional, embedding_size, operator, attention"),
+        ("universal_transformer", "order, steps, heads, feedforward, dropout, max_length"),
         ("transformer", "order, layers, heads, feedforward, dropout, max_length"),
         ("tree_transformer", "branching, path_length, layers, heads"),
         ("tree_smu", "typed, input_size, leaf, numbers, dropout, stack_size"),
@@ -244,6 +262,19 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("lstm", {"dropout": 1.0}, "dropout is 1.0; it is a probability"),
         ("lstm", {"order": "words"}, "order is 'words'; it is 'leaves' or 'bracketed'"),
         ("lstm", {"max_length": 0}, "max_length is 0"),
+        ("on_lstm", {"layers": 0}, "layers is 0"),
+        ("on_lstm", {"chunk_size": 5}, "hidden_size is 12 and chunk_size is 5; it divides the hidden size"),
+        ("on_lstm", {"chunk_size": 12}, "chunk_size is 12, all units; the last chunk is always 0"),
+        ("on_lstm", {"weight_dropout": 1.0}, "dropout is 1.0"),
+        ("on_lstm", {"embedding_size": 0}, "embedding_size is 0"),
+        ("ordered_memory", {"slots": 0}, "slots is 0; it is a whole number, 1 or more"),
+        ("ordered_memory", {"evaluation_slots": -1}, "evaluation_slots is -1"),
+        ("ordered_memory", {"cell_dropout": -0.1}, "dropout is -0.1"),
+        ("ordered_memory", {"attention_dropout": 1.5}, "dropout is 1.5"),
+        ("ordered_memory", {"operator": "lstm"}, "operator is 'lstm'; it is one of tree_cell, tree_rnn"),
+        ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it is one of published, paper"),
+        ("ordered_memory", {"embedding_size": 0}, "embedding_size is 0"),
+        ("universal_transformer", {"steps": 0}, "steps is 0"),
         ("transformer", {"heads": 5}, "hidden_size is 12 and heads is 5; the heads divide the hidden size"),
         ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
         ("tree_transformer", {"branching": 0}, "branching is 0"),
@@ -298,6 +329,8 @@ def test_the_example_of_the_docs_runs() -> None:
     exec(block, found)
     assert found["roots"].shape == (2, 64)
     assert found["ids"].shape == (2, 19)
+    assert [found["steps"][k].shape for k in range(3)] == [(2, 64), (2, 19, 64), (2, 19, 8)]
+    assert found["distances"].shape == (2, 19, 3)
 
 
 @pytest.mark.parametrize("name", OPTIONS)

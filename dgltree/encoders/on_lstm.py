@@ -1,0 +1,236 @@
+"""ON-LSTM over a sequence."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.cells.check import check_dropout, check_size
+from dgltree.encoders.linearize import PADDING
+from dgltree.encoders.locked_dropout import LockedDropout
+from dgltree.encoders.sequence import (
+    SequenceCore,
+    SequenceEncoder,
+    check_present,
+    check_sequences,
+    in_groups,
+    padding,
+)
+
+
+class ONLSTMSteps(NamedTuple):
+    """What the layers of an ON-LSTM computed for B sequences of T steps."""
+
+    root: Tensor
+    """(B, n), the last layer's state after the last word."""
+    states: Tensor
+    """(B, T, n), the last layer's state after each word; 0 at padding."""
+    d: Tensor
+    """(B, T, layers), the distances D_m - sum_k f~_k, from 0 to D_m, of which a tree can be read; 0 at padding."""
+
+
+class ONLSTMLayer(nn.Module):
+    r"""One layer of an ON-LSTM (Shen et al. 2019, arXiv 1810.09536).
+
+    With gates f, i, o (sigmoid) and :math:`\hat c` (tanh) of x_t and h_{t-1} as in an LSTM, and
+    :math:`cumax(z) = cumsum(softmax(z))`,
+
+    .. math::
+        \tilde f &= cumax(W x_t + U h_{t-1} + b), \quad \tilde i = 1 - cumax(W' x_t + U' h_{t-1} + b'), \quad
+        \omega = \tilde f \odot \tilde i \\
+        \hat f &= f \odot \omega + (\tilde f - \omega), \quad \hat i = i \odot \omega + (\tilde i - \omega) \\
+        c_t &= \hat f \odot c_{t-1} + \hat i \odot \hat c, \quad h_t = o \odot \tanh(c_t)
+
+    The master gates have D_m = D / C values, each for C neighbouring units. The last chunk has f~ = 1 and i~ = 0, so
+    its C units are always 0.
+
+    Args:
+        input_size: of x.
+        hidden_size: D.
+        chunk_size: C; it divides D and is less.
+        weight_dropout: probability, in training only, with which each of the hidden-to-gates weights is left out. What
+            is kept is not rescaled; in evaluation the weights are multiplied by 1 - p.
+
+    Parameters: ``input`` and ``hidden`` are torch ``Linear``, with a bias each, and give in this order the master
+    gates before cumax, for f~ and i~ (D_m each), then f, i, o, c^ (D each).
+
+    Raises ``ValueError`` for a size below 1, a chunk size that does not divide or is D, and a dropout outside of 0 to
+    below 1.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, chunk_size: int, weight_dropout: float) -> None:
+        super().__init__()
+        for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("chunk_size", chunk_size)):
+            check_size(name, size)
+        check_dropout(weight_dropout)
+        if hidden_size % chunk_size:
+            raise ValueError(f"hidden_size is {hidden_size} and chunk_size is {chunk_size}; it divides the hidden size")
+        if hidden_size == chunk_size:
+            raise ValueError(f"chunk_size is {chunk_size}, all units; the last chunk is always 0: use smaller chunks")
+        self.hidden_size, self.chunk_size, self.weight_dropout = hidden_size, chunk_size, weight_dropout
+        self.chunks = hidden_size // chunk_size
+        gates = 4 * hidden_size + 2 * self.chunks
+        self.input, self.hidden = nn.Linear(input_size, gates), nn.Linear(hidden_size, gates)
+
+    def drawn_weight(self) -> Tensor:
+        """The hidden-to-gates weights of one pass, after weight dropout."""
+        weight, p = self.hidden.weight, self.weight_dropout
+        if not p:
+            return weight
+        return weight * (torch.empty_like(weight).bernoulli_(1 - p) if self.training else 1 - p)
+
+    def forward(self, x: Tensor, present: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The state after the last word (B, D), states (B, T, D) and d (B, T), for x (B, T, input_size).
+
+        At padding, where ``present`` (B, T) bool is false, the state stays what it was.
+        """
+        pre_x = self.input(x)
+        complete = present.all(0).tolist()  # waits for a GPU once, so that the loop need not
+        h = c = x.new_zeros(len(x), self.hidden_size)
+        states, distances = [], []
+        for t, pre in enumerate(pre_x.unbind(1)):
+            h_t, c_t, d = self.step(pre + nn.functional.linear(h, weight, self.hidden.bias), c)
+            if not complete[t]:
+                here = present[:, t : t + 1]
+                h_t, c_t = h_t.where(here, h), c_t.where(here, c)
+            h, c = h_t, c_t
+            states.append(h)
+            distances.append(d)
+        return h, torch.stack(states, 1), torch.stack(distances, 1)
+
+    def step(self, pre: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """h_t, c_t (B, D) and d_t (B,) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D)."""
+        n, chunks = self.hidden_size, self.chunks
+        f_master, i_master, f, i, o, c_hat = pre.split([chunks, chunks, n, n, n, n], 1)
+        f_master, i_master = cumax(f_master), 1 - cumax(i_master)
+        d = chunks - f_master.sum(1)
+        f_master, i_master = (gate.repeat_interleave(self.chunk_size, 1) for gate in (f_master, i_master))
+        omega = f_master * i_master
+        f_hat = f.sigmoid() * omega + (f_master - omega)
+        i_hat = i.sigmoid() * omega + (i_master - omega)
+        c = f_hat * c + i_hat * c_hat.tanh()
+        return o.sigmoid() * c.tanh(), c, d
+
+
+def cumax(z: Tensor) -> Tensor:
+    """``cumsum(softmax(z))`` of the last dimension; it never falls, and its last value is 1 without rounding."""
+    sums = (z - z.amax(-1, keepdim=True)).exp().cumsum(-1)
+    return sums / sums[..., -1:]
+
+
+class ONLSTM(nn.Module):
+    """Layers of :class:`ONLSTMLayer` over vectors.
+
+    Args:
+        input_size: of a vector.
+        sizes: D of each layer, from below.
+        chunk_size, weight_dropout: as in :class:`ONLSTMLayer`.
+        dropout: probability, in training only, between layers, with one mask for all steps of a sequence.
+
+    Initialisation: torch's of ``Linear``.
+
+    Raises ``ValueError`` as :class:`ONLSTMLayer` does, and where there is no layer.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        sizes: Sequence[int],
+        *,
+        chunk_size: int = 1,
+        dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_size("the number of layers", len(sizes))
+        self.input_size = input_size
+        self.layers = nn.ModuleList(
+            ONLSTMLayer(below, size, chunk_size, weight_dropout)
+            for below, size in zip([input_size, *sizes], sizes, strict=False)
+        )
+        self.dropout = LockedDropout(dropout)
+
+    def drawn_weights(self) -> list[Tensor]:
+        """The hidden-to-gates weights of each layer for one pass, after weight dropout."""
+        return [cast(ONLSTMLayer, layer).drawn_weight() for layer in self.layers]
+
+    def forward(self, x: Tensor, present: Tensor, weights: Sequence[Tensor] | None = None) -> ONLSTMSteps:
+        """Read the vectors x (B, T, input_size) where ``present`` (B, T) bool is true; padding may stand anywhere.
+
+        ``weights`` are those that ``drawn_weights`` gave, for a batch that is read in parts; None: drawn here.
+
+        Raises ``ValueError`` for other shapes, and for a sequence without a word.
+        """
+        check_present(x, present, self.input_size)
+        absent = ~present.unsqueeze(2)
+        states, root, distances = x.masked_fill(absent, 0), x, []
+        for i, (layer, weight) in enumerate(zip(self.layers, weights or self.drawn_weights(), strict=True)):
+            root, states, d = layer(self.dropout(states) if i else states, present, weight)
+            distances.append(d)
+        return ONLSTMSteps(root, states.masked_fill(absent, 0), torch.stack(distances, 2).masked_fill(absent, 0))
+
+
+class SequenceONLSTM(SequenceCore):
+    """The state of :class:`ONLSTM` after the last id of each sequence.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n, the width of all layers.
+        layers: how many.
+        chunk_size, weight_dropout: as in :class:`ONLSTMLayer`.
+        embedding_size: of the ids; None: n.
+        dropout: probability, in training only, on the embeddings and between layers, with one mask for all steps.
+        max_length: of a sequence; None: any.
+
+    Initialisation: embeddings N(0, 1), that of padding 0; torch's of ``Linear``.
+
+    Raises ``ValueError`` as :class:`ONLSTM` does.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        layers: int = 1,
+        chunk_size: int = 1,
+        embedding_size: int | None = None,
+        dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        own = {"layers": layers, "chunk_size": chunk_size, "dropout": dropout, "weight_dropout": weight_dropout}
+        super().__init__(size, max_length, hidden_size=hidden_size, embedding_size=embedding_size, **own)
+        check_size("layers", layers)
+        width = hidden_size if embedding_size is None else embedding_size
+        check_size("embedding_size", width)
+        self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
+        self.dropout = LockedDropout(dropout)
+        self.lstm = ONLSTM(
+            width, [hidden_size] * layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
+        )
+
+    def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """As in :class:`SequenceCore`, with one mask of the weights for sequences of all lengths."""
+        check_sequences(ids, lengths, self.size, self.max_length)
+        weights = self.lstm.drawn_weights()
+        return in_groups(lambda part, ends: self._read(part, ends, weights).root, ids, lengths)
+
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n)."""
+        return self._read(ids, lengths, self.lstm.drawn_weights()).root
+
+    def steps(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
+        """What the layers computed for ids (B, T) and lengths (B,); raises ``ValueError`` as a call does."""
+        check_sequences(ids, lengths, self.size, self.max_length)
+        return self._read(ids, lengths, self.lstm.drawn_weights())
+
+    def _read(self, ids: Tensor, lengths: Tensor, weights: list[Tensor]) -> ONLSTMSteps:
+        return self.lstm(self.dropout(self.embedding(ids)), ~padding(ids, lengths), weights)
+
+
+class ONLSTMEncoder(SequenceEncoder):
+    """:class:`SequenceONLSTM` over linearised trees: ``order`` and its options."""
+
+    core_class = SequenceONLSTM

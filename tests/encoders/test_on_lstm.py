@@ -1,0 +1,235 @@
+"""ON-LSTM: its numbers are those of its equations."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from dgltree.encoders import ONLSTM, SequenceONLSTM
+from dgltree.encoders.on_lstm import ONLSTMLayer, cumax
+
+LENGTHS = [1, 4, 9, 6]
+
+
+def make(dtype: torch.dtype = torch.float64) -> ONLSTM:
+    """Two layers of 12 and 8 units in chunks of 2, over vectors of width 5; wide weights open and close gates."""
+    torch.manual_seed(0)
+    lstm = ONLSTM(5, [12, 8], chunk_size=2)
+    with torch.no_grad():
+        for p in lstm.parameters():
+            p.mul_(3)
+    return lstm.to(dtype)
+
+
+def sentences(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
+    x = torch.randn(4, 9, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return x.to(dtype), torch.arange(9) < torch.tensor(LENGTHS).unsqueeze(1)
+
+
+def transcribed(layer: ONLSTMLayer, words: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
+    """States and distances of one layer for one sentence, unit by unit."""
+    D, C = layer.hidden_size, layer.chunk_size
+    D_m = D // C
+    h, c = [torch.zeros((), dtype=torch.float64)] * D, [torch.zeros((), dtype=torch.float64)] * D
+    states, distances = [], []
+    for x in words:
+        pre = layer.input.weight @ x + layer.input.bias + layer.hidden.weight @ torch.stack(h) + layer.hidden.bias
+        z_f, z_i, z = pre[:D_m], pre[D_m : 2 * D_m], pre[2 * D_m :]
+        f_master = [sum(torch.softmax(z_f, 0)[: k + 1]) for k in range(D_m)]
+        i_master = [1 - sum(torch.softmax(z_i, 0)[: k + 1]) for k in range(D_m)]
+        distances.append(D_m - sum(f_master))
+        for unit in range(D):
+            f, i, o = (torch.sigmoid(z[gate * D + unit]) for gate in range(3))
+            c_hat = torch.tanh(z[3 * D + unit])
+            F, I = f_master[unit // C], i_master[unit // C]  # noqa: E741
+            omega = F * I
+            c[unit] = (f * omega + (F - omega)) * c[unit] + (i * omega + (I - omega)) * c_hat
+            h[unit] = o * torch.tanh(c[unit])
+        states.append(torch.stack(h))
+    return states, distances
+
+
+def states_and_gradients(lstm: ONLSTM, root: Tensor, states: Tensor, d: Tensor, x: Tensor) -> list[Tensor]:
+    lstm.zero_grad()
+    weights = torch.arange(1, root.numel() + 1, dtype=root.dtype).view_as(root)
+    ((root * weights).sum() + states.square().sum() + d.sin().sum()).backward()
+    assert x.grad is not None
+    gradients = [p.grad.clone() for p in lstm.parameters() if p.grad is not None]
+    found = [root.detach(), states.detach(), d.detach(), x.grad, *gradients]
+    x.grad = None
+    return found
+
+
+def close(found: list[Tensor], expected: list[Tensor], tolerance: float) -> None:
+    for a, b in zip(found, expected, strict=True):
+        assert (a - b).abs().max() <= tolerance * b.abs().max().clamp(min=1)
+
+
+def test_states_distances_and_gradients_are_those_of_the_equations() -> None:
+    lstm, (x, present) = make(), sentences()
+    x.requires_grad_()
+    roots, states, distances = [], [], []
+    for row, n in zip(x, LENGTHS, strict=True):
+        words, columns = list(row[:n]), []
+        for layer in lstm.layers:
+            words, d = transcribed(layer, words)
+            columns.append(torch.stack(d))
+        roots.append(words[-1])
+        states.extend(words)
+        distances.append(torch.stack(columns, 1))
+    slow = states_and_gradients(lstm, torch.stack(roots), torch.stack(states), torch.cat(distances), x)
+    steps = lstm(x, present)
+    assert steps.d.shape == (4, 9, 2)
+    close(states_and_gradients(lstm, steps.root, steps.states[present], steps.d[present], x), slow, 1e-10)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("places", [range(3, 9), range(6), range(2, 8), [0, 2, 3, 6, 7, 9]])
+def test_padding_anywhere_changes_neither_states_nor_gradients(
+    places: list[int], dtype: torch.dtype, tolerance: float
+) -> None:
+    lstm, (x, _) = make(dtype), sentences(dtype)
+    alone, here = x[:1, :6].clone().requires_grad_(), torch.zeros(1, 10, dtype=torch.bool)
+    wide = x.new_full((1, 10, 5), math.nan)
+    wide[0, list(places)], here[0, list(places)] = x[0, :6], True
+    wide.requires_grad_()
+    steps, padded = lstm(alone, here.new_ones(1, 6)), lstm(wide, here)
+    assert not padded.states[~here].any()
+    assert not padded.d[~here].any()
+    expected = states_and_gradients(lstm, steps.root, steps.states, steps.d, alone)
+    found = states_and_gradients(lstm, padded.root, padded.states[here][None], padded.d[here][None], wide)
+    assert not found[3][~here].any()
+    found[3] = found[3][here][None]
+    close(found, expected, tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_the_units_of_the_last_chunk_stay_0(dtype: torch.dtype) -> None:
+    x, present = sentences(dtype)
+    states = make(dtype)(x, present).states
+    assert not states[..., -2:].any()
+    assert (states[present][:, :-2] != 0).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
+    z = 30 * torch.randn(200, 17, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    gate = cumax(z)
+    assert (gate.diff(dim=1) >= 0).all()
+    assert (gate >= 0).all()
+    assert (gate[:, -1] == 1).all()
+    torch.testing.assert_close(gate, z.softmax(1).cumsum(1))
+    x, present = sentences(dtype)
+    d = make(dtype)(x, present).d
+    assert (d >= 0).all()
+    assert (d[..., 0] <= 6).all()
+    assert (d[..., 1] <= 4).all()
+
+
+def core(**options: float) -> SequenceONLSTM:
+    torch.manual_seed(0)
+    return SequenceONLSTM(20, 12, layers=2, chunk_size=3, **options).double()
+
+
+IDS = torch.tensor([[3, 4, 5, 6, 7, 8, 9], [5, 4, 0, 0, 0, 0, 0], [7, 3, 4, 9, 2, 0, 0]])
+ENDS = torch.tensor([7, 2, 5])
+
+
+def test_steps_end_in_the_state_of_a_call() -> None:
+    lstm = core(embedding_size=5)
+    steps = lstm.steps(IDS, ENDS)
+    torch.testing.assert_close(steps.root, lstm(IDS, ENDS), rtol=0, atol=1e-12)
+    torch.testing.assert_close(steps.states[range(3), ENDS - 1], steps.root, rtol=0, atol=0)
+    assert steps.d.shape == (3, 7, 2)
+
+
+def test_weight_dropout_leaves_weights_out_and_does_not_rescale() -> None:
+    layer = ONLSTMLayer(4, 40, 2, weight_dropout=0.25)
+    torch.manual_seed(0)
+    first, second = layer.drawn_weight(), layer.drawn_weight()
+    dropped = first == 0
+    assert not torch.equal(first, second)
+    assert torch.equal(first[~dropped], layer.hidden.weight[~dropped])
+    assert abs(float(dropped.double().mean()) - 0.25) < 0.02
+    assert dropped[:40].any(), "the master gates' weights too"
+    first.sum().backward()
+    assert layer.hidden.weight.grad is not None
+    assert torch.equal(layer.hidden.weight.grad, (~dropped).float())
+    layer.eval()
+    assert torch.equal(layer.drawn_weight(), layer.hidden.weight * 0.75)
+
+
+def test_one_mask_of_the_weights_serves_sequences_of_all_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
+    lstm, drawn, draw = core(weight_dropout=0.5), [], ONLSTMLayer.drawn_weight
+
+    def counted(layer: ONLSTMLayer) -> Tensor:
+        drawn.append(draw(layer))
+        return drawn[-1]
+
+    monkeypatch.setattr(ONLSTMLayer, "drawn_weight", counted)
+    together = lstm(IDS, ENDS)  # three groups of lengths
+    assert len(drawn) == 2, "one a layer"
+    words = lstm.embedding(IDS)
+    for row, n in enumerate(ENDS.tolist()):
+        alone = lstm.lstm(words[row : row + 1, :n], torch.ones(1, n, dtype=torch.bool), drawn[:2]).root
+        torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-12)
+    assert not torch.allclose(lstm(IDS, ENDS), together)
+
+
+def test_weights_out_of_dropout_are_used_and_the_bias_is_kept() -> None:
+    lstm, plain = core(weight_dropout=0.5).eval(), core()
+    with torch.no_grad():
+        for layer in plain.lstm.layers:
+            layer.hidden.weight.mul_(0.5)
+    torch.testing.assert_close(lstm(IDS, ENDS), plain(IDS, ENDS), rtol=0, atol=1e-12)
+
+
+def test_dropout_between_layers_has_one_mask_for_all_steps_and_none_on_the_input() -> None:
+    torch.manual_seed(0)
+    lstm, (x, present) = ONLSTM(5, [12, 8], chunk_size=2, dropout=0.5).double(), sentences()
+    seen: list[Tensor] = []
+    for layer in lstm.layers:
+        layer.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    lstm(x, present)
+    assert torch.equal(seen[0], x * present.unsqueeze(2))
+    dropped = seen[1][2, :, :10] == 0
+    assert torch.equal(dropped, dropped[:1].expand_as(dropped))
+    assert dropped.any()
+    assert not dropped.all()
+
+
+def test_the_language_model_of_the_paper_has_25_232_180_parameters() -> None:
+    with torch.device("meta"):
+        lstm = ONLSTM(400, [1150, 1150, 400], chunk_size=10)
+    embedding, decoder_bias = 10_000 * 400, 10_000  # the decoder's weights are the embedding
+    assert sum(p.numel() for p in lstm.parameters()) + embedding + decoder_bias == 25_232_180
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chunk_size", "error"),
+    [
+        ([], 2, "the number of layers is 0"),
+        ([12, 7], 2, "hidden_size is 7 and chunk_size is 2; it divides the hidden size"),
+        ([12, 4], 4, "chunk_size is 4, all units"),
+        ([12], 0, "chunk_size is 0"),
+        ([0], 2, "hidden_size is 0"),
+    ],
+)
+def test_impossible_sizes_are_refused(sizes: list[int], chunk_size: int, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        ONLSTM(5, sizes, chunk_size=chunk_size)
+
+
+def test_bad_input_is_refused() -> None:
+    present = torch.ones(2, 3, dtype=torch.bool)
+    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\) .* they are \(B, T, 5\) and \(B, T\) bool"):
+        ONLSTM(5, [4])(torch.zeros(2, 3, 4), present)
+    present[1] = False
+    with pytest.raises(ValueError, match="sequence 1 is empty"):
+        ONLSTM(5, [4])(torch.zeros(2, 3, 5), present)
+    for read in (core(max_length=6), core(max_length=6).steps):
+        with pytest.raises(ValueError, match="sequence 0 has length 7; this encoder takes max_length=6"):
+            read(IDS, ENDS)
+        with pytest.raises(ValueError, match="lengths run from 0 to 5"):
+            read(IDS, torch.tensor([5, 0, 5]))

@@ -1,0 +1,354 @@
+"""Ordered Memory: its numbers are those of its equations, and neither padding nor what is left out changes them."""
+
+import itertools
+import math
+import warnings
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dgltree.encoders import MemorySteps, OrderedMemory, SequenceOrderedMemory
+from dgltree.encoders.locked_dropout import LockedDropout
+from dgltree.encoders.memory_attention import allocate
+
+LENGTHS = [1, 2, 3, 5, 9, 7]
+FORMS = list(itertools.product(["tree_cell", "tree_rnn"], ["published", "paper"], [False, True]))
+
+
+def make(sharpness: float = 1.0, dtype: torch.dtype = torch.float64, **options: Any) -> OrderedMemory:
+    """D = 6 over vectors of width 5; a sharp attention closes slots that a flat one leaves open."""
+    torch.manual_seed(0)
+    memory = OrderedMemory(5, 6, **options)
+    with torch.no_grad():
+        memory.attention.w.weight.mul_(sharpness)
+        memory.norm.weight.uniform_(0.5, 1.5)
+        memory.norm.bias.uniform_(-0.5, 0.5)
+    return memory.to(dtype)
+
+
+def sentences(dtype: torch.dtype = torch.float64, lengths: list[int] = LENGTHS) -> tuple[Tensor, Tensor]:
+    """Vectors (B, T, 5) and where they are present, (B, T)."""
+    x = torch.randn(len(lengths), max(lengths), 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return x.to(dtype), torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+
+
+def states_and_gradients(memory: OrderedMemory, x: Tensor, present: Tensor, slots: int) -> list[Tensor]:
+    """Roots, states and attention at words, and the gradients."""
+    x = x.clone().requires_grad_()
+    steps = memory(x, present, slots)
+    return [steps.root.detach(), steps.states[present].detach(), steps.p[present], *gradients(memory, steps.root, x)]
+
+
+def gradients(memory: OrderedMemory, root: Tensor, x: Tensor) -> list[Tensor]:
+    """Of each parameter and of x: of a function of the roots."""
+    memory.zero_grad()
+    (root * torch.arange(1, root.numel() + 1, dtype=root.dtype).view_as(root)).sum().backward()
+    return [torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in (*memory.parameters(), x)]
+
+
+def close(found: list[Tensor], expected: list[Tensor], tolerance: float) -> None:
+    for a, b in zip(found, expected, strict=True):
+        assert (a - b).abs().max() <= tolerance * b.abs().max().clamp(min=1)
+
+
+# --- the equations, word by word, slot by slot ------------------------------------------------------------------------
+
+
+def transcribed(memory: OrderedMemory, words: list[Tensor], N: int) -> MemorySteps:
+    """The equations for one sentence."""
+    D = 6
+    M = [torch.zeros(D, dtype=torch.float64) for _ in range(N)]
+    M_hat = [torch.zeros(D, dtype=torch.float64) for _ in range(N)]
+    states, attention, pi = [], [], []
+    for t, x in enumerate(words):
+        x_t = norm(memory.norm, memory.input.weight @ x + memory.input.bias)
+        p = attend(memory, x_t, M_hat, pi) if t else [torch.zeros((), dtype=torch.float64)] * N
+        pi = [sum(p[: i + 1]) for i in range(N)]
+        back = [sum(p[i:]) if t else 1.0 for i in range(N)]
+        M = [M[i] * (1 - back[i]) + M_hat[i] * back[i] for i in range(N)]
+        M_hat, below = [], x_t
+        for i in range(N):
+            below = x_t * (1 - pi[i]) + combined(memory, below, M[i]) * pi[i]
+            M_hat.append(below)
+        states.append(below)
+        attention.append(torch.stack(p))
+    return MemorySteps(states[-1], torch.stack(states), torch.stack(attention), 0)
+
+
+def attend(memory: OrderedMemory, x: Tensor, M_hat: list[Tensor], pi: list[Tensor]) -> list[Tensor]:
+    form, N, alpha = memory.attention, len(M_hat), []
+    for slot in M_hat:
+        if type(form).__name__ == "PublishedAttention":
+            q = norm(form.query_norm, form.query.weight @ x + form.query.bias)
+            k = norm(form.key_norm, form.key.weight @ slot + form.key.bias)
+            alpha.append(form.w.weight[0] @ torch.relu(q + k) / math.sqrt(6))
+        else:
+            W = torch.cat([form.key.weight, form.query.weight], 1)
+            alpha.append(form.w.weight[0] @ torch.tanh(W @ torch.cat([slot, x])) / math.sqrt(N))
+    mask = [*pi[1:], torch.ones((), dtype=torch.float64)]
+    mask = [m if m >= 1e-5 else torch.zeros((), dtype=torch.float64) for m in mask]
+    allowed = [a for a, m in zip(alpha, mask, strict=True) if m > 0 or not memory.allowed_maximum]
+    top = max(allowed)
+    beta = [torch.exp(a - top) * m if m > 0 else m for a, m in zip(alpha, mask, strict=True)]
+    total = sum(beta)
+    return [b / (total if total > 1e-12 else 1e-12) for b in beta]
+
+
+def combined(memory: OrderedMemory, h_1: Tensor, h_2: Tensor) -> Tensor:
+    cell = memory.cell
+    z = cell.first.weight @ torch.cat([h_1, h_2]) + cell.first.bias
+    if type(cell).__name__ == "TreeRNNOperator":
+        return torch.tanh(z)
+    v, g, c, u = (cell.second.weight @ torch.relu(z) + cell.second.bias).split(6)
+    return norm(memory.norm, torch.sigmoid(v) * h_1 + torch.sigmoid(g) * h_2 + torch.sigmoid(c) * u)
+
+
+def norm(module: torch.nn.LayerNorm, v: Tensor) -> Tensor:
+    centred = v - v.mean()
+    return centred / torch.sqrt(centred.square().mean() + 1e-5) * module.weight + module.bias
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 1000.0])
+@pytest.mark.parametrize(("operator", "attention", "allowed_maximum"), FORMS)
+def test_states_attention_and_gradients_are_those_of_the_equations(
+    operator: str, attention: str, allowed_maximum: bool, sharpness: float
+) -> None:
+    memory = make(sharpness, operator=operator, attention=attention, allowed_maximum=allowed_maximum)
+    x, present = sentences()
+    leaf = x.clone().requires_grad_()
+    slow = [transcribed(memory, list(row[:n]), 4) for row, n in zip(leaf, LENGTHS, strict=True)]
+    root, states, p = torch.stack([s.root for s in slow]), *(torch.cat([s[k] for s in slow]) for k in (1, 2))
+    expected = [root, states, p, *gradients(memory, root, leaf)]
+    close(states_and_gradients(memory, x, present, 4), expected, 1e-10)
+
+
+# --- what is left out -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("sharpness", [1.0, 1000.0])
+@pytest.mark.parametrize(("operator", "attention", "allowed_maximum"), FORMS)
+def test_cells_that_change_nothing_are_left_out(
+    operator: str, attention: str, allowed_maximum: bool, sharpness: float, dtype: torch.dtype, tolerance: float
+) -> None:
+    options = {"operator": operator, "attention": attention, "allowed_maximum": allowed_maximum}
+    dense, dynamic = make(sharpness, dtype, **options, dynamic=False), make(sharpness, dtype, **options)
+    x, present = sentences(dtype)
+    found, expected = (
+        [*both[:3], torch.cat([gradient.flatten() for gradient in both[3:]])]  # the gradient as one vector
+        for both in (states_and_gradients(memory, x, present, 5) for memory in (dynamic, dense))
+    )
+    close(found, expected, tolerance)
+    steps = dynamic(x, present, 5)
+    needed = int((steps.p.cumsum(2) > 0).sum())
+    assert steps.computed == needed < dense(x, present, 5).computed
+    assert steps.share == needed / (len(LENGTHS) * max(LENGTHS) * 5)
+
+
+def test_a_sharp_attention_leaves_out_more_than_the_length_of_a_sentence_does() -> None:
+    x, present = sentences(lengths=[12, 12, 12, 12])
+    flat, sharp = (make(sharpness)(x, present, 6) for sharpness in (0.0, 1e4))
+    assert flat.computed == 4 * sum(min(t, 6) for t in range(12))
+    assert sharp.computed < 0.75 * flat.computed
+
+
+@pytest.mark.parametrize("operator", ["tree_cell", "tree_rnn"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_twice_the_slots_change_no_bit_of_a_short_sentence(operator: str, dtype: torch.dtype) -> None:
+    memory = make(3.0, dtype, operator=operator)
+    x, present = sentences(dtype)
+    few, many = memory(x, present, 8), memory(x, present, 16)  # up to 9 words
+    assert torch.equal(few.root, many.root)
+    assert torch.equal(few.states, many.states)
+    assert torch.equal(few.p, many.p[:, :, 8:])
+    assert not torch.equal(memory(x, present, 4).root, memory(x, present, 8).root), "longer sentences need the slots"
+
+
+# --- what always holds ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("operator", "attention", "allowed_maximum"), FORMS)
+def test_the_attention_is_a_distribution_after_the_first_word_and_0_at_it(
+    operator: str, attention: str, allowed_maximum: bool
+) -> None:
+    x, present = sentences()
+    p = make(operator=operator, attention=attention, allowed_maximum=allowed_maximum)(x, present, 4).p
+    assert not p[:, 0].any()
+    assert not p[~present].any()
+    assert (p >= 0).all(), "so the cumulative sums are monotone"
+    torch.testing.assert_close(p.sum(2), (present & (torch.arange(9) > 0)).double(), rtol=0, atol=1e-12)
+    for t in range(1, 9):  # slot i cannot be reached before word N - i + 2
+        assert not p[:, t, : max(0, 4 - t)].any()
+
+
+def test_the_first_word_comes_out_as_it_went_in_whatever_is_dropped_later() -> None:
+    memory = make(cell_dropout=0.9, attention_dropout=0.9)
+    x, present = sentences()
+    torch.testing.assert_close(memory(x, present, 4).states[:, 0], memory.norm(memory.input(x[:, 0])))
+
+
+def test_memory_above_the_head_is_copied() -> None:
+    memory = make(1e6, allowed_maximum=True, dynamic=False)
+    seen: list[Tensor] = []
+    memory.cell.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[1].detach()))
+    x, present = sentences(lengths=[30, 30, 30])
+    p = memory(x, present, 3).p
+    before, copied = None, 0
+    for t in range(3, 30):  # from here on all slots are computed
+        M = torch.stack(seen[3 + 3 * (t - 3) :][:3], 1)  # 1 + 2 slots were computed before
+        if before is not None:
+            above = p[:, t].flip(1).cumsum(1).flip(1) == 0
+            assert torch.equal(M[above], before[above])
+            copied += int(above.sum())
+        before = M
+    assert copied > 10
+
+
+def test_the_maximum_over_allowed_slots_keeps_a_sharp_attention_from_vanishing() -> None:
+    alpha, pi = torch.tensor([[2000.0, 0.0, 1.0]]), torch.tensor([[0.0, 0.0, 1.0]])
+    assert allocate(alpha, pi, allowed_maximum=False).tolist() == [[0.0, 0.0, 0.0]]
+    found = allocate(alpha, pi, allowed_maximum=True)
+    torch.testing.assert_close(found, torch.tensor([[0.0, 1.0, math.e]]) / (1 + math.e))
+
+
+def test_mask_entries_below_the_threshold_close_a_slot_without_gradient() -> None:
+    pi = torch.tensor([[0.0, 0.9e-5, 1.1e-5, 1.0]], requires_grad=True)
+    p = allocate(torch.zeros(1, 4), pi, allowed_maximum=False)
+    torch.testing.assert_close(p, torch.tensor([[0.0, 1.1e-5, 1.0, 1.0]]) / 2.000011)
+    p[0, 3].backward()
+    assert pi.grad is not None
+    assert (pi.grad != 0).tolist() == [[False, False, True, True]]
+
+
+# --- padding ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize("dynamic", [True, False])
+@pytest.mark.parametrize("side", ["front", "end", "both", "between"])
+def test_padding_anywhere_changes_neither_states_nor_gradients(
+    side: str, dynamic: bool, dtype: torch.dtype, tolerance: float
+) -> None:
+    memory = make(3.0, dtype, dynamic=dynamic)
+    x, present = sentences(dtype, [6])
+    alone = states_and_gradients(memory, x, present, 4)
+    places = {"front": range(4, 10), "end": range(6), "both": range(2, 8), "between": [1, 2, 5, 6, 8, 9]}[side]
+    wide, here = x.new_full((1, 10, 5), math.nan), torch.zeros(1, 10, dtype=torch.bool)
+    wide[0, list(places)], here[0, list(places)] = x[0], True
+    *found, x_gradient = states_and_gradients(memory, wide, here, 4)
+    close([*found, x_gradient[here].unsqueeze(0)], alone, tolerance)
+    assert not x_gradient[~here].any()
+    steps = memory(wide, here, 4)
+    assert not steps.states[~here].any()
+    assert not steps.p[~here].any()
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_rows_with_padding_on_different_sides_do_not_meet(dynamic: bool) -> None:
+    memory = make(3.0, dynamic=dynamic)
+    x, present = sentences()
+    turned, here = x.clone(), present.clone()
+    for row in (1, 3):
+        shift = 9 - LENGTHS[row]
+        turned[row], here[row] = x[row].roll(shift, 0), present[row].roll(shift)
+    torch.testing.assert_close(memory(turned, here, 4).root, memory(x, present, 4).root, rtol=0, atol=1e-12)
+
+
+# --- over ids ---------------------------------------------------------------------------------------------------------
+
+
+def core(**options: Any) -> SequenceOrderedMemory:
+    torch.manual_seed(0)
+    return SequenceOrderedMemory(20, 12, slots=3, **options).double()
+
+
+IDS = torch.tensor([[3, 4, 5, 6, 7, 8, 9], [5, 4, 0, 0, 0, 0, 0], [7, 3, 4, 9, 2, 0, 0]])
+ENDS = torch.tensor([7, 2, 5])
+
+
+def test_two_directions_are_two_memories_side_by_side() -> None:
+    both = core(bidirectional=True, embedding_size=5)
+    states = both(IDS, ENDS)
+    forward, backward = both.steps(IDS, ENDS)
+    assert both.steps(IDS[:1], ENDS[:1])[0].p.shape == (1, 7, 3)
+    for row, (ids, end) in enumerate(zip(IDS, ENDS.tolist(), strict=True)):
+        words = [both.embedding.weight[i] for i in ids[:end]]
+        there, back = (transcribed(m, w, 3) for m, w in zip(both.memories, (words, words[::-1]), strict=True))
+        torch.testing.assert_close(states[row], torch.cat([there.root, back.root]), rtol=0, atol=1e-10)
+        torch.testing.assert_close(forward.states[row, :end], there.states, rtol=0, atol=1e-10)
+        torch.testing.assert_close(forward.p[row, :end], there.p, rtol=0, atol=1e-10)
+        torch.testing.assert_close(backward.states[row, :end].flip(0), back.states, rtol=0, atol=1e-10)
+        torch.testing.assert_close(backward.p[row, :end].flip(0), back.p, rtol=0, atol=1e-10)
+    with pytest.raises(ValueError, match="hidden_size is 7; two directions have half of it each: give an even number"):
+        SequenceOrderedMemory(20, 7, bidirectional=True)
+
+
+def test_evaluation_may_use_other_slots_than_training() -> None:
+    few, many = core(), core(evaluation_slots=8)
+    assert torch.equal(many(IDS, ENDS), few(IDS, ENDS))
+    many.eval()
+    assert many.steps(IDS, ENDS)[0].p.shape == (3, 7, 8)
+    assert torch.equal(many(IDS, ENDS)[1], few(IDS, ENDS)[1]), "two words need no more than three slots"
+    assert not torch.allclose(many(IDS, ENDS)[0], few(IDS, ENDS)[0])
+
+
+@pytest.mark.parametrize("options", [{"dropout": 0.5}, {"cell_dropout": 0.5}, {"attention_dropout": 0.5}])
+def test_each_dropout_acts_in_training_only(options: dict[str, float]) -> None:
+    dropped, plain = core(**options), core()
+    assert not torch.allclose(dropped(IDS, ENDS), plain(IDS, ENDS))
+    assert torch.equal(dropped.eval()(IDS, ENDS), plain(IDS, ENDS))
+
+
+def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
+    torch.manual_seed(0)
+    dropped = LockedDropout(0.25)(torch.ones(50, 6, 20))
+    assert torch.equal(dropped, dropped[:, :1].expand_as(dropped))
+    assert set(dropped.unique().tolist()) == {0.0, torch.tensor(1 / 0.75).item()}
+    assert abs(float((dropped == 0).float().mean()) - 0.25) < 0.05
+    assert isinstance(core(dropout=0.5, locked=True).dropout, LockedDropout)
+
+
+@pytest.mark.parametrize(
+    ("x", "present", "slots", "error"),
+    [
+        (torch.zeros(2, 3, 4), torch.ones(2, 3, dtype=torch.bool), 2, r"x is \(2, 3, 4\) .* they are \(B, T, 5\)"),
+        (torch.zeros(2, 3, 5), torch.ones(2, 4, dtype=torch.bool), 2, r"present \(2, 4\) torch.bool"),
+        (torch.zeros(2, 3, 5), torch.ones(2, 3), 2, r"present \(2, 3\) torch.float32; .* \(B, T\) bool"),
+        (torch.zeros(0, 3, 5), torch.ones(0, 3, dtype=torch.bool), 2, "an empty batch"),
+        (torch.zeros(2, 0, 5), torch.ones(2, 0, dtype=torch.bool), 2, "sequence 0 is empty"),
+        (torch.zeros(2, 3, 5), torch.tensor([[True] * 3, [False] * 3]), 2, "sequence 1 is empty; each has at least"),
+        (torch.zeros(2, 3, 5), torch.ones(2, 3, dtype=torch.bool), 0, "slots is 0; it is a whole number, 1 or more"),
+    ],
+)
+def test_bad_input_is_refused(x: Tensor, present: Tensor, slots: int, error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        OrderedMemory(5, 6)(x, present, slots)
+
+
+def test_empty_and_overlong_sequences_of_ids_are_refused() -> None:
+    with pytest.raises(ValueError, match="lengths run from 0 to 7"):
+        core()(IDS, torch.tensor([7, 0, 5]))
+    for read in (core(max_length=6), core(max_length=6).steps):
+        with pytest.raises(ValueError, match="sequence 0 has length 7; this encoder takes max_length=6"):
+            read(IDS, ENDS)
+
+
+@pytest.mark.gpu
+def test_no_step_waits_for_a_gpu() -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    memory, waits = make().cuda(), []
+    for length in (5, 50):
+        x, present = (tensor.cuda() for tensor in sentences(lengths=[length, 3]))
+        memory(x, present, 4)  # the first call sets up the device's libraries
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            torch.cuda.set_sync_debug_mode("warn")
+            try:
+                memory(x, present, 4).root.sum().backward()
+            finally:
+                torch.cuda.set_sync_debug_mode("default")
+        waits.append(len(found))
+    assert waits[0] == waits[1]
