@@ -62,7 +62,9 @@ def _pair(line: str, number: int, where: str) -> Pair:
             raise ValueError(f"{where}, {side} formula: {_wrong(text)}")
     most = max(operators(pair.left), operators(pair.right))
     if min(most, MOST) != number:
-        raise ValueError(f"{where}: the longer formula has {most} operators; expected {number}, as the file's name says")
+        raise ValueError(
+            f"{where}: the longer formula has {most} operators; expected {number}, as the file's name says"
+        )
     return pair
 
 
