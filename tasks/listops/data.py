@@ -28,8 +28,8 @@ class ListOps(lightning.LightningDataModule):
         test: the published test set, ``test_d20s.tsv``.
         expressions: a file that tasks.listops.generate wrote; without it expressions are made.
         count: how many are made, before those of the test file are taken out.
-        longest: the most words, brackets left out, of an expression to train and validate on; any by default. Expressions
-            are made until there are ``count`` of them; of a file the longer ones are left out.
+        longest: the most words, brackets left out, of an expression to train and validate on; any by default.
+            Expressions are made until there are ``count`` of them; of a file the longer ones are left out.
         train_share: share of the training expressions to train on; a larger share holds every smaller one.
         batch_size: expressions a step, at most.
         most_words: words a step, padding included, at most: long expressions come in smaller batches.

@@ -26,9 +26,9 @@ class Expression(NamedTuple):
 def read_expressions(file: Path) -> tuple[Expression, ...]:
     """The expressions of a file, in order. A process reads a file once.
 
-    Raises ``FileNotFoundError``, and ``ValueError`` naming file, line and what was expected: for a line that has not two
-    fields, what is no expression, brackets at other places, a label that the expression is not worth, and for an empty
-    file.
+    Raises ``FileNotFoundError``, and ``ValueError`` naming file, line and what was expected: for a line that has not
+    two fields, what is no expression, brackets at other places, a label that the expression is not worth, and for an
+    empty file.
     """
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; expected lines such as 9 TAB ( ( ( [MAX 2 ) 9 ) ] )")

@@ -13,7 +13,7 @@ from dgltree.read.bracket import read_unlabelled
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
 from tasks.logic.language import RELATIONS, VOCABULARY
-from tasks.logic.splits import PATTERNS, Known, Read, Split, divided, kept, tested
+from tasks.logic.splits import PATTERNS, Known, Read, Split, divided, for_test, kept
 
 Labelled = tuple[TreeBatch, Tensor, Tensor]
 """B pairs as a batch of 2B trees, the class numbers of their relations (B,) int64, and their operators (B,) int64."""
@@ -85,7 +85,7 @@ class LogicPairs(lightning.LightningDataModule):
     @cached_property
     def test(self) -> list[Pair]:
         """What is tested on."""
-        return tested(self._read, self.split)
+        return for_test(self._read, self.split)
 
     def setup(self, stage: str) -> None:
         """Read what the stage needs, so that a file that is wrong is known before the first step."""

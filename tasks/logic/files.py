@@ -54,13 +54,14 @@ def _pair(line: str, number: int, where: str) -> Pair:
     fields = line.split("\t")
     if len(fields) != 3:
         raise ValueError(f"{where}: found {len(fields)} fields; expected relation, left and right with tabs between")
-    pair = Pair(*fields, number)
-    if pair.relation not in RELATIONS:
-        raise ValueError(f"{where}: found the relation {pair.relation!r}; expected one of {' '.join(RELATIONS)}")
-    for side, text in (("left", pair.left), ("right", pair.right)):
+    relation, left, right = fields
+    pair = Pair(relation, left, right, number)
+    if relation not in RELATIONS:
+        raise ValueError(f"{where}: found the relation {relation!r}; expected one of {' '.join(RELATIONS)}")
+    for side, text in (("left", left), ("right", right)):
         if not is_formula(text):
             raise ValueError(f"{where}, {side} formula: {_wrong(text)}")
-    most = max(operators(pair.left), operators(pair.right))
+    most = max(operators(left), operators(right))
     if min(most, MOST) != number:
         raise ValueError(
             f"{where}: the longer formula has {most} operators; expected {number}, as the file's name says"

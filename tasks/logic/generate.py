@@ -1,9 +1,9 @@
 """Own pairs of formulas: the published ones' kind, other formulas.
 
-``python -m tasks.logic.generate --out DIR --seed S --scale X`` writes train0 to train12 and test0 to test12 in the form
-of the published files, with X times as many pairs each. As there, a pair has at most four different variables, no formula
-is a tautology or a contradiction, the longer one has k operators and the other mostly none or one, and no pair comes
-twice, in one part or in both.
+``python -m tasks.logic.generate --out DIR --seed S --scale X`` writes train0 to train12 and test0 to test12 in the
+form of the published files, with X times as many pairs each. As there, a pair has at most four different variables, no
+formula is a tautology or a contradiction, the longer one has k operators and the other mostly none or one, and no pair
+comes twice, in one part or in both.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def pairs(seed: int, scale: float = SCALE) -> dict[tuple[Part, int], tuple[Pair,
 
 @cache
 def _pairs(seed: int, scale: float) -> dict[tuple[Part, int], tuple[Pair, ...]]:
-    made = {}
+    made: dict[tuple[Part, int], tuple[Pair, ...]] = {}
     for k in range(MOST + 1):
         random = Random(f"logic {seed} {k}")
         counts = {part: max(1, round(scale * PUBLISHED[part][k])) for part in PARTS}

@@ -1,7 +1,8 @@
 """Propositional logic over six variables, and the seven relations between two formulas (Bowman et al. 2015).
 
-A formula is a variable, ``( not F )``, ``( F ( and F ) )`` or ``( F ( or F ) )``; as a tree every word is a leaf, ``not``
-included, and every bracket a node of two children. Its truth table is an integer of 64 bits, one for each assignment.
+A formula is a variable, ``( not F )``, ``( F ( and F ) )`` or ``( F ( or F ) )``; as a tree every word is a leaf,
+``not`` included, and every bracket a node of two children. Its truth table is an integer of 64 bits, one for each
+assignment.
 """
 
 import re
@@ -62,8 +63,8 @@ def truth_table(formula: Tree) -> int:
 def relation(left: int, right: int) -> str:
     """Which of the seven relations holds between two truth tables, neither of them 0 or ``ALL``.
 
-    ``=`` equivalence, ``^`` negation, ``<`` and ``>`` entailment, ``|`` they exclude each other, ``v`` one of them always
-    holds, ``#`` none of these.
+    ``=`` equivalence, ``^`` negation, ``<`` and ``>`` entailment, ``|`` they exclude each other, ``v`` one of them
+    always holds, ``#`` none of these.
     """
     if left == right:
         return "="
