@@ -1,5 +1,9 @@
 """Trees from attention and distances against slow, literal forms of the papers' algorithms; the baselines."""
 
+import re
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -178,3 +182,10 @@ def test_wrong_shapes_and_values_are_refused(make, values, error: str) -> None:
 def test_an_empty_sentence_is_refused(make) -> None:
     with pytest.raises(ValueError, match="an empty sentence has no tree"):
         make([])
+
+
+def test_the_example_of_the_documentation_prints_what_it_says() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "induction.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.splitlines() == re.findall(r"print.*  # (.*)", block)
