@@ -114,6 +114,12 @@ def test_the_scores_of_a_corpus_are_those_of_all_its_brackets() -> None:
     assert (corpus.recall, corpus.precision, round(corpus.f1, 2)) == (75.0, 60.0, 66.67)
 
 
+def test_sentences_as_long_as_the_cutoff_are_among_the_short_ones() -> None:
+    forests = read_forests("(S (D a))\n(S (D a) (D b))\n(S (D a) (D b) (D c))")
+    corpus = score(forests, forests, Parameters(cutoff=2))
+    assert [s.length for s in corpus.up_to_cutoff().sentences] == [1, 2]
+
+
 def test_nothing_to_score_is_no_error() -> None:
     corpus = score([], [])
     assert (corpus.f1, corpus.complete_match, corpus.average_crossing) == (0, 0, 0)
