@@ -1,0 +1,118 @@
+"""Batches of expressions, each labelled at its root with the digit that it is worth."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import lightning
+import torch
+from torch.utils.data import DataLoader
+
+from dgltree import TreeBatch, batch
+from tasks.buckets import buckets
+from tasks.listops import generate
+from tasks.listops.files import Expression, read_expressions
+from tasks.listops.language import DIGITS, VOCABULARY, tree
+
+CLASSES = len(DIGITS)
+TRAIN, VALIDATION = 0.9, 0.95  # where the shares of the expressions end; the rest is the own test set
+
+
+class ListOps(lightning.LightningDataModule):
+    """Expressions in batches of similar lengths; the order of training depends on (seed, epoch) alone.
+
+    What stands in the test file is taken out of the other expressions, of which 90 % are trained on and 5 % validated.
+    The test is on the test file, or without it on the last 5 %.
+
+    Args:
+        test: the published test set, ``test_d20s.tsv``.
+        expressions: a file that tasks.listops.generate wrote; without it expressions are made.
+        count: how many are made, before those of the test file are taken out.
+        longest: the most words, brackets left out, of an expression to train and validate on; any by default.
+            Expressions are made until there are ``count`` of them; of a file the longer ones are left out.
+        train_share: share of the training expressions to train on; a larger share holds every smaller one.
+        batch_size: expressions a step, at most.
+        most_words: words a step, padding included, at most: long expressions come in smaller batches.
+        seed: of the order, and of the expressions that are made.
+
+    Raises ``ValueError`` for a share outside of above 0 to 1, for a batch size or number of words below 1, and as
+    :func:`tasks.listops.generate.expressions` and :func:`tasks.listops.files.read_expressions` do.
+    """
+
+    def __init__(
+        self,
+        test: Path | None = None,
+        expressions: Path | None = None,
+        count: int = generate.COUNT,
+        longest: int | None = None,
+        train_share: float = 1.0,
+        batch_size: int = 128,
+        most_words: int = 12_800,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if not 0 < train_share <= 1:
+            raise ValueError(f"train_share is {train_share}; it is above 0 and at most 1")
+        buckets([], batch_size, most_words)  # refuses what is no size
+        self.files = {"test": test, "expressions": expressions}
+        self.count, self.longest, self.train_share = count, longest, train_share
+        self.batch_size, self.most_words, self.seed = batch_size, most_words, seed
+        self.vocabulary = VOCABULARY
+
+    @cached_property
+    def _published(self) -> tuple[Expression, ...]:
+        file = self.files["test"]
+        return () if file is None else read_expressions(file)
+
+    @cached_property
+    def _own(self) -> list[Expression]:
+        """All but the test file's."""
+        published, file = set(self._published), self.files["expressions"]
+        if file is None:
+            known: Sequence[Expression] = generate.expressions(self.count, self.seed, self.longest)
+        else:
+            known = [e for e in read_expressions(file) if self.longest is None or e.length <= self.longest]
+        own = [expression for expression in known if expression not in published]
+        if len(own) < 20:
+            raise ValueError(f"{len(own)} expressions are left to train, validate and test on; expected 20 or more")
+        return own
+
+    @cached_property
+    def train(self) -> list[Expression]:
+        return self._own[: max(1, round(self.train_share * int(TRAIN * len(self._own))))]
+
+    @cached_property
+    def validation(self) -> list[Expression]:
+        return self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
+
+    @cached_property
+    def test(self) -> list[Expression]:
+        return list(self._published) or self._own[int(VALIDATION * len(self._own)) :]
+
+    def setup(self, stage: str) -> None:
+        """Read and make what the stage needs, so that a file that is wrong is known before the first step."""
+        _ = (self.train, self.test) if stage == "fit" else self.test
+
+    def train_dataloader(self) -> DataLoader[TreeBatch]:
+        assert self.trainer is not None
+        return self._loader(self.train, torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch))
+
+    def val_dataloader(self) -> DataLoader[TreeBatch]:
+        return self._loader(self.validation)
+
+    def test_dataloader(self) -> DataLoader[TreeBatch]:
+        return self._loader(self.test)
+
+    def _loader(self, expressions: list[Expression], generator: torch.Generator | None = None) -> DataLoader[TreeBatch]:
+        """One worker reads and flattens the next batches while the model computes."""
+        lengths = [expression.length for expression in expressions]
+        batches = buckets(lengths, self.batch_size, self.most_words, generator)
+        return DataLoader(expressions, batch_sampler=batches, collate_fn=collate, num_workers=1)  # type: ignore[arg-type]
+
+    def transfer_batch_to_device(self, trees: TreeBatch, device: torch.device, _: int) -> TreeBatch:
+        return trees.to(device)
+
+
+def collate(expressions: list[Expression]) -> TreeBatch:
+    """A batch of expressions."""
+    return batch((tree(text.split(), value) for text, value in expressions), VOCABULARY)

@@ -1,0 +1,119 @@
+"""Batches of pairs of formulas with the relation between them."""
+
+from functools import cached_property
+from pathlib import Path
+
+import lightning
+import torch
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from dgltree import TreeBatch, batch
+from dgltree.read.bracket import read_unlabelled
+from tasks.logic import generate
+from tasks.logic.files import Pair, read_pairs
+from tasks.logic.language import RELATIONS, VOCABULARY
+from tasks.logic.splits import PATTERNS, Known, Read, Split, divided, for_test, kept
+
+Labelled = tuple[TreeBatch, Tensor, Tensor]
+"""B pairs as a batch of 2B trees, the class numbers of their relations (B,) int64, and their operators (B,) int64."""
+CLASSES = len(RELATIONS)
+
+
+class LogicPairs(lightning.LightningDataModule):
+    """Pairs of formulas of up to 6 operators to train and validate on; the order depends on (seed, epoch) alone.
+
+    The test is on longer formulas, or for a systematic split on what training left out (tasks/logic/splits.py).
+
+    Args:
+        folder: the published files, or own ones that tasks.logic.generate wrote; without it own pairs are made.
+        split: "full", "A", "B" or "C".
+        train_pairs: so many of the training pairs, a larger number holding every smaller one of its seed; by default
+            all. Validation and test do not depend on it.
+        batch_size: pairs a step.
+        seed: of the order, of which pairs are taken, and of own pairs.
+
+    Raises ``ValueError`` for another split, a batch size below 1, and more training pairs than there are; and what
+    :func:`tasks.logic.files.read_pairs` raises.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        split: Split = "full",
+        train_pairs: int | None = None,
+        batch_size: int = 128,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        if split not in PATTERNS:
+            raise ValueError(f"split is {split!r}; it is one of {', '.join(PATTERNS)}")
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+        self.folder, self.split, self.train_pairs = folder, split, train_pairs
+        self.batch_size, self.seed = batch_size, seed
+        self.vocabulary = VOCABULARY
+
+    @cached_property
+    def _read(self) -> Read:
+        folder = self.folder
+        if folder is not None:
+            return lambda part, number: read_pairs(folder, part, number)
+        own = generate.pairs(self.seed)
+        return lambda part, number: own[part, number]
+
+    @cached_property
+    def _known(self) -> Known:
+        return divided(kept(self._read, self.split))
+
+    @cached_property
+    def train(self) -> list[Pair]:
+        """What is trained on, in file order."""
+        pairs = self._known.train
+        if self.train_pairs is None:
+            return pairs
+        if not 1 <= self.train_pairs <= len(pairs):
+            raise ValueError(f"train_pairs is {self.train_pairs}; there are {len(pairs):,} in split {self.split!r}")
+        order = torch.randperm(len(pairs), generator=torch.Generator().manual_seed(self.seed)).tolist()
+        return [pairs[i] for i in sorted(order[: self.train_pairs])]
+
+    @property
+    def validation(self) -> list[Pair]:
+        """What a model is chosen by."""
+        return self._known.validation
+
+    @cached_property
+    def test(self) -> list[Pair]:
+        """What is tested on."""
+        return for_test(self._read, self.split)
+
+    def setup(self, stage: str) -> None:
+        """Read what the stage needs, so that a file that is wrong is known before the first step."""
+        _ = (self.train, self.test) if stage == "fit" else self.test
+
+    def train_dataloader(self) -> DataLoader[Labelled]:
+        assert self.trainer is not None
+        generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
+        order = torch.randperm(len(self.train), generator=generator).tolist()
+        return self._loader([self.train[i] for i in order])
+
+    def val_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader(self.validation)
+
+    def test_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader(self.test)
+
+    def _loader(self, pairs: list[Pair]) -> DataLoader[Labelled]:
+        """One worker reads and flattens the next batches while the model computes."""
+        return DataLoader(pairs, self.batch_size, collate_fn=collate, num_workers=1)  # type: ignore[arg-type]
+
+    def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
+        trees, labels, operators = labelled
+        return trees.to(device), labels.to(device), operators
+
+
+def collate(pairs: list[Pair]) -> Labelled:
+    """A batch of pairs."""
+    trees = [read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)]
+    labels = torch.tensor([RELATIONS.index(pair.relation) for pair in pairs])
+    return batch(trees, VOCABULARY), labels, torch.tensor([pair.operators for pair in pairs])
