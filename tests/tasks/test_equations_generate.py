@@ -291,7 +291,7 @@ def test_rules_rewrite_in_both_directions():
     random = Random(1)
 
     def reached(text):
-        words = [rules.rewrite(in_words(text), random) for _ in range(200)]
+        words = [rules.rewrite(in_words(text), random, widening=0.1, literal=0.3) for _ in range(200)]
         return {in_letters(word) for word in words if word is not None}
 
     assert reached("sin(y^2 + pi) = z") == {read_equation("-sin(y^2) = z")}
