@@ -29,6 +29,7 @@ from tasks.equations.chunk import Chunk
 from tasks.equations.presets import PRESETS, Part, Quotas, Shape, is_validation
 from tasks.equations.store import Row
 
+GENERATOR = 2  # another one where a seed means other equations than before
 CHUNK = 10_000  # equations a chunk; part of what a seed means
 SPARE = 1.03  # chunks make so much more than is missing, because some equations are made by two,
 EAGER = 4  # and in each further round so many times more: what is missing then is rare
@@ -161,7 +162,7 @@ def write_sets(
     Raises ``ValueError`` for a folder with sets, or finished chunks, of another name or seed.
     """
     out.mkdir(parents=True, exist_ok=True)
-    run = {"preset": name, "seed": seed, "chunk": chunk, "version": store.VERSION}
+    run = {"preset": name, "seed": seed, "chunk": chunk, "version": store.VERSION, "generator": GENERATOR}
     cards = {}
     for part, shape in shapes.items():
         file, card = out / f"{part}.parquet", out / f"{part}.json"

@@ -31,7 +31,7 @@ def data_sets(preset: str, folder: Path, seed: int, workers: int) -> dict[str, A
     cards: dict[str, Any] = {}
     for name in SETS[preset]:
         for part, card in write_sets(name, PRESETS[name], folder, seed, workers).items():
-            cards[part] = {key: card[key] for key in ("preset", "seed", "chunk", "version")}
+            cards[part] = {key: card[key] for key in ("preset", "seed", "chunk", "version", "generator")}
     return cards
 
 
