@@ -106,19 +106,8 @@ class Maker:
         whole, filled = _with_paths(whole, blank + fixed, self.fillers.root[chosen])
         right = start + self._left[which]
         blanked, other = np.where(blank < right, (start, right), (right, start)) + fixed
-        batch = as_graph(whole)
-        plan = schedule(batch, share=True)
-        symbol = torch.from_numpy(whole.symbol)[plan.node]
-        value = values(plan, symbol, POINTS, random)
-        candidates, other = (plan.row[torch.from_numpy(rows)] for rows in (np.c_[blanked, filled], other))
-        label = equal(value[candidates], value[other][:, None])
-        label[:, 1:][candidates[:, 1:] == candidates[:, :1]] = math.nan  # the filler that was there counts once
-        label[~usable | (label[:, 0] != 1)] = math.nan
-        own = plan.row[fixed : fixed + len(item)].unique()
-        subtrees = own[(own >= plan.leaves) & torch.isfinite(value[own]).all(1)]
-        subtrees = subtrees[torch.from_numpy(random.permutation(len(subtrees))[:SUBTREES])]
-        alike = equal(value[subtrees][:, None], value[subtrees]) == 1
-        return Blanked(batch, plan, candidates, other, label, subtrees, alike.fill_diagonal_(False))
+        equations = slice(fixed, fixed + len(item))
+        return _labelled(whole, np.c_[blanked, filled], other, equations, usable, random)
 
     def _own_fillers(self, symbol: Ints, start: Ints, blank: Ints, which: Ints) -> tuple[list[int | None], Tensor]:
         """The numbers of the blanked fillers, and (E,) whether they have one and the shape is not held out."""
@@ -191,6 +180,24 @@ def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
         at[going] = node
         going = going[parent[node] >= 0]
     return _concatenated(copies), below
+
+
+def _labelled(
+    nodes: Nodes, filled: Ints, other: Ints, equations: slice, usable: Tensor, random: np.random.Generator
+) -> Blanked:
+    """The graph of ``nodes``, planned, with what arithmetic says of its equations and of their subtrees."""
+    batch = as_graph(nodes)
+    plan = schedule(batch, share=True)
+    value = values(plan, torch.from_numpy(nodes.symbol)[plan.node], POINTS, random)
+    candidates, opposite = (plan.row[torch.from_numpy(rows)] for rows in (filled, other))
+    label = equal(value[candidates], value[opposite][:, None])
+    label[:, 1:][candidates[:, 1:] == candidates[:, :1]] = math.nan  # the filler that was there counts once
+    label[~usable | (label[:, 0] != 1)] = math.nan
+    own = plan.row[equations].unique()
+    subtrees = own[(own >= plan.leaves) & torch.isfinite(value[own]).all(1)]
+    subtrees = subtrees[torch.from_numpy(random.permutation(len(subtrees))[:SUBTREES])]
+    alike = equal(value[subtrees][:, None], value[subtrees]) == 1
+    return Blanked(batch, plan, candidates, opposite, label, subtrees, alike.fill_diagonal_(False))
 
 
 def _concatenated(parts: list[Nodes]) -> Nodes:

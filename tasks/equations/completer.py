@@ -27,7 +27,7 @@ from tasks.equations.words import word
 
 NEVER = -1e9  # a logit that no softmax sees
 DECIDED, ALIKE = 0.5, 0.5  # weights of the losses beside that of the ranking
-NEAREST = 48
+NEAREST = 48  # fillers that candidates hard to tell apart are drawn from
 
 
 class Completer(lightning.LightningModule):

@@ -67,7 +67,6 @@ def _values(preorder: list[Tree]) -> tuple[float, ...]:
 
 def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
     """The columns of a data set."""
-
     texts, labels, depths, digests = ([getattr(m, name) for m in made] for name in ("text", "label", "depth", "digest"))
     columns = _columns(texts, labels, depths, [split] * len(made), digests)
     return _table(columns | {"left": _lists([one.left for one in made]), "right": _lists([one.right for one in made])})
