@@ -1,7 +1,7 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -9,18 +9,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.pickling import PickledAsArrays
 from dgltree.tree import Tree
 from dgltree.vocabulary import ANY_ARITY, Vocabulary
 
 if TYPE_CHECKING:
     import dgl
 
+    from dgltree.schedule import Schedule
+
+PlanKey = tuple[bool, bool, tuple[int, ...]]
+"""Whether equal subtrees share a row, whether steps have one arity, and the versions of the batch's tensors."""
+
 NO_TOKEN = -1
 NO_LABEL = -100  # what torch's losses ignore by default
 
 
-@dataclass
-class TreeBatch:
+@dataclass(frozen=True)
+class TreeBatch(PickledAsArrays):
     """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
 
     A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
@@ -48,6 +54,8 @@ class TreeBatch:
     x: Tensor | None = None
     """(N, d) floating, one input vector a node."""
     vocabulary: Vocabulary | None = None
+    plans: "dict[PlanKey, Schedule]" = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What :func:`dgltree.schedule.schedule` made of this batch, so that every plan is made once."""
 
     def __len__(self) -> int:
         """The number of trees."""
@@ -63,6 +71,12 @@ class TreeBatch:
     @property
     def device(self) -> torch.device:
         return self.function.device
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """How often each tensor was changed in place; torch does not count this for inference tensors."""
+        tensors = [value for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)]
+        return tuple(-1 if tensor.is_inference() else tensor._version for tensor in tensors)
 
     @cached_property
     def arity(self) -> Tensor:
@@ -88,7 +102,11 @@ class TreeBatch:
 
     def _map(self, function: Any) -> "TreeBatch":
         tensors = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
-        return replace(self, **{name: function(tensor) for name, tensor in tensors.items()})
+        mapped = replace(self, **{name: function(tensor) for name, tensor in tensors.items()})
+        for (share, by_arity, versions), plan in self.plans.items():
+            if versions == self.versions:
+                mapped.plans[share, by_arity, mapped.versions] = plan.map(function)
+        return mapped
 
     @cached_property
     def graph(self) -> "dgl.DGLGraph":

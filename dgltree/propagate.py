@@ -51,18 +51,34 @@ def propagate(
     """
     if not isinstance(batch, TreeBatch):
         batch = TreeBatch.from_graph(batch)
+    traced = Trace(cell, trace)
+    plan, states = _planned_states(cell, batch, share, traced)
+    states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
+    if check:
+        check_finite(cell, batch, states)
+    return states | traced.results(plan, batch)
+
+
+def root_states(batch: TreeBatch, cell: Cell, share: bool = False) -> Tensor:
+    """(B, n), the hidden states of the roots alone, as :func:`propagate` gives them; no other state is copied."""
+    plan, states = _planned_states(cell, batch, share, Trace(cell, ()))
+    return states["h"].index_select(0, plan.row[batch.roots])
+
+
+def plan_for(cell: Cell, batch: TreeBatch, share: bool = False) -> Schedule:
+    """The schedule by which a cell runs a batch; a data loader's worker calls it to have it made beforehand."""
+    return schedule(batch, share, by_arity=not isinstance(cell, SumCell))
+
+
+def _planned_states(cell: Cell, batch: TreeBatch, share: bool, traced: Trace) -> tuple[Schedule, State]:
+    """States in the order of the schedule, for a batch that the cell can run on."""
     check_batch(cell, batch)
     if share and cell.training and cell.dropout > 0:
         raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
     if share and batch.x is not None and batch.x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
-    plan = schedule(batch, share, by_arity=not isinstance(cell, SumCell))
-    traced = Trace(cell, trace)
-    states = run_schedule(cell, plan, batch, traced)
-    states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
-    if check:
-        check_finite(cell, batch, states)
-    return states | traced.results(plan, batch)
+    plan = plan_for(cell, batch, share)
+    return plan, run_schedule(cell, plan, batch, traced)
 
 
 def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace) -> State:
@@ -126,7 +142,9 @@ class _LevelPass(torch.autograd.Function):
             states[part][: plan.leaves] = rows
         locals_ = []
         for k, step in enumerate(plan.steps):
-            local = _forward_step(cell, step, states, x_pre[k] if x_pre else None, traced, sink if record else None)
+            local = _forward_step(
+                cell, plan, step, states, x_pre[k] if x_pre else None, traced, sink if record else None
+            )
             for part, buffer in states.items():
                 buffer[step.start : step.stop] = local.outputs[part].detach()
             if record:
@@ -145,7 +163,7 @@ class _LevelPass(torch.autograd.Function):
         state_gradients = dict(zip(ctx.cell.state, (g.clone() for g in grad_outputs), strict=True))
         x_gradients: list[Tensor] = []
         for step, local in zip(reversed(ctx.plan.steps), reversed(ctx.locals), strict=True):
-            d_x = _backward_step(step, local, ctx.own, sink, state_gradients)
+            d_x = _backward_step(ctx.plan, step, local, ctx.own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: ctx.plan.leaves] for g in state_gradients.values()]
         weight_gradients = list(sink.values())
@@ -154,10 +172,10 @@ class _LevelPass(torch.autograd.Function):
 
 
 def _forward_step(
-    cell: Cell, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
+    cell: Cell, plan: Schedule, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
 ) -> _Local:
     record = sink is not None
-    gathered = {part: buffer.index_select(0, step.children) for part, buffer in states.items()}
+    gathered = {part: buffer.index_select(0, plan.children[step.edges]) for part, buffer in states.items()}
     x_pre = None if x_pre is None else x_pre.detach()
     anchor = next(iter(gathered.values())).new_zeros(())
     inputs = [*gathered.values(), *([] if x_pre is None else [x_pre]), anchor]
@@ -170,7 +188,7 @@ def _forward_step(
         for tensor in inputs:
             tensor.requires_grad_(record)
         if isinstance(cell, SumCell):
-            computed, sent = _add_up(cell, step, gathered, x_pre, linear)
+            computed, sent = _add_up(cell, plan, step, gathered, x_pre, linear)
             traced.keep(slice(step.start, step.stop), computed, sent)
         else:
             rows = {part: tensor.unflatten(0, (-1, arity)) for part, tensor in gathered.items()}
@@ -181,21 +199,27 @@ def _forward_step(
 
 
 def _add_up(
-    cell: SumCell, step: Step, gathered: State, x_pre: Tensor | None, linear: Callable[[Segments], Linear]
+    cell: SumCell,
+    plan: Schedule,
+    step: Step,
+    gathered: State,
+    x_pre: Tensor | None,
+    linear: Callable[[Segments], Linear],
 ) -> tuple[Computed, State]:
     """New states of nodes of any arity, and what their children sent."""
+    parent = plan.parent[step.edges]
     x_node, x_message = cell.split_inputs(x_pre)
-    x_edge = None if x_message is None else x_message.index_select(0, step.parent)
+    x_edge = None if x_message is None else x_message.index_select(0, parent)
     sent = cell.send(gathered, x_edge, linear(step.edge_segments))
     sums: Children = {
-        name: [sent[name].new_zeros(step.stop - step.start, *shape).index_add(0, step.parent, sent[name])]
+        name: [sent[name].new_zeros(step.stop - step.start, *shape).index_add(0, parent, sent[name])]
         for name, shape in cell.messages.items()
     }
     return cell.compute(sums["h"][0], x_node, sums, linear(step.segments)), sent
 
 
 def _backward_step(
-    step: Step, local: _Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
+    plan: Schedule, step: Step, local: _Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
 ) -> Tensor | None:
     """Add this step's gradients to the sink and to its children's rows; returns that of what x added, if anything."""
     received = [state_gradients[part][step.start : step.stop] for part in local.outputs]
@@ -209,7 +233,7 @@ def _backward_step(
         materialize_grads=True,
     )
     for part, d_child in zip(local.outputs, found, strict=False):
-        state_gradients[part].index_add_(0, step.children, d_child)
+        state_gradients[part].index_add_(0, plan.children[step.edges], d_child)
     for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
         sink[name] += gradient
     return found[len(local.outputs)] if len(local.inputs) > len(local.outputs) + 1 else None

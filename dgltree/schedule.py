@@ -1,5 +1,6 @@
 """A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batch import TreeBatch
+from dgltree.pickling import PickledAsArrays
 
 Segments = list[tuple[int, int, int]]
 """``(function id, start, stop)``: runs of rows with one function."""
@@ -20,18 +22,16 @@ class Step:
     stop: int
     arity: int | None
     """None where the rows have different arities."""
-    children: Tensor
-    """(edges,) int64, rows of the children, row after row in slot order."""
+    edges: slice
+    """Where its edges stand among those of the schedule."""
     segments: Segments
     """Counted from ``start``."""
-    parent: Tensor
-    """(edges,) int64: the parents' rows, counted from ``start``. Empty where the arity says it."""
     edge_segments: Segments
-    """The runs of edges whose parents have one function, in the same case."""
+    """The runs of edges whose parents have one function; empty where the arity says it."""
 
 
 @dataclass
-class Schedule:
+class Schedule(PickledAsArrays):
     """The private order of a batch: rows sorted by (level, arity, function), leaves first; without the arity, for any.
 
     So a step's outputs are a slice, and its children one gather.
@@ -41,6 +41,10 @@ class Schedule:
     """(R,) int64: the node that each row computes; R < N where subtrees are shared."""
     row: Tensor
     """(N,) int64: the row of each node, in public numbering."""
+    children: Tensor
+    """(edges,) int64, rows of the children: step after step, row after row, in slot order."""
+    parent: Tensor
+    """(edges,) int64: the parents' rows, counted from the start of their step."""
     leaves: int
     """Rows ``0:leaves`` are leaves."""
     steps: list[Step]
@@ -49,13 +53,27 @@ class Schedule:
         """The number of rows."""
         return len(self.node)
 
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
+        """The same with ``function`` of every tensor."""
+        node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
+        return Schedule(node, row, children, parent, self.leaves, self.steps)
+
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
-    """Plan a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
+    """The plan of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
     ``by_arity=False`` makes one step a level, whatever the arities, for cells that add up their children. Planned with
-    numpy on the CPU; the index tensors go to the batch's device.
+    numpy on the CPU; the index tensors go to the batch's device. The batch keeps the plan: a second call costs nothing,
+    and a data loader's worker can plan while the model computes. A batch whose tensors were changed in place is planned
+    anew.
     """
+    key = (share, by_arity, batch.versions)
+    if key not in batch.plans:
+        batch.plans[key] = _plan(batch, share, by_arity)
+    return batch.plans[key]
+
+
+def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     twin = _equal_subtrees(batch, level, arity, pointer, child) if share else np.arange(len(level))
@@ -66,24 +84,22 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     row[node] = np.arange(len(node))
     row = row[twin]
     leaves = int((level[node] == 0).sum())
-    device = batch.device
+    counts = arity[node]
+    edges = np.concatenate([[0], np.cumsum(counts)])
+    parent = np.repeat(np.arange(len(node)), counts)
+    children = row[child[np.arange(len(parent)) + (pointer[node] - edges[:-1])[parent]]]
     steps = []
     for start, stop in _runs(level[node], width[node]):
         if start < leaves:
             continue
-        nodes = node[start:stop]
-        counts = arity[nodes]
-        parent = np.repeat(np.arange(stop - start), counts)
-        slot = np.arange(len(parent)) - np.repeat(np.cumsum(counts) - counts, counts)
-        kids = torch.from_numpy(row[child[pointer[nodes][parent] + slot]]).to(device)
-        segments = _segments(function[nodes])
-        if by_arity:
-            empty = kids.new_empty(0)
-            steps.append(Step(start, stop, int(counts[0]), kids, segments, empty, []))
-        else:
-            edge_segments = _segments(function[nodes][parent])
-            steps.append(Step(start, stop, None, kids, segments, torch.from_numpy(parent).to(device), edge_segments))
-    return Schedule(torch.from_numpy(node).to(device), torch.from_numpy(row).to(device), leaves, steps)
+        functions, own = function[node[start:stop]], slice(int(edges[start]), int(edges[stop]))
+        parent[own] -= start
+        edge_segments = [] if by_arity else _segments(functions[parent[own]])
+        steps.append(
+            Step(start, stop, int(counts[start]) if by_arity else None, own, _segments(functions), edge_segments)
+        )
+    tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, children, parent)]
+    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, steps)
 
 
 def _segments(function: np.ndarray) -> Segments:

@@ -30,6 +30,8 @@ def shared_mean(module: lightning.LightningModule, losses: Tensor) -> Tensor:
     by the mean number. Every parameter takes part, if only with 0: some process may lack the functions that need it,
     and all must agree on which parameters have a gradient.
     """
+    if module.trainer.world_size == 1:
+        return losses.mean()
     own = torch.tensor(float(len(losses)), device=losses.device)
     mean = module.trainer.strategy.reduce(own, reduce_op="mean")
     nothing = sum(parameter.sum() for parameter in module.parameters()) * 0

@@ -1,6 +1,7 @@
 """Recursion == dgl.prop_nodes_topo == runner == levels == levels shared, states and gradients, for every cell."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import torch
@@ -177,7 +178,7 @@ def swapped_slots(trees: TreeBatch) -> TreeBatch:
     for j in torch.nonzero(trees.arity == 2).squeeze(-1).tolist():
         a = int(trees.child_ptr[j])
         child[[a, a + 1]] = child[[a + 1, a]]
-    return TreeBatch(**{**vars_of(trees), "child_index": child})
+    return replace(trees, child_index=child)
 
 
 def dropped_edge(trees: TreeBatch) -> TreeBatch:
@@ -189,11 +190,7 @@ def dropped_edge(trees: TreeBatch) -> TreeBatch:
         if child[trees.child_ptr[j]] != child[trees.child_ptr[j + 1] - 1]
     )
     child[trees.child_ptr[j + 1] - 1] = child[trees.child_ptr[j]]
-    return TreeBatch(**{**vars_of(trees), "child_index": child})
-
-
-def vars_of(trees: TreeBatch) -> dict[str, object]:
-    return {name: getattr(trees, name) for name in TreeBatch.__dataclass_fields__}
+    return replace(trees, child_index=child)
 
 
 @pytest.mark.parametrize("mutate", [swapped_slots, dropped_edge])

@@ -1,5 +1,6 @@
 """Schedules: order, steps, and sharing."""
 
+import pickle
 import random
 
 import torch
@@ -7,7 +8,8 @@ from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree import Tree, TreeBatch, batch
+from dgltree import Tree, TreeBatch, batch, propagate
+from dgltree.cells import TreeRNN
 from dgltree.schedule import schedule
 
 FOREST = [random_tree(depth, 3, seed) for depth in (2, 5, 9, 30) for seed in (1, 2)] + EDGE_CASES["wide node"]
@@ -29,8 +31,9 @@ def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows() -> None
         plan = schedule(flat, share)
         assert [plan.leaves, *(step.stop for step in plan.steps)] == [*(step.start for step in plan.steps), len(plan)]
         for step in plan.steps:
-            assert len(step.children) == step.arity * (step.stop - step.start)
-            assert int(step.children.max()) < step.start
+            rows = plan.children[step.edges].view(-1, step.arity)
+            assert len(rows) == step.stop - step.start
+            assert int(rows.max()) < step.start
             nodes = plan.node[step.start : step.stop]
             assert set(flat.arity[nodes].tolist()) == {step.arity}
             assert step.segments[0][1] == 0
@@ -38,7 +41,7 @@ def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows() -> None
                 assert set(flat.function[nodes[a:b]].tolist()) == {f}
             for row, node in enumerate(nodes.tolist()):
                 children = flat.child_index[flat.child_ptr[node] : flat.child_ptr[node + 1]]
-                assert plan.row[children].tolist() == step.children.view(-1, step.arity)[row].tolist()
+                assert plan.row[children].tolist() == rows[row].tolist()
 
 
 def test_without_sharing_every_node_has_its_own_row() -> None:
@@ -125,3 +128,33 @@ def test_one_object_and_equal_objects_are_shared_alike() -> None:
     assert len(schedule(batch([apart, square()], VOCABULARY), share=True)) == 2
     assert len(schedule(batch([braid(40), braid(40)], VOCABULARY), share=True)) == 41
     assert len(schedule(batch([chain(50), chain(30)], VOCABULARY), share=True)) == 51
+
+
+def test_a_plan_is_made_once_for_all_calls_and_devices() -> None:
+    flat = batch(FOREST, VOCABULARY)
+    plan = schedule(flat, share=True)
+    assert schedule(flat, share=True) is plan
+    assert schedule(flat) is not plan
+    elsewhere = flat.to("meta")
+    assert len(elsewhere.plans) == 2
+    assert {plan.row.device.type for plan in elsewhere.plans.values()} == {"meta"}
+
+
+def test_a_batch_that_was_changed_in_place_is_planned_anew() -> None:
+    flat = batch([Tree("add", (Tree("var", token="x"), Tree("var", token="x")))], VOCABULARY)
+    assert len(schedule(flat, share=True)) == 2
+    flat.token[2] = VOCABULARY.token_id("y")
+    assert len(schedule(flat, share=True)) == 3
+    assert not flat.to("meta").plans.keys() - {(True, True, flat.to("meta").versions)}
+
+
+def test_a_pickled_batch_brings_its_plan_and_holds_no_tensor() -> None:
+    flat = batch(FOREST, VOCABULARY)
+    schedule(flat, share=True)
+    text = pickle.dumps(flat)
+    assert b"torch" not in text
+    again = pickle.loads(text)
+    [plan] = again.plans.values()
+    assert schedule(again, share=True) is plan
+    cell = TreeRNN(VOCABULARY, 3)
+    assert torch.equal(propagate(again, cell, share=True)["h"], propagate(flat, cell, share=True)["h"])

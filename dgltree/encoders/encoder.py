@@ -19,3 +19,6 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(B, n), one row a root; ``share`` allows to compute equal subtrees once, where an encoder can."""
+
+    def plan(self, batch: TreeBatch, share: bool) -> None:
+        """What a data loader's worker does for :meth:`forward` beforehand; the batch keeps it. Nothing by default."""

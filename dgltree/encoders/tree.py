@@ -5,7 +5,7 @@ from torch import Tensor
 from dgltree.batch import TreeBatch
 from dgltree.cells.cell import Cell
 from dgltree.encoders.encoder import Encoder
-from dgltree.propagate import propagate
+from dgltree.propagate import plan_for, propagate, root_states
 
 
 class TreeEncoder(Encoder):
@@ -18,7 +18,10 @@ class TreeEncoder(Encoder):
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(B, n), one row a root; ``share`` as in :func:`dgltree.propagate`."""
-        return self.node_states(batch, share).index_select(0, batch.roots)
+        return root_states(batch, self.cell, share)
+
+    def plan(self, batch: TreeBatch, share: bool) -> None:
+        plan_for(self.cell, batch, share)
 
     def node_states(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(N, n), one row a node in public numbering; ``share`` as in :func:`dgltree.propagate`."""

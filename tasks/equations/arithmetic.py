@@ -28,7 +28,7 @@ def values(plan: Schedule, symbol: Tensor, points: int, random: np.random.Genera
     out = leaves.new_empty(len(plan), points)
     out[: plan.leaves] = leaves[symbol[: plan.leaves]]
     for step in plan.steps:
-        children = step.children.view(step.stop - step.start, -1)
+        children = plan.children[step.edges].view(step.stop - step.start, -1)
         for _, start, stop in step.segments:
             rows = slice(step.start + start, step.start + stop)
             value = _FUNCTIONS[SYMBOLS[int(symbol[rows.start])][0]](*out[children[start:stop]].unbind(1))

@@ -3,7 +3,6 @@
 from typing import Any
 
 import lightning
-import numpy as np
 import torch
 from torch import Tensor
 from torchmetrics import Metric
@@ -15,6 +14,7 @@ from dgltree.readout import EquationModel, EquationReadout
 from tasks.equations.data import Labelled
 from tasks.equations.majority import Majority
 from tasks.shards import shared_mean
+from tasks.steps import seed_step
 
 
 class EquationClassifier(lightning.LightningModule):
@@ -60,15 +60,17 @@ class EquationClassifier(lightning.LightningModule):
         """(E,), the logits of E equations."""
         return self.model(trees, share=self.shares)
 
+    def plan(self, trees: TreeBatch) -> None:
+        """What the data loader's worker does for :meth:`forward` beforehand."""
+        self.model.encoder.plan(trees, self.shares)
+
     def on_train_batch_start(self, labelled: Labelled, index: int) -> None:
-        """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
-        place = (self.seed, self.current_epoch, index, self.global_rank)
-        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+        seed_step(self, self.seed, index)
 
     def losses(self, labelled: Labelled) -> Tensor:
         """(E,), the loss of each equation."""
-        trees, labels, _depths = labelled
-        return torch.nn.functional.binary_cross_entropy_with_logits(self(trees), labels, reduction="none")
+        logits = self(labelled.trees)
+        return torch.nn.functional.binary_cross_entropy_with_logits(logits, labelled.labels, reduction="none")
 
     def training_step(self, labelled: Labelled, _: int) -> Tensor:
         losses = self.losses(labelled)
@@ -77,17 +79,16 @@ class EquationClassifier(lightning.LightningModule):
         return shared_mean(self, losses)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        trees, labels, _depths = labelled
-        self.accuracy.update(self(trees), labels)
-        self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labels))
+        self.accuracy.update(self(labelled.trees), labelled.labels)
+        self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labelled.labels))
 
     def on_test_epoch_start(self) -> None:
         metrics = {"accuracy": BinaryAccuracy(), "precision": BinaryPrecision(), "recall": BinaryRecall()}
         self._tested: dict[str, Metric] = {name: metric.to(self.device) for name, metric in metrics.items()}
 
     def test_step(self, labelled: Labelled, _: int) -> None:
-        trees, labels, depths = labelled
-        logits = self(trees)
+        labels, depths = labelled.labels, labelled.depths
+        logits = self(labelled.trees)
         for depth in (None, *torch.unique(depths).tolist()):
             rows = slice(None) if depth is None else (depths == depth).to(labels.device)
             for name in ("accuracy", "precision", "recall"):

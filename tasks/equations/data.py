@@ -1,7 +1,9 @@
 """Batches of labelled equations."""
 
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import lightning
 import torch
@@ -9,12 +11,28 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch, Vocabulary
+from dgltree.pickling import PickledAsArrays
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import NUMBER, SYMBOLS, Row, read
 from tasks.shards import shards
 
-Labelled = tuple[TreeBatch, Tensor, Tensor]
-"""E equations as a batch of 2E trees, their labels (E,) float, and their depths (E,) int64."""
+if TYPE_CHECKING:
+    from tasks.equations.classifier import EquationClassifier
+
+
+@dataclass
+class Labelled(PickledAsArrays):
+    """E equations."""
+
+    trees: TreeBatch
+    """2E trees: the sides."""
+    labels: Tensor
+    """(E,) float32."""
+    depths: Tensor
+    """(E,) int64; they stay on the CPU."""
+
+    def to(self, device: torch.device) -> "Labelled":
+        return Labelled(self.trees.to(device), self.labels.to(device), self.depths)
 
 
 def vocabulary(numbers: bool = False) -> Vocabulary:
@@ -123,14 +141,19 @@ class LabelledEquations(lightning.LightningDataModule):
         return self._loader(rows, shards(range(len(rows)), 512, rank=0, ranks=1))
 
     def _loader(self, rows: list[Row], batches: list[list[int]]) -> DataLoader[Labelled]:
-        """One worker flattens the next batches while the model computes."""
+        """One worker flattens and plans the next batches while the model computes."""
         return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
 
     def _collate(self, rows: list[Row]) -> Labelled:
+        trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
         labels = torch.tensor([float(row.label) for row in rows])
-        depths = torch.tensor([row.depth for row in rows])
-        return self._batcher.words([side for row in rows for side in (row.left, row.right)]), labels, depths
+        return Labelled(self._planned(trees), labels, torch.tensor([row.depth for row in rows]))
+
+    def _planned(self, trees: TreeBatch) -> TreeBatch:
+        """The same trees, with what the model would else do before its first product, if there is a model."""
+        if self.trainer is not None:
+            cast("EquationClassifier", self.trainer.lightning_module).plan(trees)
+        return trees
 
     def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
-        trees, labels, depths = labelled
-        return trees.to(device), labels.to(device), depths
+        return labelled.to(device)

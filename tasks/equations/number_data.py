@@ -1,5 +1,6 @@
 """Batches of labelled equations and of number equations."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -7,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch
+from dgltree.pickling import PickledAsArrays
 from tasks.equations.data import Labelled, LabelledEquations, vocabulary
 from tasks.equations.numbers import decoded
 from tasks.equations.store import Row, read
@@ -20,13 +22,17 @@ class Decoded(NamedTuple):
     split: str
 
 
-class Numbers(NamedTuple):
+@dataclass
+class Numbers(PickledAsArrays):
     """A batch of number equations."""
 
     trees: TreeBatch
     """F trees, to be decoded."""
     values: Tensor
     """(F,) float32, what they should give."""
+
+    def to(self, device: torch.device) -> "Numbers":
+        return Numbers(self.trees.to(device), self.values.to(device))
 
 
 class Mixed(NamedTuple):
@@ -61,14 +67,11 @@ class EquationsAndNumbers(LabelledEquations):
 
     def _batch(self, numbers: list[Decoded]) -> Numbers:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
-        return Numbers(batch((number.tree for number in numbers), self.vocabulary), values)
+        return Numbers(self._planned(batch((number.tree for number in numbers), self.vocabulary)), values)
 
-    def transfer_batch_to_device(self, mixed: Any, device: torch.device, index: int) -> Any:
+    def transfer_batch_to_device(self, mixed: Any, device: torch.device, _: int) -> Any:
         equations, numbers = mixed
-        return Mixed(
-            equations and super().transfer_batch_to_device(equations, device, index),
-            numbers and Numbers(numbers.trees.to(device), numbers.values.to(device)),
-        )
+        return Mixed(equations and equations.to(device), numbers and numbers.to(device))
 
 
 def correct(rows: list[Row]) -> list[Decoded]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import lightning
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torchmetrics.classification import MulticlassAccuracy
@@ -17,6 +16,7 @@ from dgltree.labels import Supervision, supervised
 from dgltree.read.glove import WordVectors
 from dgltree.readout import ClassifierReadout
 from tasks.sentiment.data import CLASSES
+from tasks.steps import seed_step
 
 
 class SentimentClassifier(lightning.LightningModule):
@@ -93,9 +93,7 @@ class SentimentClassifier(lightning.LightningModule):
         self._evaluate(trees, "test")
 
     def on_train_batch_start(self, trees: TreeBatch, index: int) -> None:
-        """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
-        place = (self.seed, self.current_epoch, index, self.global_rank)
-        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+        seed_step(self, self.seed, index)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         checkpoint["vocabulary"] = self.vocabulary.to_json()

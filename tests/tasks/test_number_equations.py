@@ -163,8 +163,8 @@ def mixed(sets: Path) -> tuple[EquationAndNumberClassifier, Mixed]:
 @torch.no_grad()
 def test_the_loss_is_the_mean_over_the_equations_of_both_kinds(sets: Path) -> None:
     module, both = mixed(sets)
-    (trees, labels, _), numbers = both
-    entropy = binary_cross_entropy_with_logits(module(trees), labels)
+    equations, numbers = both
+    entropy = binary_cross_entropy_with_logits(module(equations.trees), equations.labels)
     states = module.model.encoder(numbers.trees)
     squares = [float((module.number_readout(h) - v) ** 2) for h, v in zip(states, numbers.values, strict=True)]
     mean = float(module.losses(both).mean())

@@ -122,11 +122,11 @@ def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Cou
     """Depth to counts, over the whole test set."""
     found: dict[int, list[Counts]] = defaultdict(list)
     with evaluating(module):
-        for trees, labels, depths in data.test_dataloader():
-            called = (module(trees.to(module.device)) > 0).cpu()
-            for depth in torch.unique(depths).tolist():
-                rows = depths == depth
-                found[depth].append(counted(labels[rows] == 1, called[rows]))
+        for labelled in data.test_dataloader():
+            called = (module(labelled.trees.to(module.device)) > 0).cpu()
+            for depth in torch.unique(labelled.depths).tolist():
+                rows = labelled.depths == depth
+                found[depth].append(counted(labelled.labels[rows] == 1, called[rows]))
     return {depth: together(counts) for depth, counts in sorted(found.items())}
 
 
