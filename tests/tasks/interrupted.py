@@ -10,7 +10,7 @@ import sys
 import warnings
 from itertools import count
 from pathlib import Path
-from signal import SIGINT, SIGKILL, SIGTERM, Signals
+from signal import SIGINT, SIGKILL, SIGTERM, Signals, default_int_handler, signal
 
 from pyarrow import parquet
 
@@ -76,6 +76,7 @@ def generate_and_be_hit(number: Signals, out: Path) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    signal(SIGINT, default_int_handler)  # a shell that runs the tests in the background has it ignored
     sets, out = map(Path, sys.argv[1:])
     context = multiprocessing.get_context("fork")  # importing takes longer than the runs
     runs = [
