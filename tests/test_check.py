@@ -1,6 +1,7 @@
 """What a cell refuses to run on, and states that are not finite."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from engines import ENGINES
 from helpers import ANY, VOCABULARY, random_tree
 from rows import make_cell
 
-from dgltree import Tree, TreeBatch, Vocabulary, batch, propagate
+from dgltree import Tree, Vocabulary, batch, propagate
 from dgltree.cells import CELLS, ChildSumTreeLSTM, TreeLSTM, TreeRNN
 
 TREES = [random_tree(3, 2, 1), random_tree(2, 3, 2)]
@@ -46,7 +47,7 @@ def test_a_function_without_weights_is_named_with_its_arity_and_tree() -> None:
     with pytest.raises(ValueError, match=r"tree 1, node 0 in preorder: 'sin' has 2 children here; .* knows it with 1"):
         batch([TREES[0], Tree("sin", (TREES[0], TREES[0]))], VOCABULARY)
     flat = batch([TREES[0], Tree("add", (TREES[0], TREES[0]))], VOCABULARY)
-    flat.vocabulary = None  # as of a user's graph
+    flat = replace(flat, vocabulary=None)  # as of a user's graph
     flat.function[flat.roots[1]] = VOCABULARY.function_id("if", 3)
     for engine in ("runner", "levels"):
         with pytest.raises(ValueError, match=r"tree 1, node 0 \('if'\) has 2 children; this model knows it with 3"):
@@ -107,8 +108,7 @@ def test_labels_never_reach_a_cell() -> None:
     for name in ("tree_lstm, leaf gates", "child_sum", "tree_smu", "tree_cell"):
         cell = make_cell(name)
         flat = batch(TREES, cell.vocabulary)
-        labelled = TreeBatch(**{f: getattr(flat, f) for f in TreeBatch.__dataclass_fields__})
-        labelled.label = torch.randint(0, 5, flat.label.shape, generator=rng)
+        labelled = replace(flat, label=torch.randint(0, 5, flat.label.shape, generator=rng))
         assert torch.equal(propagate(labelled, cell)["h"], propagate(flat, cell)["h"])
 
 
