@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.agenda import runs, step_numbers
 from dgltree.batch import TreeBatch
 from dgltree.pickling import PickledAsArrays
 
@@ -16,7 +17,7 @@ Segments = list[tuple[int, int, int]]
 
 @dataclass
 class Step:
-    """Rows ``start:stop``: nodes of one level (and one arity, unless planned for any), sorted by function."""
+    """Rows ``start:stop``: nodes that are computed together, sorted by function."""
 
     start: int
     stop: int
@@ -32,7 +33,7 @@ class Step:
 
 @dataclass
 class Schedule(PickledAsArrays):
-    """The private order of a batch: rows sorted by (level, arity, function), leaves first; without the arity, for any.
+    """The private order of a batch: rows sorted by (step, function), leaves first.
 
     So a step's outputs are a slice, and its children one gather.
     """
@@ -62,10 +63,10 @@ class Schedule(PickledAsArrays):
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
     """The plan of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
-    ``by_arity=False`` makes one step a level, whatever the arities, for cells that add up their children. Planned with
-    numpy on the CPU; the index tensors go to the batch's device. The batch keeps the plan: a second call costs nothing,
-    and a data loader's worker can plan while the model computes. A batch whose tensors were changed in place is planned
-    anew.
+    A step has one arity (see dgltree.agenda). ``by_arity=False`` makes one step a level, whatever the arities, for
+    cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device. The
+    batch keeps the plan: a second call costs nothing, and a data loader's worker can plan while the model computes. A
+    batch whose tensors were changed in place is planned anew.
     """
     key = (share, by_arity, batch.versions)
     if key not in batch.plans:
@@ -78,43 +79,42 @@ def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     twin = _equal_subtrees(batch, level, arity, pointer, child) if share else np.arange(len(level))
     node = np.flatnonzero(twin == np.arange(len(level)))
-    width = arity if by_arity else np.minimum(arity, 1)
-    node = node[np.lexsort((function[node], width[node], level[node]))]
-    row = np.empty(len(level), np.int64)
-    row[node] = np.arange(len(node))
-    row = row[twin]
+    number = np.empty(len(level), np.int64)
+    number[node] = np.arange(len(node))
+    number = number[twin]
+    parent, edge = _edges(arity[node], pointer[node])
+    step = step_numbers(level[node], arity[node], parent, number[child[edge]]) if by_arity else level[node]
+    order = np.lexsort((function[node], step))
+    node, step = node[order], step[order]
+    row = np.argsort(order)[number]
+    parent, edge = _edges(arity[node], pointer[node])
+    children = row[child[edge]]
     leaves = int((level[node] == 0).sum())
-    counts = arity[node]
-    edges = np.concatenate([[0], np.cumsum(counts)])
-    parent = np.repeat(np.arange(len(node)), counts)
-    children = row[child[np.arange(len(parent)) + (pointer[node] - edges[:-1])[parent]]]
+    stops = np.cumsum(arity[node])
     steps = []
-    for start, stop in _runs(level[node], width[node]):
-        if start < leaves:
-            continue
-        functions, own = function[node[start:stop]], slice(int(edges[start]), int(edges[stop]))
+    for start, stop in runs(step[leaves:]):
+        start, stop = start + leaves, stop + leaves
+        width = int(arity[node[start]])
+        own = slice(int(stops[start]) - width, int(stops[stop - 1]))
         parent[own] -= start
-        edge_segments = [] if by_arity else _segments(functions[parent[own]])
-        steps.append(
-            Step(start, stop, int(counts[start]) if by_arity else None, own, _segments(functions), edge_segments)
-        )
+        functions = function[node[start:stop]]
+        if by_arity:
+            steps.append(Step(start, stop, width, own, _segments(functions), []))
+        else:
+            steps.append(Step(start, stop, None, own, _segments(functions), _segments(functions[parent[own]])))
     tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, children, parent)]
     return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, steps)
 
 
+def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(edges,) the parent's position, and the edge's place in ``child_index``, of nodes with these pointers."""
+    parent = np.repeat(np.arange(len(arity)), arity)
+    first = np.cumsum(arity) - arity
+    return parent, np.arange(len(parent)) + (pointer - first)[parent]
+
+
 def _segments(function: np.ndarray) -> Segments:
-    return [(int(function[start]), start, stop) for start, stop in _runs(function)]
-
-
-def _runs(*keys: np.ndarray) -> list[tuple[int, int]]:
-    """``(start, stop)`` of the runs in which all keys stay the same."""
-    n = len(keys[0])
-    changed = np.zeros(n, bool)
-    changed[:1] = True
-    for key in keys:
-        changed[1:] |= key[1:] != key[:-1]
-    starts = np.flatnonzero(changed).tolist()
-    return list(zip(starts, [*starts[1:], n], strict=True))
+    return [(int(function[start]), start, stop) for start, stop in runs(function)]
 
 
 def _equal_subtrees(
@@ -131,7 +131,7 @@ def _equal_subtrees(
         own = _numbered(own * n + same)
     twin = np.arange(n)
     order = np.lexsort((arity, level))
-    for start, stop in _runs(level[order], arity[order]):
+    for start, stop in runs(level[order], arity[order]):
         nodes = order[start:stop]
         key = own[nodes]
         for slot in range(int(arity[nodes[0]])):

@@ -70,19 +70,32 @@ def test_labels_do_not_keep_subtrees_apart_but_values_and_inputs_do() -> None:
     assert len(schedule(batch([leaf] * 3, VOCABULARY, x=x), share=True)) == 2
 
 
-def test_neighbouring_segments_have_different_functions_and_steps_different_levels_or_arities() -> None:
+def test_segments_have_different_functions_and_no_step_could_be_part_of_the_one_before() -> None:
     flat = batch(FOREST, VOCABULARY)
     for share in (False, True):
         plan = schedule(flat, share)
-        kinds = []
+        before = None
         for step in plan.steps:
             functions = [f for f, _, _ in step.segments]
             assert functions == sorted(set(functions))
             ends = [0, *(stop for _, _, stop in step.segments)]
             assert [start for _, start, _ in step.segments] == ends[:-1]
             assert ends[-1] == step.stop - step.start
-            kinds.append((int(flat.level[plan.node[step.start]]), step.arity))
-        assert kinds == sorted(set(kinds)), "one step for each level and arity"
+            if before is not None and before.arity == step.arity:
+                latest = plan.children[step.edges].view(-1, step.arity).max(1).values
+                assert (latest >= before.start).all(), "a node was ready for the step before"
+            before = step
+        pairs = {(int(flat.level[node]), int(flat.arity[node])) for node in plan.node[plan.leaves :]}
+        assert len(plan.steps) < len(pairs), "fewer steps than by level and arity"
+
+
+def test_a_node_waits_for_others_of_its_arity_if_it_has_the_shorter_way_up() -> None:
+    x = Tree("var", token="x")
+    pair = Tree("add", (x, x))
+    long = Tree("sin", (Tree("add", (Tree("sin", (pair,)), x)),))  # 2 1 2 1 children, from the leaves up
+    short = Tree("neg", (x,))  # could be first, and is computed with the sine
+    plan = schedule(batch([long, short], VOCABULARY))
+    assert [(step.arity, step.stop - step.start) for step in plan.steps] == [(2, 1), (1, 2), (2, 1), (1, 1)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 3), st.integers(0, 500)), min_size=1, max_size=5))
