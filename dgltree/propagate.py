@@ -135,7 +135,7 @@ class _LevelPass(torch.autograd.Function):
     ) -> tuple[Tensor, ...]:
         parameters = _parameters(cell)
         x_pre = tensors[parts : len(tensors) - len(parameters)]
-        sink: Sink = {}
+        sink = Sink()
         states = {}
         for part, rows in zip(cell.state, tensors[:parts], strict=True):
             states[part] = rows.new_empty(len(plan), *rows.shape[1:])
@@ -158,17 +158,15 @@ class _LevelPass(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
-        sink: Sink = ctx.sink  # the products of all steps hold this dict
-        sink.update({name: torch.zeros_like(p) for name, p in zip(ctx.names, ctx.saved_tensors, strict=True)})
+        sink: Sink = ctx.sink  # the products of all steps hold it
+        sink.start(dict(zip(ctx.names, ctx.saved_tensors, strict=True)))
         state_gradients = dict(zip(ctx.cell.state, (g.clone() for g in grad_outputs), strict=True))
         x_gradients: list[Tensor] = []
         for step, local in zip(reversed(ctx.plan.steps), reversed(ctx.locals), strict=True):
             d_x = _backward_step(ctx.plan, step, local, ctx.own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: ctx.plan.leaves] for g in state_gradients.values()]
-        weight_gradients = list(sink.values())
-        sink.clear()
-        return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *weight_gradients
+        return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
 
 
 def _forward_step(
@@ -235,5 +233,5 @@ def _backward_step(
     for part, d_child in zip(local.outputs, found, strict=False):
         state_gradients[part].index_add_(0, plan.children[step.edges], d_child)
     for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
-        sink[name] += gradient
+        sink.gradients[name] += gradient
     return found[len(local.outputs)] if len(local.inputs) > len(local.outputs) + 1 else None

@@ -133,6 +133,21 @@ def test_weights_changed_in_place_are_noticed_by_backward() -> None:
         loss.backward()
 
 
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "child_sum", "tree_cell"])
+def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gradients() -> list[Tensor]:
+        cell = make_cell(name)
+        propagate(drawn(cell), cell)["h"].square().sum().backward()
+        return [parameter.grad for parameter in cell.parameters() if parameter.grad is not None]
+
+    at_once = gradients()
+    monkeypatch.setattr(accumulate, "TOGETHER", 3)
+    for found, expected in zip(gradients(), at_once, strict=True):
+        assert_close(found, expected, name)
+
+
 def test_second_derivatives_are_refused() -> None:
     cell = make_cell("tree_rnn")
     loss = propagate(drawn(cell), cell)["h"].square().sum()
