@@ -30,7 +30,7 @@ def train(
     hidden_size: int = 128,
     equations: int = 400_000,
     tests: int = 4_000,
-    epochs: int = 20,
+    epochs: int = 24,
     steps: int = 300,
     batch_size: int = 128,
     candidates: int = 32,
