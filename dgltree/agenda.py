@@ -1,8 +1,8 @@
 """Which nodes are computed in one step: as few steps as the longest ways to a root allow.
 
-Step after step all nodes of one arity are computed whose children are done. It need not be done by level: a node can
+Step after step all nodes of one arity are computed whose children are done. That need not be level by level: a node can
 wait, and be computed together with later ones. The next arity is always that of the ready node with the longest way up
-to a root, because only on that way no step can be saved; equations need a quarter fewer steps than by (level, arity).
+to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity).
 """
 
 from itertools import pairwise

@@ -78,32 +78,44 @@ def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     twin = _equal_subtrees(batch, level, arity, pointer, child) if share else np.arange(len(level))
-    node = np.flatnonzero(twin == np.arange(len(level)))
-    number = np.empty(len(level), np.int64)
-    number[node] = np.arange(len(node))
-    number = number[twin]
-    parent, edge = _edges(arity[node], pointer[node])
-    step = step_numbers(level[node], arity[node], parent, number[child[edge]]) if by_arity else level[node]
+    node, row = _distinct(twin)
+    if by_arity:
+        parent, edge = _edges(arity[node], pointer[node])
+        step = step_numbers(level[node], arity[node], parent, row[child[edge]])
+    else:
+        step = level[node]
     order = np.lexsort((function[node], step))
-    node, step = node[order], step[order]
-    row = np.argsort(order)[number]
+    node, row = node[order], np.argsort(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
-    children = row[child[edge]]
-    leaves = int((level[node] == 0).sum())
-    stops = np.cumsum(arity[node])
+    steps = _steps(step[order], arity[node], function[node], parent, by_arity)
+    tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, row[child[edge]], parent)]
+    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], int((level[node] == 0).sum()), steps)
+
+
+def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(R,) the nodes that are their own twin, and (N,) the place among them of every node's twin."""
+    node = np.flatnonzero(twin == np.arange(len(twin)))
+    place = np.empty(len(twin), np.int64)
+    place[node] = np.arange(len(node))
+    return node, place[twin]
+
+
+def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np.ndarray, by_arity: bool) -> list[Step]:
+    """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
+    stops = np.cumsum(arity)
     steps = []
-    for start, stop in runs(step[leaves:]):
-        start, stop = start + leaves, stop + leaves
-        width = int(arity[node[start]])
-        own = slice(int(stops[start]) - width, int(stops[stop - 1]))
-        parent[own] -= start
-        functions = function[node[start:stop]]
+    for start, stop in runs(step):
+        if not arity[start]:
+            continue
+        width = int(arity[start])
+        edges = slice(int(stops[start]) - width, int(stops[stop - 1]))
+        parent[edges] -= start
+        segments = _segments(function[start:stop])
         if by_arity:
-            steps.append(Step(start, stop, width, own, _segments(functions), []))
+            steps.append(Step(start, stop, width, edges, segments, []))
         else:
-            steps.append(Step(start, stop, None, own, _segments(functions), _segments(functions[parent[own]])))
-    tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, children, parent)]
-    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, steps)
+            steps.append(Step(start, stop, None, edges, segments, _segments(function[start:stop][parent[edges]])))
+    return steps
 
 
 def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
