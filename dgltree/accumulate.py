@@ -1,4 +1,4 @@
-"""Pieces of autograd for the level pass: products that add up the gradients of their weights in place."""
+"""Pieces of autograd for the level pass: products whose weight gradients are added up in one buffer each."""
 
 import math
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class Sink:
                 rows.setdefault(matrix, []).append((v[start:stop], d_out[start:stop]))
         d_weight, d_bias = (self.gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))
         for matrix, parts in rows.items():
-            v, d_out = (torch.cat(columns) for columns in zip(*parts, strict=True))
+            v, d_out = parts[0] if len(parts) == 1 else map(torch.cat, zip(*parts, strict=True))
             if d_weight is not None:
                 d_weight[matrix].addmm_(d_out.t(), v)
             if d_bias is not None:

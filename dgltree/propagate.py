@@ -126,7 +126,7 @@ class _LevelPass(torch.autograd.Function):
     """All steps as one node of the autograd graph.
 
     Within a step autograd differentiates ``cell.compute``, except for the typed products, whose weight gradients are
-    added up in place instead of in full-size tensors of zeros, one a step.
+    added up in one buffer each instead of in full-size tensors of zeros, one a step.
     """
 
     @staticmethod
@@ -152,7 +152,7 @@ class _LevelPass(torch.autograd.Function):
         ctx.save_for_backward(*parameters.values())  # only to notice weights that were changed in place
         ctx.cell, ctx.plan, ctx.locals, ctx.sink = cell, plan, locals_, sink
         ctx.own = {name: p for name, p in cell.own_parameters().items() if name in parameters}
-        ctx.names, ctx.has_x = list(parameters), bool(x_pre)
+        ctx.names = list(parameters)
         return tuple(states.values())
 
     @staticmethod
@@ -173,7 +173,8 @@ def _forward_step(
     cell: Cell, plan: Schedule, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
 ) -> _Local:
     record = sink is not None
-    gathered = {part: buffer.index_select(0, plan.children[step.edges]) for part, buffer in states.items()}
+    children = plan.children[step.edges]
+    gathered = {part: buffer.index_select(0, children) for part, buffer in states.items()}
     x_pre = None if x_pre is None else x_pre.detach()
     anchor = next(iter(gathered.values())).new_zeros(())
     inputs = [*gathered.values(), *([] if x_pre is None else [x_pre]), anchor]
@@ -230,8 +231,9 @@ def _backward_step(
         allow_unused=True,
         materialize_grads=True,
     )
+    children = plan.children[step.edges]
     for part, d_child in zip(local.outputs, found, strict=False):
-        state_gradients[part].index_add_(0, plan.children[step.edges], d_child)
+        state_gradients[part].index_add_(0, children, d_child)
     for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
         sink.gradients[name] += gradient
     return found[len(local.outputs)] if len(local.inputs) > len(local.outputs) + 1 else None
