@@ -1,9 +1,9 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 import torch
@@ -16,10 +16,15 @@ from dgltree.vocabulary import ANY_ARITY, Vocabulary
 if TYPE_CHECKING:
     import dgl
 
-    from dgltree.schedule import Schedule
 
-PlanKey = tuple[bool, bool, tuple[int, ...]]
-"""Whether equal subtrees share a row, whether steps have one arity, and the versions of the batch's tensors."""
+class Plan(Protocol):
+    """What was made of a batch before it is computed: tensors on its device."""
+
+    def map(self, function: Callable[[Tensor], Tensor], /) -> Self:
+        """The same, with ``function`` applied to every tensor."""
+
+
+P = TypeVar("P", bound=Plan)
 
 NO_TOKEN = -1
 NO_LABEL = -100  # what torch's losses ignore by default
@@ -54,8 +59,8 @@ class TreeBatch(PickledAsArrays):
     x: Tensor | None = None
     """(N, d) floating, one input vector a node."""
     vocabulary: Vocabulary | None = None
-    plans: "dict[PlanKey, Schedule]" = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What :func:`dgltree.schedule.schedule` made of this batch, so that every plan is made once."""
+    plans: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What :meth:`planned` made, by what it is and the versions of the tensors that it was made of."""
 
     def __len__(self) -> int:
         """The number of trees."""
@@ -77,6 +82,13 @@ class TreeBatch(PickledAsArrays):
         """How often each tensor was changed in place; torch does not count this for inference tensors."""
         tensors = [value for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)]
         return tuple(-1 if tensor.is_inference() else tensor._version for tensor in tensors)
+
+    def planned(self, what: tuple[Hashable, ...], make: Callable[[], P]) -> P:
+        """The plan that goes by the name ``what``: the one that was made before, unless a tensor was changed since."""
+        key = (*what, self.versions)
+        if key not in self.plans:
+            self.plans[key] = make()
+        return self.plans[key]
 
     @cached_property
     def arity(self) -> Tensor:
@@ -103,9 +115,9 @@ class TreeBatch(PickledAsArrays):
     def _map(self, function: Any) -> "TreeBatch":
         tensors = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
         mapped = replace(self, **{name: function(tensor) for name, tensor in tensors.items()})
-        for (share, by_arity, versions), plan in self.plans.items():
+        for (*what, versions), plan in self.plans.items():
             if versions == self.versions:
-                mapped.plans[share, by_arity, mapped.versions] = plan.map(function)
+                mapped.plans[*what, mapped.versions] = plan.map(function)
         return mapped
 
     @cached_property

@@ -68,10 +68,7 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     batch keeps the plan: a second call costs nothing, and a data loader's worker can plan while the model computes. A
     batch whose tensors were changed in place is planned anew.
     """
-    key = (share, by_arity, batch.versions)
-    if key not in batch.plans:
-        batch.plans[key] = _plan(batch, share, by_arity)
-    return batch.plans[key]
+    return batch.planned((share, by_arity), lambda: _plan(batch, share, by_arity))
 
 
 def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:

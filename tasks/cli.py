@@ -1,14 +1,19 @@
 """What the commands of all tasks have in common: ``fit``, ``validate`` and ``test`` by LightningCLI."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import lightning
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
+from dgltree.files import replacing
 from tasks.callbacks import EpochReport, SaveFitConfig
 from tasks.checkpoints import WholeCheckpoints
 
+TEST = "test.json"
+"""The file in a run's folder with the figures of its best epoch on the test data."""
 SETTINGS: dict[str, Any] = {
     "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
     "logger": False,
@@ -36,7 +41,10 @@ class TaskCLI(LightningCLI):
         path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
         [figures] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
         if self.trainer.is_global_zero:
-            print("test:", ", ".join(f"{name.removeprefix('test_')} {value:.4f}" for name, value in figures.items()))
+            figures = {name.removeprefix("test_"): value for name, value in figures.items()}
+            print("test:", ", ".join(f"{name} {value:.4f}" for name, value in figures.items()))
+            with replacing(Path(self.trainer.default_root_dir) / TEST) as beside:
+                beside.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 def run(

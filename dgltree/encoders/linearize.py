@@ -1,6 +1,8 @@
 """Trees to sequences of ids."""
 
-from typing import Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -8,9 +10,11 @@ from torch.nn.utils.rnn import pad_sequence
 
 from dgltree.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 from dgltree.encoders.unfold import unfold
+from dgltree.pickling import PickledAsArrays
 from dgltree.vocabulary import Vocabulary
 
-Order = Literal["leaves", "bracketed"]
+Order = Literal["leaves", "bracketed", "unlabelled"]
+ORDERS = get_args(Order)
 
 PADDING, OPEN, CLOSE = range(3)
 FIRST_FUNCTION = 3  # then the functions in the vocabulary's order, then its tokens
@@ -19,6 +23,11 @@ FIRST_FUNCTION = 3  # then the functions in the vocabulary's order, then its tok
 def symbol_count(vocabulary: Vocabulary) -> int:
     """How many ids sequences over a vocabulary may hold, padding included."""
     return FIRST_FUNCTION + len(vocabulary.functions) + len(vocabulary.tokens)
+
+
+def symbol_names(vocabulary: Vocabulary) -> list[str]:
+    """What each id stands for."""
+    return ["", "(", ")", *(function for function, _ in vocabulary.functions), *vocabulary.tokens]
 
 
 def symbols(batch: TreeBatch, vocabulary: Vocabulary) -> Tensor:
@@ -42,15 +51,17 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
     """The trees of a batch as sequences of ids, padded at the end.
 
     ``"leaves"``: the leaves from left to right. ``"bracketed"``: a leaf is one id; an inner node is ``(``, its
-    function, its children in order, and ``)``, so ``Add(x, sin(y))`` becomes ``( Add x ( sin y ) )``. A leaf is its
-    token, without one its function; the function of a leaf with a token is left out, as tree cells leave it out.
+    function, its children in order, and ``)``, so ``Add(x, sin(y))`` becomes ``( Add x ( sin y ) )``.
+    ``"unlabelled"``: the same without the functions of inner nodes, for trees that have but one: ``( x ( y ) )``. A
+    leaf is its token, without one its function; the function of a leaf with a token is left out, as tree cells leave it
+    out.
 
     Ids: 0 is padding, 1 ``(``, 2 ``)``; then the F functions, (name, arity), in the vocabulary's order from 3; then its
     tokens from 3 + F.
 
     Args:
         batch: B trees. A child with several parents is written once for each of them.
-        order: ``"leaves"`` or ``"bracketed"``.
+        order: ``"leaves"``, ``"bracketed"`` or ``"unlabelled"``.
         vocabulary: that of the batch.
 
     Returns ids (B, T) int64 and lengths (B,) int64, on the batch's device; T is the largest length. Linear in the nodes
@@ -62,30 +73,52 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
     flat = batch.to("cpu")
     trees = unfold(flat)
     symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
-    flattened = symbol[~inner] if order == "leaves" else _bracketed(symbol, inner, trees.depth)
+    flattened = symbol[~inner] if order == "leaves" else _bracketed(symbol, inner, trees.depth, order == "bracketed")
     inner_counts = torch.stack([part.sum() for part in inner.split(trees.sizes.tolist())])
-    lengths = trees.sizes - inner_counts if order == "leaves" else trees.sizes + 2 * inner_counts
+    lengths = trees.sizes + {"leaves": -1, "unlabelled": 1, "bracketed": 2}[order] * inner_counts
     ids = pad_sequence(flattened.split(lengths.tolist()), batch_first=True, padding_value=PADDING)
     return ids.to(batch.device), lengths.to(batch.device)
 
 
+@dataclass
+class Sequences(PickledAsArrays):
+    """What :func:`linearize` made of a batch, which keeps it."""
+
+    ids: Tensor
+    lengths: Tensor
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Sequences":
+        return Sequences(function(self.ids), function(self.lengths))
+
+
+def sequences(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> Sequences:
+    """:func:`linearize`, once for a batch: a data loader's worker may call it while the model computes."""
+    check_vocabulary(batch, vocabulary, "encoder")
+    first = len(vocabulary.functions)  # all that ids depend on, where a batch without a vocabulary is read with several
+    return batch.planned(("sequences", order, first), lambda: Sequences(*linearize(batch, order, vocabulary)))
+
+
 def check_order(order: str) -> None:
     """``ValueError`` for an order that is not there."""
-    if order not in ("leaves", "bracketed"):
-        raise ValueError(f"order is {order!r}; it is 'leaves' or 'bracketed'")
+    if order not in ORDERS:
+        raise ValueError(f"order is {order!r}; it is one of {', '.join(ORDERS)}")
 
 
-def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor) -> Tensor:
+def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) -> Tensor:
     """(L,) int64, the sequences of all trees one after another, from (M,) each, one a node in preorder.
 
-    Before a node stand one id for each node before it and two more for each inner one, its brackets, less the closing
-    brackets that are still to come: one for each node above. What is then left open is a closing bracket.
+    Before a node stands what the nodes before it begin with, and of every inner one the closing bracket, unless it is
+    still to come: that of each node above. What is then left open is a closing bracket.
     """
+    opening = 2 if functions else 1  # ids that an inner node begins with
     inner_before = inner.cumsum(0) - inner.long()
-    position = torch.arange(len(symbol)) + 2 * inner_before - depth
-    flattened = torch.full((len(symbol) + 2 * int(inner.sum()),), CLOSE)
-    flattened[position] = OPEN
-    flattened[position + inner] = symbol
+    position = torch.arange(len(symbol)) + opening * inner_before - depth
+    flattened = torch.full((len(symbol) + opening * int(inner.sum()),), CLOSE)
+    if functions:
+        flattened[position + inner] = symbol
+    else:
+        flattened[position[~inner]] = symbol[~inner]
+    flattened[position[inner]] = OPEN
     return flattened
 
 

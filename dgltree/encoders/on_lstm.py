@@ -1,22 +1,24 @@
 """ON-LSTM over a sequence."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
+from dgltree.encoders.ends import Ends
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.sequence import (
+    InducingEncoder,
     SequenceCore,
-    SequenceEncoder,
     check_present,
     check_sequences,
-    in_groups,
     padding,
 )
+from dgltree.induction import tree_from_distances
+from dgltree.tree import Tree
 
 
 class ONLSTMSteps(NamedTuple):
@@ -80,24 +82,26 @@ class ONLSTMLayer(nn.Module):
             return weight
         return weight * (torch.empty_like(weight).bernoulli_(1 - p) if self.training else 1 - p)
 
-    def forward(self, x: Tensor, present: Tensor, weight: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, x: Tensor, present: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The state after the last word (B, D), states (B, T, D) and d (B, T), for x (B, T, input_size).
 
         At padding, where ``present`` (B, T) bool is false, the state stays what it was.
         """
-        pre_x = self.input(x)
-        complete = present.all(0).tolist()  # waits for a GPU once, so that the loop need not
+        weight, ends = self.drawn_weight().t(), Ends.of(present)
+        at_step = zip(*(part[ends.order].unbind(1) for part in (self.input(x), present)), strict=True)
         h = c = x.new_zeros(len(x), self.hidden_size)
         states, distances = [], []
-        for t, pre in enumerate(pre_x.unbind(1)):
-            h_t, c_t, d = self.step(pre + nn.functional.linear(h, weight, self.hidden.bias), c)
-            if not complete[t]:
-                here = present[:, t : t + 1]
-                h_t, c_t = h_t.where(here, h), c_t.where(here, c)
+        for count, complete in zip(ends.counts, ends.complete, strict=True):
+            pre, here = (part[:count] for part in next(at_step))
+            h, c = (part if len(part) == count else part[:count] for part in (h, c))
+            h_t, c_t, d = self.step(torch.addmm(pre + self.hidden.bias, h, weight), c)
+            if not complete:
+                h_t, c_t = h_t.where(here.unsqueeze(1), h), c_t.where(here.unsqueeze(1), c)
             h, c = h_t, c_t
             states.append(h)
-            distances.append(d)
-        return h, torch.stack(states, 1), torch.stack(distances, 1)
+            distances.append(d.unsqueeze(1))
+        length = x.shape[1]
+        return ends.last(states), ends.padded(states, length), ends.padded(distances, length).squeeze(2)
 
     def step(self, pre: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """h_t, c_t (B, D) and d_t (B,) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D)."""
@@ -151,22 +155,16 @@ class ONLSTM(nn.Module):
         )
         self.dropout = LockedDropout(dropout)
 
-    def drawn_weights(self) -> list[Tensor]:
-        """The hidden-to-gates weights of each layer for one pass, after weight dropout."""
-        return [cast(ONLSTMLayer, layer).drawn_weight() for layer in self.layers]
-
-    def forward(self, x: Tensor, present: Tensor, weights: Sequence[Tensor] | None = None) -> ONLSTMSteps:
+    def forward(self, x: Tensor, present: Tensor) -> ONLSTMSteps:
         """Read the vectors x (B, T, input_size) where ``present`` (B, T) bool is true; padding may stand anywhere.
-
-        ``weights`` are those that ``drawn_weights`` gave, for a batch that is read in parts; None: drawn here.
 
         Raises ``ValueError`` for other shapes, and for a sequence without a word.
         """
         check_present(x, present, self.input_size)
         absent = ~present.unsqueeze(2)
         states, root, distances = x.masked_fill(absent, 0), x, []
-        for i, (layer, weight) in enumerate(zip(self.layers, weights or self.drawn_weights(), strict=True)):
-            root, states, d = layer(self.dropout(states) if i else states, present, weight)
+        for i, layer in enumerate(self.layers):
+            root, states, d = layer(self.dropout(states) if i else states, present)
             distances.append(d)
         return ONLSTMSteps(root, states.masked_fill(absent, 0), torch.stack(distances, 2).masked_fill(absent, 0))
 
@@ -211,26 +209,31 @@ class SequenceONLSTM(SequenceCore):
             width, [hidden_size] * layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
         )
 
-    def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """As in :class:`SequenceCore`, with one mask of the weights for sequences of all lengths."""
-        check_sequences(ids, lengths, self.size, self.max_length)
-        weights = self.lstm.drawn_weights()
-        return in_groups(lambda part, ends: self._read(part, ends, weights).root, ids, lengths)
+    grouped = False
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""
-        return self._read(ids, lengths, self.lstm.drawn_weights()).root
+        return self._read(ids, lengths).root
 
     def steps(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
         """What the layers computed for ids (B, T) and lengths (B,); raises ``ValueError`` as a call does."""
         check_sequences(ids, lengths, self.size, self.max_length)
-        return self._read(ids, lengths, self.lstm.drawn_weights())
+        return self._read(ids, lengths)
 
-    def _read(self, ids: Tensor, lengths: Tensor, weights: list[Tensor]) -> ONLSTMSteps:
-        return self.lstm(self.dropout(self.embedding(ids)), ~padding(ids, lengths), weights)
+    def _read(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
+        return self.lstm(self.dropout(self.embedding(ids)), ~padding(ids, lengths))
 
 
-class ONLSTMEncoder(SequenceEncoder):
+class ONLSTMEncoder(InducingEncoder):
     """:class:`SequenceONLSTM` over linearised trees: ``order`` and its options."""
 
     core_class = SequenceONLSTM
+    core: SequenceONLSTM
+
+    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T), the distances of the middle layer, as published: the second of three."""
+        d = self.core.steps(ids, lengths).d
+        return d[:, :, d.shape[2] // 2]
+
+    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
+        return tree_from_distances(words, evidence)

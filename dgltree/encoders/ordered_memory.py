@@ -1,16 +1,20 @@
 """Ordered Memory over a sequence."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
+from dgltree.encoders.ends import Ends
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.memory_attention import ATTENTIONS, allocate
 from dgltree.encoders.memory_operators import OPERATORS
-from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, check_present, check_sequences, padding
+from dgltree.encoders.sequence import InducingEncoder, SequenceCore, check_present, check_sequences, padding
+from dgltree.induction import tree_from_attention
+from dgltree.tree import Tree
 
 
 class MemorySteps(NamedTuple):
@@ -102,73 +106,116 @@ class OrderedMemory(nn.Module):
         """
         check_present(x, present, self.input_size)
         check_size("slots", slots)
+        ends = Ends.of(present)
         x = self.norm(self.input(x.masked_fill(~present.unsqueeze(2), 0)))
-        queries = self.attention.queries(x)
         attended = present & (present.cumsum(1) > 1)  # all words but the first
-        complete = present.all(0).tolist()  # waits for a GPU once, so that the loop need not
-        # As both memories are 0 before the first word, it makes no difference that <-pi is 0 there and not 1.
-        M = M_hat = x.new_zeros(len(x), slots, x.shape[2])
-        pi = x.new_zeros(len(x), slots)
+        queries = self.attention.queries(x)
+        at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
+        slot = _Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
         states, attention, computed = [], [], 0
-        for t, (x_t, query) in enumerate(zip(x.unbind(1), queries.unbind(1), strict=True)):
-            p = self._attend(query, M_hat, pi, first_slot=slots - t)
-            p = p.where(attended[:, t : t + 1], 0)
-            right, left = p.cumsum(1), p.flip(1).cumsum(1).flip(1).unsqueeze(2)
-            M = M * (1 - left) + M_hat * left
-            written, ran = self._write(x_t, M, right, first_slot=slots - t)
-            if complete[t]:
-                M_hat, pi = written, right
-            else:
-                here = present[:, t : t + 1]
-                M_hat, pi = written.where(here.unsqueeze(2), M_hat), right.where(here, pi)
-            states.append(M_hat[:, -1])
-            attention.append(p)
+        for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
+            x_t, query, attends, here = (part[:count] for part in next(at_step))
+            slot = slot.first(count).opened(min(t, slots))
+            p = self._attend(query, slot, slots).where(attends.unsqueeze(1), 0)
+            left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
+            M = slot.M.lerp(slot.M_hat, left.unsqueeze(2))
+            M_hat, ran = self._write(x_t, M, right)
+            if not complete:
+                M_hat, right, x_t = (
+                    M_hat.where(here[:, None, None], slot.M_hat),
+                    right.where(here[:, None], slot.pi),
+                    x_t.where(here[:, None], slot.x),
+                )
+            slot = _Slots(M, M_hat, right, x_t)
+            states.append(slot.state)
+            attention.append(nn.functional.pad(p, (slots - p.shape[1], 0)))
             computed += ran
-        at_words = torch.stack(states, 1).masked_fill(~present.unsqueeze(2), 0)
-        return MemorySteps(states[-1], at_words, torch.stack(attention, 1), computed)
+        return MemorySteps(
+            ends.last(states),
+            ends.padded(states, len(present[0])).masked_fill(~present.unsqueeze(2), 0),
+            ends.padded(attention, len(present[0])),
+            computed,
+        )
 
-    def _attend(self, query: Tensor, M_hat: Tensor, pi: Tensor, first_slot: int) -> Tensor:
-        """p (B, N) from the query (B, D), M_hat (B, N, D) and ->pi (B, N) of the step before.
+    def _attend(self, query: Tensor, slot: "_Slots", slots: int) -> Tensor:
+        """p (b, k) over the k open slots, from the query (b, D).
 
-        After t words p is 0 before ``first_slot`` = N - t, and all of M_hat up to it is x~ of the word before, so these
-        slots have the score of ``first_slot`` itself: they are left out, even where the maximum is over all slots. With
-        dropout their scores could be others, but p does not depend on the maximum.
+        Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
+        are left out even where the maximum is over all slots. With dropout their scores could be others, but p does not
+        depend on the maximum.
         """
-        closed, slots = max(first_slot, 0), M_hat.shape[1]
-        if closed == slots:
-            return torch.zeros_like(pi)
-        alpha = self.attention(query, M_hat[:, closed:].contiguous(), slots)
-        return nn.functional.pad(allocate(alpha, pi[:, closed:], self.allowed_maximum), (closed, 0))
+        if not slot.M_hat.shape[1]:
+            return slot.pi
+        return allocate(self.attention(query, slot.M_hat, slots), slot.pi, self.allowed_maximum)
 
-    def _write(self, x: Tensor, M: Tensor, pi: Tensor, first_slot: int) -> tuple[Tensor, int]:
-        """M_hat (B, N, D) from x~ (B, D), M (B, N, D) and ->pi (B, N), and how many rows of slots the cell ran for.
+    def _write(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
+        """M_hat (b, k, D) from x~ (b, D), M (b, k, D) and ->pi (b, k), and for how many rows and slots the cell ran."""
+        if not M.shape[1]:
+            return M, 0
+        if self.dynamic and x.device.type == "cpu" and not pi.all():
+            return self._write_used(x, M, pi)
+        rows, slots = pi.shape
+        written = self._cells(x, M.transpose(0, 1).flatten(0, 1), pi.t().reshape(-1, 1), [rows] * slots)
+        return torch.stack(written, 1), rows * slots
 
-        After t words slot i (from 0) cannot be in use for i < N - t: those before ``first_slot`` are left out unseen.
+    def _write_used(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
+        """As ``_write``, where ->pi is not 0: from some slot on, because it never falls. Elsewhere M_hat is x~."""
+        used = pi != 0
+        order = used.sum(1).argsort(descending=True, stable=True)
+        slot, rank = used[order].t().nonzero(as_tuple=True)
+        place = order[rank] * pi.shape[1] + slot  # slot after slot, in each the rows that use most slots first
+        M_used, pi_used = M.flatten(0, 1).index_select(0, place), pi.reshape(-1, 1).index_select(0, place)
+        written = self._cells(x.index_select(0, order), M_used, pi_used, used.sum(0).tolist())
+        source = torch.arange(len(x)).repeat_interleave(pi.shape[1])
+        source[place] = torch.arange(len(x), len(x) + len(place))
+        return torch.cat([x, *written]).index_select(0, source).view_as(M), len(place)
+
+    def _cells(self, x: Tensor, M: Tensor, pi: Tensor, counts: list[int]) -> list[Tensor]:
+        """M_hat of one slot after another, (counts[i], D) each.
+
+        Args:
+            x: x~, (rows, D).
+            M: of the first counts[i] rows for each slot, which never are fewer than for the slot before: (pairs, D).
+            pi: of the same, (pairs, 1).
+            counts: rows of each slot.
         """
-        M_hat, slots, computed = x, [], 0
-        for i, (M_i, pi_i) in enumerate(zip(M.unbind(1), pi.unsqueeze(2).unbind(1), strict=True)):
-            if i >= first_slot:
-                if self.dynamic and x.device.type == "cpu":
-                    rows = pi_i.squeeze(1).nonzero().squeeze(1)
-                    M_hat = self._write_rows(rows, x, M_hat, M_i, pi_i)
-                    computed += len(rows)
-                else:
-                    M_hat = self._write_slot(x, M_hat, M_i, pi_i)
-                    computed += len(x)
-            slots.append(M_hat)
-        return torch.stack(slots, 1), computed
+        written: list[Tensor] = []
+        below = x[:0]
+        for M_i, of_memory, pi_i in zip(*(part.split(counts) for part in (M, self.cell.of_memory(M), pi)), strict=True):
+            here = x[: len(M_i)]
+            below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
+            below = here.lerp(self.cell(below, M_i, of_memory, self.norm), pi_i)
+            written.append(below)
+        return written
 
-    def _write_rows(self, rows: Tensor, x: Tensor, below: Tensor, M_i: Tensor, pi_i: Tensor) -> Tensor:
-        """One slot of M_hat, (B, D), where ->pi is not 0 in ``rows`` only; nor was it elsewhere in the slots below."""
-        if len(rows) == len(x):
-            return self._write_slot(x, below, M_i, pi_i)
-        if not len(rows):
-            return x
-        return x.index_copy(0, rows, self._write_slot(*(part.index_select(0, rows) for part in (x, below, M_i, pi_i))))
 
-    def _write_slot(self, x: Tensor, below: Tensor, M_i: Tensor, pi_i: Tensor) -> Tensor:
-        """One slot of M_hat, (rows, D), from x~, the slot below, M^i, (rows, D) each, and ->pi_i (rows, 1)."""
-        return x * (1 - pi_i) + self.cell(below, M_i, self.norm) * pi_i
+class _Slots(NamedTuple):
+    """What is left of the words before a step in b sequences: of the k slots that can have been reached, the last."""
+
+    M: Tensor
+    """(b, k, D)"""
+    M_hat: Tensor
+    """(b, k, D)"""
+    pi: Tensor
+    """(b, k), :math:`\\rightarrow\\pi`."""
+    x: Tensor
+    """(b, D), x~ of the last word, which is what M_hat is before the k slots."""
+
+    @property
+    def state(self) -> Tensor:
+        """(b, D), the last slot of M_hat."""
+        return self.M_hat[:, -1] if self.M_hat.shape[1] else self.x
+
+    def first(self, count: int) -> "_Slots":
+        """Of the first sequences; the others have ended."""
+        return self if count == len(self.x) else _Slots(*(part[:count] for part in self))
+
+    def opened(self, slots: int) -> "_Slots":
+        """With so many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
+        if slots == self.M.shape[1]:
+            return self
+        M, pi = nn.functional.pad(self.M, (0, 0, 1, 0)), nn.functional.pad(self.pi, (1, 0))
+        return _Slots(M, torch.cat([self.x.unsqueeze(1), self.M_hat], 1), pi, self.x)
 
 
 class SequenceOrderedMemory(SequenceCore):
@@ -236,6 +283,8 @@ class SequenceOrderedMemory(SequenceCore):
             OrderedMemory(width, hidden_size // directions, **memory) for _ in range(directions)
         )
 
+    grouped = False
+
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""
         return torch.cat([steps.root for steps in self._read(ids, lengths)], 1)
@@ -258,7 +307,15 @@ class SequenceOrderedMemory(SequenceCore):
         return steps
 
 
-class OrderedMemoryEncoder(SequenceEncoder):
+class OrderedMemoryEncoder(InducingEncoder):
     """:class:`SequenceOrderedMemory` over linearised trees: ``order`` and its options."""
 
     core_class = SequenceOrderedMemory
+    core: SequenceOrderedMemory
+
+    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, N), the attention of the memory that reads from the first word to the last."""
+        return self.core.steps(ids, lengths)[0].p
+
+    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
+        return tree_from_attention(words, evidence)

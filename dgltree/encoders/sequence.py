@@ -1,7 +1,7 @@
 """What all encoders of sequences have in common: their input, its padding, and the step from trees to it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -10,7 +10,8 @@ from torch import Tensor, nn
 from dgltree.batch import TreeBatch
 from dgltree.cells.check import check_size
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import Order, check_order, linearize, symbol_count
+from dgltree.encoders.linearize import Order, check_order, sequences, symbol_count, symbol_names
+from dgltree.tree import Tree
 from dgltree.vocabulary import Vocabulary
 
 
@@ -31,6 +32,10 @@ class SequenceCore(nn.Module, ABC):
         self.size, self.max_length = size, max_length
         self.config: dict[str, Any] = {**options, "max_length": max_length}
 
+    grouped: ClassVar[bool] = True
+    """Whether sequences of similar lengths are encoded together, because in a batch of trees a few are much longer than
+    the others, and all would be padded to them. A core that leaves out what stands behind an end needs no groups."""
+
     @abstractmethod
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
@@ -38,13 +43,10 @@ class SequenceCore(nn.Module, ABC):
     def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what stands behind a length is not read.
 
-        Sequences of similar lengths are computed together, because in a batch of trees a few are much longer than the
-        others, and all would be padded to them.
-
         Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
         """
         check_sequences(ids, lengths, self.size, self.max_length)
-        return in_groups(self.encode, ids, lengths, *more)
+        return in_groups(self.encode, ids, lengths, *more) if self.grouped else self.encode(ids, lengths, *more)
 
 
 class SequenceEncoder(Encoder):
@@ -70,7 +72,35 @@ class SequenceEncoder(Encoder):
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(B, n), one row a root; a sequence shares nothing, whatever ``share`` is."""
-        return self.core(*linearize(batch, self.order, self.vocabulary))
+        found = sequences(batch, self.order, self.vocabulary)
+        return self.core(found.ids, found.lengths)
+
+    def plan(self, batch: TreeBatch, share: bool) -> None:
+        sequences(batch, self.order, self.vocabulary)
+
+
+class InducingEncoder(SequenceEncoder):
+    """A sequence encoder that finds a tree by itself; a subclass says of which numbers it can be read."""
+
+    @abstractmethod
+    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, ...) of ids (B, T) and lengths (B,): what each word says about the tree."""
+
+    @abstractmethod
+    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
+        """The tree over T words, from the evidence of their sequence, (T, ...)."""
+
+    def trees(self, batch: TreeBatch) -> list[Tree]:
+        """The tree found over the sequence of each tree of a batch, without gradients; one a root.
+
+        Its leaves are the sequence's words: tokens, names of functions, and the brackets ``(`` and ``)``, which
+        :func:`dgltree.induction.without_tokens` takes out. Inner nodes are ``phrase``, with two children.
+        """
+        found, names = sequences(batch, self.order, self.vocabulary), symbol_names(self.vocabulary)
+        with torch.no_grad():
+            evidence = self.evidence(found.ids, found.lengths).cpu()
+        rows = zip(found.ids.tolist(), found.lengths.tolist(), evidence, strict=True)
+        return [self.tree([names[i] for i in ids[:length]], of_row[:length]) for ids, length, of_row in rows]
 
 
 def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> None:

@@ -2,22 +2,21 @@
 
 from typing import Any
 
-import lightning
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryRecall
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.encoders import TreeEncoder, make_encoder
+from dgltree.encoders import Encoder, make_encoder
 from dgltree.readout import EquationModel, EquationReadout
-from tasks.equations.data import Labelled
+from tasks.encoding import EncoderModule
 from tasks.equations.majority import Majority
+from tasks.grouped import Grouped
+from tasks.labelled import Labelled
 from tasks.shards import shared_mean
-from tasks.steps import seed_step
 
 
-class EquationClassifier(lightning.LightningModule):
+class EquationClassifier(EncoderModule):
     """Whether equations are correct (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
 
     Args:
@@ -51,21 +50,13 @@ class EquationClassifier(lightning.LightningModule):
         self.accuracy = BinaryAccuracy()
 
     @property
-    def shares(self) -> bool:
-        """Whether equal subtrees are computed once: by a cell, unless dropout would tie them."""
-        encoder = self.model.encoder
-        return isinstance(encoder, TreeEncoder) and not (self.training and encoder.cell.dropout)
+    def encoder(self) -> Encoder:  # type: ignore[override]
+        """Of the sides."""
+        return self.model.encoder
 
     def forward(self, trees: TreeBatch) -> Tensor:
         """(E,), the logits of E equations."""
         return self.model(trees, share=self.shares)
-
-    def plan(self, trees: TreeBatch) -> None:
-        """What the data loader's worker does for :meth:`forward` beforehand."""
-        self.model.encoder.plan(trees, self.shares)
-
-    def on_train_batch_start(self, labelled: Labelled, index: int) -> None:
-        seed_step(self, self.seed, index)
 
     def losses(self, labelled: Labelled) -> Tensor:
         """(E,), the loss of each equation."""
@@ -84,23 +75,14 @@ class EquationClassifier(lightning.LightningModule):
 
     def on_test_epoch_start(self) -> None:
         metrics = {"accuracy": BinaryAccuracy(), "precision": BinaryPrecision(), "recall": BinaryRecall()}
-        self._tested: dict[str, Metric] = {name: metric.to(self.device) for name, metric in metrics.items()}
+        self._tested = Grouped({name: metric.to(self.device) for name, metric in metrics.items()}, "depth")
 
     def test_step(self, labelled: Labelled, _: int) -> None:
-        labels, depths = labelled.labels, labelled.depths
-        logits = self(labelled.trees)
-        for depth in (None, *torch.unique(depths).tolist()):
-            rows = slice(None) if depth is None else (depths == depth).to(labels.device)
-            for name in ("accuracy", "precision", "recall"):
-                key = name if depth is None else f"depth_{depth:02}_{name}"
-                if key not in self._tested:
-                    self._tested[key] = self._tested[name].clone()
-                    self._tested[key].reset()
-                self._tested[key].update(logits[rows], labels[rows])
+        self._tested.update(self(labelled.trees), labelled.labels, labelled.groups)
 
     def on_test_epoch_end(self) -> None:
-        for key, metric in self._tested.items():
-            self.log(f"test_{key}", metric.compute(), sync_dist=True)
+        for name, figure in self._tested.compute().items():
+            self.log(f"test_{name}", figure, sync_dist=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)

@@ -1,38 +1,17 @@
 """Batches of labelled equations."""
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
-import lightning
 import torch
-from torch import Tensor
 from torch.utils.data import DataLoader
 
-from dgltree import TreeBatch, Vocabulary
-from dgltree.pickling import PickledAsArrays
+from dgltree import Vocabulary
+from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import NUMBER, SYMBOLS, Row, read
+from tasks.labelled import Labelled
 from tasks.shards import shards
-
-if TYPE_CHECKING:
-    from tasks.equations.classifier import EquationClassifier
-
-
-@dataclass
-class Labelled(PickledAsArrays):
-    """E equations."""
-
-    trees: TreeBatch
-    """2E trees: the sides."""
-    labels: Tensor
-    """(E,) float32."""
-    depths: Tensor
-    """(E,) int64; they stay on the CPU."""
-
-    def to(self, device: torch.device) -> "Labelled":
-        return Labelled(self.trees.to(device), self.labels.to(device), self.depths)
 
 
 def vocabulary(numbers: bool = False) -> Vocabulary:
@@ -48,7 +27,7 @@ def _read(file: Path) -> list[Row]:
     return read(file)
 
 
-class LabelledEquations(lightning.LightningDataModule):
+class LabelledEquations(TaskData):
     """Sets that tasks.equations.generate made; the order of training depends on (seed, epoch) alone.
 
     Of several processes each trains on its share of every batch (:func:`tasks.shards.shards`), and each validates and
@@ -126,9 +105,8 @@ class LabelledEquations(lightning.LightningDataModule):
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
-        generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
         rows = self._shared
-        order = torch.randperm(len(rows), generator=generator).tolist()
+        order = torch.randperm(len(rows), generator=self.epoch_generator()).tolist()
         return self._loader(rows, shards(order, self.batch_size, self.trainer.global_rank, self.trainer.world_size))
 
     def val_dataloader(self) -> DataLoader[Labelled]:
@@ -147,13 +125,4 @@ class LabelledEquations(lightning.LightningDataModule):
     def _collate(self, rows: list[Row]) -> Labelled:
         trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
         labels = torch.tensor([float(row.label) for row in rows])
-        return Labelled(self._planned(trees), labels, torch.tensor([row.depth for row in rows]))
-
-    def _planned(self, trees: TreeBatch) -> TreeBatch:
-        """The same trees, with what the model would else do before its first product, if there is a model."""
-        if self.trainer is not None:
-            cast("EquationClassifier", self.trainer.lightning_module).plan(trees)
-        return trees
-
-    def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
-        return labelled.to(device)
+        return Labelled(self.planned(trees), labels, torch.tensor([row.depth for row in rows]))

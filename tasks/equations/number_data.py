@@ -9,9 +9,10 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch
 from dgltree.pickling import PickledAsArrays
-from tasks.equations.data import Labelled, LabelledEquations, vocabulary
+from tasks.equations.data import LabelledEquations, vocabulary
 from tasks.equations.numbers import decoded
 from tasks.equations.store import Row, read
+from tasks.labelled import Labelled
 
 
 class Decoded(NamedTuple):
@@ -67,7 +68,7 @@ class EquationsAndNumbers(LabelledEquations):
 
     def _batch(self, numbers: list[Decoded]) -> Numbers:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
-        return Numbers(self._planned(batch((number.tree for number in numbers), self.vocabulary)), values)
+        return Numbers(self.planned(batch((number.tree for number in numbers), self.vocabulary)), values)
 
     def transfer_batch_to_device(self, mixed: Any, device: torch.device, _: int) -> Any:
         equations, numbers = mixed

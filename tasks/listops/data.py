@@ -1,24 +1,28 @@
 """Batches of expressions, each labelled at its root with the digit that it is worth."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-import lightning
 import torch
 from torch.utils.data import DataLoader
 
-from dgltree import TreeBatch, batch
+from dgltree import batch
 from tasks.buckets import buckets
+from tasks.data import TaskData
+from tasks.labelled import Labelled
 from tasks.listops import generate
 from tasks.listops.files import Expression, read_expressions
 from tasks.listops.language import DIGITS, VOCABULARY, tree
 
 CLASSES = len(DIGITS)
+LENGTHS = (20, 40, 60, 80, 100, 200, 1000)
+"""Results are told apart by the lowest of these that is not below the number of words; the last has all the rest."""
 TRAIN, VALIDATION = 0.9, 0.95  # where the shares of the expressions end; the rest is the own test set
 
 
-class ListOps(lightning.LightningDataModule):
+class ListOps(TaskData):
     """Expressions in batches of similar lengths; the order of training depends on (seed, epoch) alone.
 
     What stands in the test file is taken out of the other expressions, of which 90 % are trained on and 5 % validated.
@@ -93,26 +97,27 @@ class ListOps(lightning.LightningDataModule):
         """Read and make what the stage needs, so that a file that is wrong is known before the first step."""
         _ = (self.train, self.test) if stage == "fit" else self.test
 
-    def train_dataloader(self) -> DataLoader[TreeBatch]:
-        assert self.trainer is not None
-        return self._loader(self.train, torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch))
+    def train_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader(self.train, self.epoch_generator())
 
-    def val_dataloader(self) -> DataLoader[TreeBatch]:
+    def val_dataloader(self) -> DataLoader[Labelled]:
         return self._loader(self.validation)
 
-    def test_dataloader(self) -> DataLoader[TreeBatch]:
+    def test_dataloader(self) -> DataLoader[Labelled]:
         return self._loader(self.test)
 
-    def _loader(self, expressions: list[Expression], generator: torch.Generator | None = None) -> DataLoader[TreeBatch]:
-        """One worker reads and flattens the next batches while the model computes."""
+    def _loader(self, expressions: list[Expression], generator: torch.Generator | None = None) -> DataLoader[Labelled]:
+        """One worker reads, flattens and plans the next batches while the model computes."""
         lengths = [expression.length for expression in expressions]
         batches = buckets(lengths, self.batch_size, self.most_words, generator)
-        return DataLoader(expressions, batch_sampler=batches, collate_fn=collate, num_workers=1)  # type: ignore[arg-type]
+        return DataLoader(expressions, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
 
-    def transfer_batch_to_device(self, trees: TreeBatch, device: torch.device, _: int) -> TreeBatch:
-        return trees.to(device)
+    def _collate(self, expressions: list[Expression]) -> Labelled:
+        trees = batch((tree(expression.text.split()) for expression in expressions), VOCABULARY)
+        values = torch.tensor([expression.value for expression in expressions])
+        groups = torch.tensor([_up_to(expression.length) for expression in expressions])
+        return Labelled(self.planned(trees), values, groups)
 
 
-def collate(expressions: list[Expression]) -> TreeBatch:
-    """A batch of expressions."""
-    return batch((tree(text.split(), value) for text, value in expressions), VOCABULARY)
+def _up_to(length: int) -> int:
+    return LENGTHS[min(bisect_left(LENGTHS, length), len(LENGTHS) - 1)]

@@ -75,6 +75,6 @@ def bracketed(words: Sequence[str]) -> str:
     raise AssertionError("an expression that does not end")
 
 
-def tree(words: Sequence[str], value: int | None = None) -> Tree:
-    """The tree of an expression, binarised as its published text; its root is labelled with ``value``."""
-    return read_unlabelled(bracketed(words)).replace(label=value)
+def tree(words: Sequence[str]) -> Tree:
+    """The tree of an expression, binarised as its published text."""
+    return read_unlabelled(bracketed(words))

@@ -3,27 +3,28 @@
 from functools import cached_property
 from pathlib import Path
 
-import lightning
 import torch
-from torch import Tensor
 from torch.utils.data import DataLoader
 
-from dgltree import TreeBatch, batch
+from dgltree import batch
 from dgltree.read.bracket import read_unlabelled
+from tasks.buckets import buckets
+from tasks.data import TaskData
+from tasks.labelled import Labelled
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
 from tasks.logic.language import RELATIONS, VOCABULARY
-from tasks.logic.splits import PATTERNS, Known, Read, Split, divided, for_test, kept
+from tasks.logic.splits import LONGEST, PATTERNS, Known, Read, Split, divided, for_test, kept
 
-Labelled = tuple[TreeBatch, Tensor, Tensor]
-"""B pairs as a batch of 2B trees, the class numbers of their relations (B,) int64, and their operators (B,) int64."""
 CLASSES = len(RELATIONS)
 
 
-class LogicPairs(lightning.LightningDataModule):
+class LogicPairs(TaskData):
     """Pairs of formulas of up to 6 operators to train and validate on; the order depends on (seed, epoch) alone.
 
-    The test is on longer formulas, or for a systematic split on what training left out (tasks/logic/splits.py).
+    The test is on longer formulas, in groups of one number of operators; or for a systematic split on what training
+    left out (tasks/logic/splits.py): in group 6 that of up to 6 operators, in group 7 that of more. Batches hold pairs
+    of similar lengths.
 
     Args:
         folder: the published files, or own ones that tasks.logic.generate wrote; without it own pairs are made.
@@ -92,10 +93,7 @@ class LogicPairs(lightning.LightningDataModule):
         _ = (self.train, self.test) if stage == "fit" else self.test
 
     def train_dataloader(self) -> DataLoader[Labelled]:
-        assert self.trainer is not None
-        generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
-        order = torch.randperm(len(self.train), generator=generator).tolist()
-        return self._loader([self.train[i] for i in order])
+        return self._loader(self.train, self.epoch_generator())
 
     def val_dataloader(self) -> DataLoader[Labelled]:
         return self._loader(self.validation)
@@ -103,17 +101,18 @@ class LogicPairs(lightning.LightningDataModule):
     def test_dataloader(self) -> DataLoader[Labelled]:
         return self._loader(self.test)
 
-    def _loader(self, pairs: list[Pair]) -> DataLoader[Labelled]:
-        """One worker reads and flattens the next batches while the model computes."""
-        return DataLoader(pairs, self.batch_size, collate_fn=collate, num_workers=1)  # type: ignore[arg-type]
+    def _loader(self, pairs: list[Pair], generator: torch.Generator | None = None) -> DataLoader[Labelled]:
+        """One worker reads, flattens and plans the next batches while the model computes."""
+        lengths = [max(len(pair.left), len(pair.right)) for pair in pairs]
+        batches = buckets(lengths, self.batch_size, self.batch_size * max(lengths, default=1), generator)
+        return DataLoader(pairs, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
 
-    def transfer_batch_to_device(self, labelled: Labelled, device: torch.device, _: int) -> Labelled:
-        trees, labels, operators = labelled
-        return trees.to(device), labels.to(device), operators
+    def _collate(self, pairs: list[Pair]) -> Labelled:
+        trees = [read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)]
+        labels = torch.tensor([RELATIONS.index(pair.relation) for pair in pairs])
+        groups = torch.tensor([self._group(pair) for pair in pairs])
+        return Labelled(self.planned(batch(trees, VOCABULARY)), labels, groups)
 
-
-def collate(pairs: list[Pair]) -> Labelled:
-    """A batch of pairs."""
-    trees = [read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)]
-    labels = torch.tensor([RELATIONS.index(pair.relation) for pair in pairs])
-    return batch(trees, VOCABULARY), labels, torch.tensor([pair.operators for pair in pairs])
+    def _group(self, pair: Pair) -> int:
+        """Operators; of a systematic split, what it left out of training is one group and what is longer another."""
+        return pair.operators if self.split == "full" else min(max(pair.operators, LONGEST), LONGEST + 1)

@@ -44,11 +44,14 @@ def make(name: str, dtype: torch.dtype = torch.float64, **options: Any) -> Encod
 
 
 def states_and_gradients(encoder: Encoder, trees: list[Tree], rows: int) -> list[Tensor]:
-    """The states of the first rows and the gradients of a function of them: 0 where a sequence is too short for any."""
+    """The states of the first rows, and the gradient of a function of them as one vector."""
     encoder.zero_grad()
     states = encoder(batch(trees, VOCABULARY))[:rows]
     (states * torch.arange(1.0, 13, dtype=states.dtype)).sum().backward()
-    return [states.detach(), *(torch.zeros_like(p) if p.grad is None else p.grad.clone() for p in encoder.parameters())]
+    gradients = (
+        torch.zeros_like(p) if p.grad is None else p.grad for p in encoder.parameters()
+    )  # None: short sequence
+    return [states.detach(), torch.cat([gradient.flatten() for gradient in gradients])]
 
 
 def differ(first: list[Tensor], second: list[Tensor]) -> float:
@@ -260,7 +263,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     [
         ("lstm", {"layers": 0}, "layers is 0"),
         ("lstm", {"dropout": 1.0}, "dropout is 1.0; it is a probability"),
-        ("lstm", {"order": "words"}, "order is 'words'; it is 'leaves' or 'bracketed'"),
+        ("lstm", {"order": "words"}, "order is 'words'; it is one of leaves, bracketed, unlabelled"),
         ("lstm", {"max_length": 0}, "max_length is 0"),
         ("on_lstm", {"layers": 0}, "layers is 0"),
         ("on_lstm", {"chunk_size": 5}, "hidden_size is 12 and chunk_size is 5; it divides the hidden size"),

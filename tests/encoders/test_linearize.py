@@ -22,10 +22,10 @@ def written(tree: Tree, order: str) -> list[str]:
     if not tree.children:
         return [tree.function if tree.token is None else tree.token]
     inside = [text for child in tree.children for text in written(child, order)]
-    return inside if order == "leaves" else ["(", tree.function, *inside, ")"]
+    return {"leaves": inside, "unlabelled": ["(", *inside, ")"], "bracketed": ["(", tree.function, *inside, ")"]}[order]
 
 
-@pytest.mark.parametrize("order", ["leaves", "bracketed"])
+@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled"])
 @pytest.mark.parametrize("name", TREES)
 def test_trees_are_written_as_a_recursion_writes_them(name: str, order: str) -> None:
     ids, lengths = linearize(batch(TREES[name], VOCABULARY), order, VOCABULARY)
@@ -87,7 +87,7 @@ def test_deep_chains_are_written() -> None:
 
 def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     x = Tree("var", token="x")
-    with pytest.raises(ValueError, match="order is 'words'; it is 'leaves' or 'bracketed'"):
+    with pytest.raises(ValueError, match="order is 'words'; it is one of leaves, bracketed, unlabelled"):
         linearize(batch([x], VOCABULARY), "words", VOCABULARY)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tree 1, node 0 is an inner node with a token"):
         linearize(batch([x, with_inner_tokens(square())], VOCABULARY), "leaves", VOCABULARY)

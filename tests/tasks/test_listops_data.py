@@ -13,7 +13,7 @@ from dgltree import Tree, unbatch
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
 from tasks.buckets import buckets
 from tasks.listops import generate
-from tasks.listops.data import ListOps, collate
+from tasks.listops.data import ListOps
 from tasks.listops.files import Expression, read_expressions, write_expressions
 from tasks.listops.language import bracketed, read_words, tree
 
@@ -158,10 +158,13 @@ def test_the_command_writes_a_file_that_is_read_back(tmp_path: Path, made: tuple
     assert {*data.train, *data.validation, *data.test} == {e for e in made[:200] if e.length <= 30}
 
 
-def test_a_batch_has_its_values_at_the_roots() -> None:
-    trees = collate([Expression("[MAX 2 9 ]", 9), Expression("3", 3)])
-    assert trees.label[trees.roots].tolist() == [9, 3]
-    assert [write_unlabelled(one.replace(label=None)) for one in unbatch(trees)] == ["( ( ( [MAX 2 ) 9 ) ] )", "3"]
+def test_a_batch_has_a_tree_a_value_and_a_class_of_length_for_each_expression() -> None:
+    long = Expression(" ".join(["[MAX", *"123456789" * 3, "]"]), 9)
+    longest = Expression(" ".join(["[MAX", *"12345" * 300, "]"]), 5)
+    labelled = ListOps(count=100)._collate([Expression("[MAX 2 9 ]", 9), Expression("3", 3), long, longest])
+    assert labelled.labels.tolist() == [9, 3, 9, 5]
+    assert labelled.groups.tolist() == [20, 20, 40, 1000]
+    assert [write_unlabelled(one) for one in unbatch(labelled.trees)[:2]] == ["( ( ( [MAX 2 ) 9 ) ] )", "3"]
 
 
 def test_the_parts_do_not_overlap_and_a_larger_share_holds_a_smaller(tmp_path: Path) -> None:
@@ -180,6 +183,7 @@ def test_the_parts_do_not_overlap_and_a_larger_share_holds_a_smaller(tmp_path: P
 
 class Trainer:
     current_epoch = 0
+    lightning_module = None
 
 
 def batches(seed: int, epoch: int) -> list[list[int]]:

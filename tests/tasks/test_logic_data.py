@@ -13,7 +13,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree import unbatch
 from dgltree.read.bracket import read_unlabelled
 from tasks.logic import generate
-from tasks.logic.data import LogicPairs, collate
+from tasks.logic.data import LogicPairs
 from tasks.logic.files import Pair, read_pairs, write_pairs
 from tasks.logic.language import ALL, RELATIONS, VARIABLES, is_formula, operators, relation, truth_table
 
@@ -150,21 +150,27 @@ def test_the_last_file_takes_longer_formulas_too(tmp_path: Path) -> None:
 
 def test_a_batch_has_two_roots_a_pair_its_class_and_its_operators() -> None:
     pairs = [Pair("<", "( a ( and b ) )", "a", 1), Pair("#", "c", "d", 0)]
-    trees, labels, sizes = collate(pairs)
-    assert unbatch(trees) == [read_unlabelled(text) for pair in pairs for text in pair[1:3]]
-    assert [RELATIONS[i] for i in labels.tolist()] == ["<", "#"]
-    assert (labels.dtype, sizes.tolist()) == (torch.int64, [1, 0])
+    labelled = LogicPairs()._collate(pairs)
+    assert unbatch(labelled.trees) == [read_unlabelled(text) for pair in pairs for text in pair[1:3]]
+    assert [RELATIONS[i] for i in labelled.labels.tolist()] == ["<", "#"]
+    assert (labelled.labels.dtype, labelled.groups.tolist()) == (torch.int64, [1, 0])
+
+
+def test_what_a_systematic_split_is_tested_on_is_in_two_groups() -> None:
+    pairs = [Pair("#", "a", "b", operators) for operators in (0, 6, 7, 12)]
+    assert LogicPairs(split="B")._collate(pairs).groups.tolist() == [6, 6, 7, 7]
 
 
 class Trainer:
     current_epoch = 0
+    lightning_module = None
 
 
 def order(folder: Path, seed: int, epoch: int) -> list[Pair]:
     data = LogicPairs(folder, seed=seed)
     data.trainer = Trainer()
     data.trainer.current_epoch = epoch
-    return list(data.train_dataloader().dataset)
+    return [data.train[i] for rows in data.train_dataloader().batch_sampler for i in rows]
 
 
 @pytest.fixture(scope="module")

@@ -124,8 +124,8 @@ def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Cou
     with evaluating(module):
         for labelled in data.test_dataloader():
             called = (module(labelled.trees.to(module.device)) > 0).cpu()
-            for depth in torch.unique(labelled.depths).tolist():
-                rows = labelled.depths == depth
+            for depth in torch.unique(labelled.groups).tolist():
+                rows = labelled.groups == depth
                 found[depth].append(counted(labelled.labels[rows] == 1, called[rows]))
     return {depth: together(counts) for depth, counts in sorted(found.items())}
 

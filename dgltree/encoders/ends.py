@@ -1,0 +1,41 @@
+"""Sequences that end at different steps, computed together without computing what stands behind an end."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+
+@dataclass
+class Ends:
+    """The rows of a batch, those that end last first: a loop over the steps goes on with ever fewer of the first."""
+
+    order: Tensor
+    """(B,) int64, the rows."""
+    counts: list[int]
+    """How many of them have not ended before each step; the last step is the last that any has."""
+    complete: list[bool]
+    """Whether all of those have a word at the step."""
+
+    @classmethod
+    def of(cls, present: Tensor) -> Self:
+        """Of B sequences, from where they have words, (B, T) bool. Waits for a GPU once, so that the loop need not."""
+        steps = torch.arange(present.shape[1], device=present.device)
+        end = (present * steps).amax(1)
+        going = end.unsqueeze(1) >= steps
+        facts = torch.stack([going.sum(0), (present | ~going).all(0).long()]).tolist()
+        counts = [count for count in facts[0] if count]
+        return cls(end.argsort(descending=True, stable=True), counts, [bool(all_) for all_ in facts[1][: len(counts)]])
+
+    def padded(self, steps: list[Tensor], length: int) -> Tensor:
+        """(B, length, ...) in the batch's own order from (count, ...) of each step; 0 behind an end."""
+        whole = torch.stack([pad(step, (0, 0, 0, len(self.order) - len(step))) for step in steps], 1)
+        return pad(whole, (0, 0, 0, length - len(steps))).index_select(0, self.order.argsort())
+
+    def last(self, steps: list[Tensor]) -> Tensor:
+        """(B, ...) in the batch's own order: of (count, ...) of each step, what each row had at its last."""
+        after = [*self.counts[1:], 0]
+        ended = [step[more:] for step, more in zip(steps, after, strict=True)]
+        return torch.cat(ended[::-1]).index_select(0, self.order.argsort())

@@ -1,0 +1,87 @@
+"""Classes of what an encoder read: the training that logic and ListOps share."""
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+from torchmetrics.classification import MulticlassAccuracy
+
+from dgltree import TreeBatch
+from dgltree.encoders import Encoder, InducingEncoder
+from tasks.brackets import FoundBrackets
+from tasks.encoding import EncoderModule
+from tasks.grouped import Grouped
+from tasks.labelled import Labelled
+
+
+class TreeClassifier(EncoderModule):
+    """Cross-entropy by Adam, whose rate is halved when the accuracy in validation has not risen for two epochs.
+
+    That is the training of Ordered Memory (Shen et al. 2019, arXiv 1910.13466); the published program has beta1 = 0.
+
+    Args:
+        encoder: of the trees.
+        readout: of its states.
+        classes: how many there are.
+        lr: learning rate at first.
+        beta1: decay of Adam's mean of the gradients.
+        weight_decay: L2, not decoupled.
+        seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+    """
+
+    group: ClassVar[str]
+    """What the groups of the data are."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        readout: nn.Module,
+        classes: int,
+        lr: float = 1e-3,
+        beta1: float = 0.9,
+        weight_decay: float = 1.2e-6,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.readout, self.classes = encoder, readout, classes
+        self.lr, self.beta1, self.weight_decay, self.seed = lr, beta1, weight_decay, seed
+        self.accuracy = self._accuracy()
+
+    def forward(self, trees: TreeBatch) -> Tensor:
+        """(E, classes), the logits of E examples."""
+        return self.readout(self.encoder(trees, share=self.shares))
+
+    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+        loss = nn.functional.cross_entropy(self(labelled.trees), labelled.labels)
+        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True}
+        self.log("loss", loss.detach(), batch_size=len(labelled.labels), **options)
+        return loss
+
+    def validation_step(self, labelled: Labelled, _: int) -> None:
+        self.accuracy.update(self(labelled.trees), labelled.labels)
+        self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labelled.labels))
+
+    def on_test_epoch_start(self) -> None:
+        self._tested = Grouped({"accuracy": self._accuracy().to(self.device)}, self.group)
+        self._brackets = FoundBrackets()
+
+    def test_step(self, labelled: Labelled, _: int) -> None:
+        self._tested.update(self(labelled.trees), labelled.labels, labelled.groups)
+        if isinstance(self.encoder, InducingEncoder):
+            self._brackets.update(self.encoder, labelled.trees)
+
+    def on_test_epoch_end(self) -> None:
+        for name, figure in self._tested.compute().items():
+            self.log(f"test_{name}", figure)
+        if isinstance(self.encoder, InducingEncoder):
+            self.log("test_f1", self._brackets.f1)
+
+    def configure_optimizers(self) -> Any:
+        adam = torch.optim.Adam(
+            self.parameters(), self.lr, (self.beta1, 0.999), eps=1e-9, weight_decay=self.weight_decay, fused=True
+        )
+        halved = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, "max", factor=0.5, patience=2, threshold=0)
+        return {"optimizer": adam, "lr_scheduler": {"scheduler": halved, "monitor": "accuracy"}}
+
+    def _accuracy(self) -> MulticlassAccuracy:
+        return MulticlassAccuracy(self.classes, average="micro")

@@ -1,0 +1,29 @@
+"""What the models of all tasks that encode trees have in common."""
+
+from typing import Any
+
+import lightning
+
+from dgltree import TreeBatch
+from dgltree.encoders import Encoder, TreeEncoder
+from tasks.steps import seed_step
+
+
+class EncoderModule(lightning.LightningModule):
+    """A model with an encoder; ``seed`` is that of its dropout, which depends on (seed, epoch, step, rank) alone."""
+
+    encoder: Encoder
+    seed: int
+
+    @property
+    def shares(self) -> bool:
+        """Whether equal subtrees are computed once: by a cell, unless dropout would tie them."""
+        encoder = self.encoder
+        return isinstance(encoder, TreeEncoder) and not (self.training and encoder.cell.dropout)
+
+    def plan(self, trees: TreeBatch) -> None:
+        """What the data loader's worker does for the encoder beforehand."""
+        self.encoder.plan(trees, self.shares)
+
+    def on_train_batch_start(self, batch: Any, index: int) -> None:
+        seed_step(self, self.seed, index)

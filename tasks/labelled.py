@@ -1,0 +1,24 @@
+"""What a data loader of labelled trees hands to a model."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dgltree import TreeBatch
+from dgltree.pickling import PickledAsArrays
+
+
+@dataclass
+class Labelled(PickledAsArrays):
+    """E examples."""
+
+    trees: TreeBatch
+    """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression."""
+    labels: Tensor
+    """(E,), what is to be predicted: float32 where it is yes or no, class numbers int64 otherwise."""
+    groups: Tensor
+    """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
+
+    def to(self, device: torch.device) -> "Labelled":
+        return Labelled(self.trees.to(device), self.labels.to(device), self.groups)
