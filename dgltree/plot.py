@@ -37,13 +37,19 @@ GAP = 0.05  # of the axis' height, between two labels
 LABEL = np.array([0.14, 0.035])  # of the width and height of all points: the room of a name among them
 
 
-def accuracy_by_depth(models: Mapping[str, Series], trained: tuple[int, int] | None = None) -> "Figure":
-    """Accuracy (0 to 1) by depth, a line a model with a band of one standard deviation.
+def accuracy_by(
+    what: str, models: Mapping[str, Series], trained: tuple[int, int] | None = None, log: bool = False
+) -> "Figure":
+    """Accuracy (0 to 1) by depth, operators or length, a line a model with a band of one standard deviation.
 
     Args:
+        what: the name of the axis, such as "depth of the equation".
         models: name -> {depth: (mean, deviation)}.
         trained: lowest and highest depth of training, which are shaded.
+        log: whether the axis is logarithmic, with a mark at each value.
     """
+    from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
+
     figure, axes = _figure()
     if trained is not None:
         axes.axvspan(trained[0] - 0.5, trained[1] + 0.5, color="#eeeeee", lw=0, zorder=0)
@@ -51,7 +57,12 @@ def accuracy_by_depth(models: Mapping[str, Series], trained: tuple[int, int] | N
             sum(trained) / 2, 1.005, "trained", transform=axes.get_xaxis_transform(), ha="center", color="#777777"
         )
     _lines(axes, models, percent=True)
-    axes.set(xlabel="depth of the equation", ylabel="accuracy in %")
+    axes.set(xlabel=what, ylabel="accuracy in %")
+    if log:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator(sorted({x for series in models.values() for x in series})))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(ScalarFormatter())
     return figure
 
 

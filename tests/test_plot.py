@@ -16,7 +16,7 @@ SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: 
 def pictures() -> dict[str, object]:
     points = np.random.default_rng(0).normal(size=(40, 2))
     return {
-        "depth": plot.accuracy_by_depth(SERIES, trained=(1, 1)),
+        "depth": plot.accuracy_by("depth", SERIES, trained=(1, 1)),
         "share": plot.sample_efficiency(SERIES),
         "stack": plot.stack_usage(SERIES),
         "classes": plot.classes(points, np.arange(40) % 4, ["x + 1", "sin(x)"]),
@@ -35,7 +35,7 @@ def test_the_same_picture_has_the_same_bytes_without_a_date(tmp_path: Path) -> N
 
 
 def test_lines_are_in_percent_and_named_at_their_ends() -> None:
-    figure = plot.accuracy_by_depth(SERIES)
+    figure = plot.accuracy_by("depth", SERIES)
     [axes] = figure.axes
     assert [list(line.get_ydata()) for line in axes.lines] == [[90, 80], [70, 80]]
     names = {text.get_text(): text.xyann for text in axes.texts}

@@ -11,7 +11,8 @@ from dgltree.files import replacing
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.jobs import TESTS, Job, Test, jobs
 from tasks.equations.compositionality.meaning import Meaning
-from tasks.equations.compositionality.results import Result, Spread, read_results, spread
+from tasks.equations.compositionality.results import Result, read_results, spread
+from tasks.tables import Spread
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +78,7 @@ class Report:
         if name == "sample-efficiency":
             lines += self._picture(name, plot.sample_efficiency(_by_share(test, done)))
         else:
-            lines += self._picture(name, plot.accuracy_by_depth(_by_depth(rows), test.depths))
+            lines += self._picture(name, plot.accuracy_by("depth of the equation", _by_depth(rows), test.depths))
         return lines + self._stacks(name, rows)
 
     def _stacks(self, name: str, rows: tables.Rows) -> list[str]:

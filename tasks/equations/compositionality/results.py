@@ -1,7 +1,6 @@
 """What finished jobs found, and its mean and standard deviation over seeds."""
 
 import json
-import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 from tasks.equations.accuracy import Counts, together
 from tasks.equations.compositionality.jobs import Depths, Job
 from tasks.equations.compositionality.training import RESULT
+from tasks.tables import Spread
 
 
 @dataclass(frozen=True)
@@ -41,27 +41,6 @@ def _read(file: Path) -> Result:
         found["config"],
         sum(found["seconds"].values()),
     )
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean and sample standard deviation of a measure over seeds; no deviation of a single seed."""
-
-    mean: float
-    deviation: float | None
-    seeds: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread | None":
-        """None for no value."""
-        if not values:
-            return None
-        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
-
-    def percent(self, digits: int = 1) -> str:
-        """As in ``81.3 ± 0.4``."""
-        deviation = "" if self.deviation is None else f" ± {100 * self.deviation:.{digits}f}"
-        return f"{100 * self.mean:.{digits}f}{deviation}"
 
 
 def spread(results: Sequence[Result], depths: Depths, measure: Callable[[Counts], float]) -> Spread | None:

@@ -1,10 +1,11 @@
 """Results as Markdown tables: a row a model, mean ± standard deviation over seeds."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tasks.equations.accuracy import Counts
 from tasks.equations.compositionality.jobs import Depths
-from tasks.equations.compositionality.results import Result, Spread, spread
+from tasks.equations.compositionality.results import Result, spread
+from tasks.tables import Spread, percent, table
 
 Rows = Mapping[str, Sequence[Result]]
 """A row's label to the results of its seeds."""
@@ -19,7 +20,7 @@ def by_range(rows: Rows, ranges: Sequence[Depths]) -> list[str]:
     """Accuracy, precision and recall on ranges of depth of the test set."""
     header = [f"{measure}, {first} to {last}" for first, last in ranges for measure in MEASURES]
     cells = {
-        label: [_percent(spread(results, depths, measure)) for depths in ranges for measure in MEASURES.values()]
+        label: [percent(spread(results, depths, measure)) for depths in ranges for measure in MEASURES.values()]
         for label, results in rows.items()
     }
     seeds = {label: str(len(results)) for label, results in rows.items()}
@@ -41,13 +42,3 @@ def usage(rows: Mapping[str, Mapping[int, Spread]]) -> list[str]:
     depths = sorted({depth for found in rows.values() for depth in found})
     body = [[label, *(f"{found[d].mean:.1f}" if d in found else "" for d in depths)] for label, found in rows.items()]
     return table(["depth", *map(str, depths)], body)
-
-
-def table(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """A Markdown table."""
-    rule = ["---", *(["---:"] * (len(header) - 1))]
-    return [f"| {' | '.join(row)} |" for row in (header, rule, *body)]
-
-
-def _percent(found: Spread | None) -> str:
-    return "" if found is None else found.percent()

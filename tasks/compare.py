@@ -1,0 +1,146 @@
+"""``python -m tasks.compare logic|listops --out DIR``: train models side by side, and report them.
+
+One training for each model (a configuration of the task), variant and seed. A training that is done is not done again,
+one that was interrupted goes on from its last epoch. DIR/report.md has the tables and pictures. What follows ``--``
+goes to every training, such as ``-- --data.folder FOLDER``.
+"""
+
+import argparse
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from dgltree import plot
+from dgltree.files import replacing
+from tasks.tables import Spread, percent, table
+from tasks.trainings import SOURCE, Training, done, run
+
+VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "logic": {"full": (), **{split: (f"--data.split={split}",) for split in "ABC"}},
+    "listops": {"100 %": (), **{f"{share} %": (f"--data.train_share={share / 100}",) for share in (10, 25, 50)}},
+}
+"""What there is of each task: its systematic splits; shares of the training expressions. The first is the default."""
+AXES = {"logic": "operators of the longer formula", "listops": "words, up to"}
+GROUPED = re.compile(r"(\w+)_(\d+)_accuracy")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
+    options = _options(arguments)
+    trainings = _trainings(options)
+    try:
+        failed = run(trainings, options.jobs)
+    except ValueError as error:
+        raise SystemExit(str(error)) from None
+    print(report(trainings, options.out))
+    for training in failed:
+        print(f"failed: {training.folder / 'log.txt'} says why")
+    return 1 if failed else 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tasks.compare", description=__doc__)
+    parser.add_argument("task", choices=VARIANTS)
+    parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
+    parser.add_argument("--models", nargs="+", help="names of configurations (default: all of the task)")
+    parser.add_argument("--variants", nargs="+", help="splits (logic: full, A, B, C) or shares (listops: '25 %%')")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
+    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, which share the cores (default 2)")
+    parser.add_argument("further", nargs="*", metavar="-- OPTION", help="options of every training")
+    options = parser.parse_args(arguments)
+    known = sorted(file.stem for file in (SOURCE / "tasks" / options.task / "configs").glob("*.yaml"))
+    variants = list(VARIANTS[options.task])
+    options.models, options.variants = options.models or known, options.variants or variants[:1]
+    for name, given, there in (("model", options.models, known), ("variant", options.variants, variants)):
+        if unknown := [each for each in given if each not in there]:
+            parser.error(f"no {name} {', '.join(unknown)}; there are {', '.join(there)}")
+    return options
+
+
+def _trainings(options: argparse.Namespace) -> list[Training]:
+    return [
+        Training(
+            options.task,
+            model,
+            variant,
+            seed,
+            (*VARIANTS[options.task][variant], *options.further),
+            options.out / variant.replace(" %", "") / f"{model}-{seed}",
+        )
+        for seed in options.seeds
+        for variant in options.variants
+        for model in options.models
+    ]
+
+
+def report(trainings: list[Training], out: Path) -> str:
+    """Write ``report.md`` and its pictures, of the trainings that are done; returns the text."""
+    rows = done(trainings)
+    lines = [f"# {trainings[0].task}", "", f"{sum(map(len, rows.values()))} of {len(trainings)} trainings are done."]
+    lines += ["Mean ± sample standard deviation over seeds, in %; minutes by the trainings' own clocks.", ""]
+    for variant in dict.fromkeys(training.variant for training in trainings):
+        models = {model: found for (model, of), found in rows.items() if of == variant}
+        if models:
+            lines += [f"## {variant}", "", *_table(models), "", *_picture(variant, models, out)]
+    if shares := _by_share(rows):
+        plot.save(plot.sample_efficiency(shares), out / "shares")
+        lines += ["## Accuracy by the share of the training data", "", "![shares](shares.png)", ""]
+    text = "\n".join(lines)
+    with replacing(out / "report.md") as beside:
+        beside.write_text(text, encoding="utf-8")
+    return text
+
+
+def _table(models: Mapping[str, list[Training]]) -> list[str]:
+    keys = list(dict.fromkeys(key for found in models.values() for each in found for key in each.figures()))
+    keys = sorted(keys, key=lambda key: key == "f1")
+    header = ["model", "seeds", *(_short(key) for key in keys), "validation", "epochs", "minutes"]
+    body = []
+    for model, found in models.items():
+        figures, epochs = [each.figures() for each in found], [each.epochs() for each in found]
+        cells = [percent(Spread.of([of[key] for of in figures if key in of])) for key in keys]
+        best = Spread.of([max(row["accuracy"] for row in of_one) for of_one in epochs])
+        minutes = sum(row["seconds"] for of_one in epochs for row in of_one) / 60 / len(found)
+        body.append([model, str(len(found)), *cells, percent(best), str(len(epochs[0])), f"{minutes:.1f}"])
+    return table(header, body)
+
+
+def _short(key: str) -> str:
+    """The heading of a figure: the group, or its name."""
+    grouped = GROUPED.fullmatch(key)
+    return str(int(grouped[2])) if grouped else key
+
+
+def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> list[str]:
+    lines: dict[str, plot.Series] = {}
+    for model, found in models.items():
+        by_group: dict[float, list[float]] = {}
+        for key, value in (item for training in found for item in training.figures().items()):
+            if grouped := GROUPED.fullmatch(key):
+                by_group.setdefault(int(grouped[2]), []).append(value)
+        lines[model] = {at: _point(values) for at, values in by_group.items()}
+    stem = f"accuracy-{variant.replace(' %', '')}"
+    task = next(iter(models.values()))[0].task
+    plot.save(plot.accuracy_by(AXES[task], lines, log=task == "listops"), out / stem)
+    return [f"![{stem}]({stem}.png)", ""]
+
+
+def _by_share(rows: Mapping[tuple[str, str], list[Training]]) -> dict[str, plot.Series]:
+    """Model to {share in %: accuracy}, where there are several shares."""
+    found: dict[str, dict[float, tuple[float, float]]] = {}
+    for (model, variant), trainings in rows.items():
+        if variant.endswith("%"):
+            share = float(variant.removesuffix(" %"))
+            found.setdefault(model, {})[share] = _point([each.figures()["accuracy"] for each in trainings])
+    return dict(found) if len({share for of in found.values() for share in of}) > 1 else {}
+
+
+def _point(values: list[float]) -> tuple[float, float]:
+    """Mean and deviation, 0 of a single seed."""
+    spread = Spread.of(values)
+    assert spread is not None
+    return spread.mean, spread.deviation or 0.0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
