@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,62 +10,91 @@ import torch
 from torch import Tensor
 
 from dgltree.cells import CELLS
-from dgltree.encoders import TreeEncoder
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
 from dgltree.files import replacing
-from dgltree.readout import EquationModel, EquationReadout
+from dgltree.readout import EquationModel, EquationReadout, PairModel, PairReadout
 from dgltree.vocabulary import Vocabulary
 
 VERSION = 2
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 
 
-def save(model: EquationModel, path: str | Path) -> None:
-    """Write a model: its weights, and as JSON the cell, its options, the vocabulary, the format's version and a hash.
+def save(model: PairModel, path: str | Path) -> None:
+    """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
-    An existing file is replaced at once or left as it was.
+    An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
+    registered, and for another readout than :class:`EquationReadout` and :class:`PairReadout`.
     """
     from safetensors.torch import save_file
 
-    cell = model.cell
-    names = {cls: name for name, cls in CELLS.items()}
-    if type(cell) not in names:
-        raise ValueError(f"{type(cell).__name__} is not in dgltree.cells.CELLS; register it to save and load it")
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     header = {
         "version": VERSION,
-        "cell": names[type(cell)],
-        "options": cell.config,
-        "readout": "equation",
-        "vocabulary": cell.vocabulary.to_json(),
+        **_encoder_header(model.encoder),
+        **_readout_header(model),
+        "vocabulary": model.encoder.vocabulary.to_json(),
     }
     header["sha256"] = _digest(header, tensors)
     with replacing(path) as beside:
         save_file(tensors, beside, metadata={HEADER: json.dumps(header)})
 
 
-def load(path: str | Path) -> EquationModel:
+def load(path: str | Path) -> PairModel:
     """Read a model that :func:`save` wrote, in evaluation mode, on the CPU, in the dtype it was saved in.
 
+    What reads equations is an :class:`dgltree.readout.EquationModel`.
+
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
-    written by dgltree, has a version or cell this release does not know, or whose contents do not match their hash or
-    their header.
+    written by dgltree, has a version, cell, encoder or readout this release does not know, or whose contents do not
+    match their hash or their header.
     """
     header, tensors = _read(Path(path))
     try:
         if header["version"] != VERSION:
             raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
-        if header["cell"] not in CELLS or header["readout"] != "equation":
-            raise ValueError(f"a {header['cell']!r} cell with a {header['readout']!r} readout, unknown to this release")
+        kind = "encoder" if "encoder" in header else "cell"
+        known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
+        if header[kind] not in known or header["readout"] not in ("equation", "pair"):
+            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
         if header.pop("sha256") != _digest(header, tensors):
             raise ValueError("the contents do not match their hash: the file was changed or damaged")
-        vocabulary = Vocabulary.from_json(header["vocabulary"])
-        cell = CELLS[header["cell"]](vocabulary, **header["options"])
-        model = EquationModel(TreeEncoder(cell), EquationReadout())
+        model = _model(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(tensors)
     except (KeyError, TypeError, StopIteration, RuntimeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
     return model.eval()
+
+
+def _encoder_header(encoder: Encoder) -> dict[str, Any]:
+    """A cell's name, or that of an encoder of sequences, and the options."""
+    if isinstance(encoder, TreeEncoder):
+        return {"cell": _name(encoder.cell, CELLS, "dgltree.cells.CELLS"), "options": encoder.config}
+    name = _name(encoder, SEQUENCE_ENCODERS, "dgltree.encoders.SEQUENCE_ENCODERS")
+    return {"encoder": name, "options": encoder.config}
+
+
+def _name(made: Any, known: Mapping[str, type], where: str) -> str:
+    for name, cls in known.items():
+        if type(made) is cls:
+            return name
+    raise ValueError(f"{type(made).__name__} is not in {where}; register it to save and load it")
+
+
+def _readout_header(model: PairModel) -> dict[str, Any]:
+    if isinstance(model.readout, EquationReadout):
+        return {"readout": "equation"}
+    if isinstance(model.readout, PairReadout):
+        return {"readout": "pair", "readout_options": model.readout.config, "classes": model.classes}
+    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; an EquationReadout or a PairReadout can")
+
+
+def _model(header: dict[str, Any], kind: str) -> PairModel:
+    vocabulary = Vocabulary.from_json(header["vocabulary"])
+    encoder = make_encoder(header[kind], vocabulary, **header["options"])
+    if header["readout"] == "equation":
+        return EquationModel(encoder, EquationReadout())
+    return PairModel(encoder, PairReadout(**header["readout_options"]), header["classes"])
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -1,6 +1,6 @@
 """States to logits."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -76,6 +76,7 @@ class PairReadout(nn.Module):
         super().__init__()
         _check(size, classes, hidden_size, dropout)
         hidden_size = hidden_size or size
+        self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
         self.layers = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(4 * size, hidden_size),
@@ -121,18 +122,34 @@ def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> 
     check_dropout(dropout)
 
 
-class EquationModel(nn.Module):
-    """An encoder of the two sides and a readout of their states."""
+class PairModel(nn.Module):
+    """An encoder of pairs of trees and a readout of their two states.
 
-    def __init__(self, encoder: Encoder, readout: EquationReadout) -> None:
+    Args:
+        encoder: of the trees.
+        readout: of the states.
+        classes: the names of the readout's classes, if it has classes.
+    """
+
+    def __init__(self, encoder: Encoder, readout: nn.Module, classes: Sequence[str] = ()) -> None:
         super().__init__()
         self.encoder = encoder
         self.readout = readout
+        self.classes = tuple(classes)
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
-        """(E,), the logits of a batch of E equations (roots 2i and 2i + 1)."""
+        """The logits of P pairs (roots 2i and 2i + 1): (P, C), of equations (P,)."""
         roots = self.encoder(batch, share)
         return self.readout(roots[::2], roots[1::2])
+
+
+class EquationModel(PairModel):
+    """An encoder of the two sides of an equation and a readout of their states."""
+
+    readout: EquationReadout
+
+    def __init__(self, encoder: Encoder, readout: EquationReadout) -> None:
+        super().__init__(encoder, readout)
 
     @property
     def cell(self) -> Cell:

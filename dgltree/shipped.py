@@ -7,16 +7,17 @@ from dgltree.checkpoint import load
 from dgltree.published import load_published
 from dgltree.read.infix import read_infix
 from dgltree.read.text import read_text
-from dgltree.readout import EquationModel
+from dgltree.readout import EquationModel, PairModel
 from dgltree.tree import Tree
 
 FOLDER = Path(str(files("dgltree"))) / "data"
+LOGIC = "logic.safetensors"
 TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are
 
 
 def model_names() -> list[str]:
-    """The shipped models."""
-    return sorted(path.stem for path in FOLDER.glob("*.safetensors"))
+    """The shipped models of equations."""
+    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name != LOGIC)
 
 
 def open_model(name_or_file: str | Path = "default") -> EquationModel:
@@ -25,15 +26,23 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
     Raises ``FileNotFoundError`` where there is neither, and ``ValueError`` as :func:`dgltree.checkpoint.load` and
     :func:`dgltree.published.load_published` do.
     """
-    if str(name_or_file) in model_names():
-        return load(FOLDER / f"{name_or_file}.safetensors")
     path = Path(name_or_file)
+    if str(name_or_file) in model_names():
+        path = FOLDER / f"{name_or_file}.safetensors"
     if not path.is_file():
         names = ", ".join(model_names()) or "none"
         raise FileNotFoundError(f"{name_or_file}: no such file, and no shipped model of that name (there is: {names})")
     with path.open("rb") as file:
         is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
-    return load_published(path) if is_torch else load(path)
+    model = load_published(path) if is_torch else load(path)
+    if not isinstance(model, EquationModel):
+        raise ValueError(f"{name_or_file} reads no equations, it tells {', '.join(model.classes)}: use dgltree.load")
+    return model
+
+
+def logic_model() -> PairModel:
+    """The shipped Ordered Memory, trained on logic: which of seven relations holds between two formulas."""
+    return load(FOLDER / LOGIC)
 
 
 def shipped_fillers() -> list[Tree]:

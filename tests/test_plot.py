@@ -8,8 +8,10 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
-from dgltree import plot
+from dgltree import plot, plot_trees
+from dgltree.induction import balanced, right_branching
 
+GIVEN = balanced(list("abcd"))
 SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: (0.8, 0.1)}}
 
 
@@ -20,6 +22,8 @@ def pictures() -> dict[str, object]:
         "share": plot.sample_efficiency(SERIES),
         "stack": plot.stack_usage(SERIES),
         "classes": plot.classes(points, np.arange(40) % 4, ["x + 1", "sin(x)"]),
+        "trees": plot_trees.trees(GIVEN, {"found": right_branching(list("abcd"))}),
+        "attention": plot_trees.attention(list("abcd"), np.eye(6)[[5, 5, 4, 5]]),
     }
 
 

@@ -1,8 +1,14 @@
-"""The command: ``python -m tasks.listops fit|validate|test --config FILE``."""
+"""The command: ``python -m tasks.listops fit|validate|test --config FILE``; see configs/ for the rows of the table."""
 
 from tasks.cli import run
 from tasks.listops.data import ListOps
 from tasks.listops.model import ListOpsClassifier
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Run the program's command line."""
     run(ListOpsClassifier, ListOps, "accuracy")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,8 +1,30 @@
-"""The command: ``python -m tasks.logic fit|validate|test --config FILE``."""
+"""The command: ``python -m tasks.logic fit|validate|test --config FILE``; see configs/ for the rows of the tables."""
 
-from tasks.cli import run
+from pathlib import Path
+
+from dgltree.checkpoint import save
+from dgltree.readout import PairModel, PairReadout
+from tasks.cli import TaskCLI, run
 from tasks.logic.data import LogicPairs
+from tasks.logic.language import RELATIONS
 from tasks.logic.model import LogicClassifier
 
+
+class LogicCLI(TaskCLI):
+    """Saves what was tested, the best epoch, as ``model.safetensors``, where two states are read."""
+
+    def after_fit(self) -> None:
+        super().after_fit()
+        model = self.model
+        if isinstance(model.readout, PairReadout) and self.trainer.is_global_zero:
+            path = Path(self.trainer.default_root_dir) / "model.safetensors"
+            save(PairModel(model.encoder, model.readout, RELATIONS), path)
+
+
+def main() -> None:
+    """Run the program's command line."""
+    run(LogicClassifier, LogicPairs, "accuracy", LogicCLI)
+
+
 if __name__ == "__main__":
-    run(LogicClassifier, LogicPairs, "accuracy")
+    main()

@@ -1,0 +1,74 @@
+"""``python -m tasks.logic.show FORMULA [FORMULA] [--model FILE] [--out DIR]``: what Ordered Memory makes of formulas.
+
+Prints the tree that it found in each formula and the brackets that this shares with the given one; of two formulas also
+how probable each relation is. With ``--out`` it draws the attention over time and the trees, as SVG and PNG.
+"""
+
+import argparse
+from pathlib import Path
+
+import torch
+
+from dgltree import Tree, batch, load, plot
+from dgltree.encoders import InducingEncoder, linearize
+from dgltree.encoders.linearize import symbol_names
+from dgltree.evalb import Parameters, score
+from dgltree.induction import without_tokens
+from dgltree.plot_trees import attention, trees
+from dgltree.read.bracket import read_unlabelled, write_unlabelled
+from dgltree.readout import PairModel, evaluating
+from dgltree.shipped import logic_model
+from tasks.logic.language import is_formula
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.logic.show", description=__doc__)
+    parser.add_argument("formulas", nargs="+", metavar="FORMULA", help="such as '( a ( and ( not b ) ) )'; one or two")
+    parser.add_argument("--model", type=Path, help="model.safetensors of a training (default: the shipped one)")
+    parser.add_argument("--out", type=Path, help="folder for pictures")
+    options = parser.parse_args(arguments)
+    if len(options.formulas) > 2:
+        parser.error(f"{len(options.formulas)} formulas; give one, or two to compare")
+    for text in options.formulas:
+        if not is_formula(text):
+            parser.error(f"{text!r} is no formula: a to f, ( not F ), ( F ( and F ) ), ( F ( or F ) ), single spaces")
+    try:
+        show(options.formulas, load(options.model) if options.model else logic_model(), options.out)
+    except (ValueError, FileNotFoundError) as error:
+        raise SystemExit(str(error)) from None
+
+
+def show(formulas: list[str], model: PairModel, out: Path | None) -> None:
+    """Print, and draw into a folder."""
+    given = [read_unlabelled(text) for text in formulas]
+    if isinstance(model.encoder, InducingEncoder):
+        for number, (text, tree) in enumerate(zip(formulas, given, strict=True), 1):
+            _show_tree(text, tree, model.encoder, None if out is None else out / str(number))
+    if len(given) == 2:
+        with evaluating(model):
+            probabilities = model(batch(given, model.encoder.vocabulary)).softmax(-1)[0].tolist()
+        ranked = sorted(zip(probabilities, model.classes, strict=True), reverse=True)
+        print("  ".join(f"{relation} {probability:.3f}" for probability, relation in ranked))
+
+
+def _show_tree(text: str, given: Tree, encoder: InducingEncoder, out: Path | None) -> None:
+    flat = batch([given], encoder.vocabulary)
+    [whole] = encoder.trees(flat)
+    found = without_tokens(whole, "()")
+    matched = score([given], [found], Parameters(labelled=False)).sentences[0]
+    print(f"{write_unlabelled(found)}  ({matched.matched} of {matched.gold} brackets)")
+    if out is None:
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    plot.save(trees(given, {"found": found}), f"{out}-trees")
+    ids, lengths = linearize(flat, encoder.order, encoder.vocabulary)
+    with torch.no_grad():
+        evidence = encoder.evidence(ids, lengths)[0]
+    if evidence.dim() == 2:
+        names = symbol_names(encoder.vocabulary)
+        plot.save(attention([names[i] for i in ids[0].tolist()], evidence.numpy()), f"{out}-attention")
+
+
+if __name__ == "__main__":
+    main()
