@@ -2,11 +2,12 @@
 
 One training for each model (a configuration of the task), variant and seed. A training that is done is not done again,
 one that was interrupted goes on from its last epoch. DIR/report.md has the tables and pictures. What follows ``--``
-goes to every training, such as ``-- --data.folder FOLDER``.
+goes to every training as it is, such as ``-- --data.folder FOLDER``.
 """
 
 import argparse
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,8 +47,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--variants", nargs="+", help="splits (logic: full, A, B, C) or shares (listops: '25 %%')")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
     parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, which share the cores (default 2)")
-    parser.add_argument("further", nargs="*", metavar="-- OPTION", help="options of every training")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    end = given.index("--") if "--" in given else len(given)
+    options = parser.parse_args(given[:end])
+    options.further = given[end + 1 :]
     known = sorted(file.stem for file in (SOURCE / "tasks" / options.task / "configs").glob("*.yaml"))
     variants = list(VARIANTS[options.task])
     options.models, options.variants = options.models or known, options.variants or variants[:1]

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers import random_tree
 from rows import ROWS, make_cell
 from safetensors import safe_open
 from safetensors.torch import save_file
 
 import dgltree
-from dgltree import checkpoint
+from dgltree import Vocabulary, batch, checkpoint
 from dgltree.cells import TreeRNN
-from dgltree.encoders import TreeEncoder
-from dgltree.readout import EquationModel, EquationReadout
+from dgltree.encoders import TreeEncoder, make_encoder
+from dgltree.readout import ClassifierReadout, EquationModel, EquationReadout, PairModel, PairReadout
 
 
 def make_model(name: str = "tree_smu, no_op") -> EquationModel:
@@ -54,6 +55,32 @@ def test_a_loaded_model_is_the_saved_one(name: str, dtype: torch.dtype, tmp_path
     for (key, tensor), (other, found) in zip(model.state_dict().items(), loaded.state_dict().items(), strict=True):
         assert key == other
         assert torch.equal(tensor, found)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("ordered_memory", {"slots": 3, "order": "leaves"}), ("lstm", {}), ("tree_transformer", {"path_length": 2})],
+)
+def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, tmp_path: Path) -> None:
+    trees = [random_tree(3, 2, seed) for seed in range(4)]
+    encoder = make_encoder(name, Vocabulary.from_trees(trees), 8, **options)
+    model = PairModel(encoder, PairReadout(8, 3, dropout=0.5), ["<", "=", ">"]).eval()
+    dgltree.save(model, tmp_path / "model")
+    loaded = dgltree.load(tmp_path / "model")
+    assert loaded.classes == ("<", "=", ">")
+    assert loaded.readout.config == model.readout.config
+    assert loaded.encoder.config == encoder.config
+    flat = batch(trees, encoder.vocabulary)
+    assert torch.equal(loaded(flat), model(flat))
+    with pytest.raises(ValueError, match=r"reads no equations, it tells <, =, >: use dgltree\.load"):
+        dgltree.open_model(tmp_path / "model")
+
+
+def test_a_readout_that_a_file_cannot_name_is_not_saved(tmp_path: Path) -> None:
+    model = make_model()
+    model.readout = ClassifierReadout(5, 2)
+    with pytest.raises(ValueError, match="a ClassifierReadout cannot be saved; an EquationReadout or a PairReadout"):
+        dgltree.save(model, tmp_path / "model")
 
 
 def test_an_interrupted_save_leaves_the_old_file_and_nothing_beside_it(

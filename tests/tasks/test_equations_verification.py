@@ -1,10 +1,10 @@
 """Equation verification at its smallest setting: every configuration, resume, and bad input."""
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 import torch
 
@@ -34,20 +34,11 @@ def run(sets: Path, out: Path, config: Path = CONFIGS[0], command: str = "fit", 
         "data.train": sets / "train.parquet",
         "data.test": sets / "test.parquet",
         "trainer.default_root_dir": out,
-        "trainer.enable_progress_bar": "false",
         "trainer.max_epochs": 2,
         "model.hidden_size": 32,
         "data.batch_size": 32,
-        **{name.replace("__", "."): value for name, value in options.items()},
     }
-    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what jsonargparse and torch
-        warnings.simplefilter("ignore", FutureWarning)  # deprecate
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")  # of resuming
-        arguments = [f"--config={config}", *(f"--{name}={value}" for name, value in given.items())]
-        patch.setattr("sys.argv", ["verification", command, *arguments])
-        verification.main()
+    commands.run(verification.main, command, [config], given, **options)
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:

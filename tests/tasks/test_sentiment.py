@@ -1,10 +1,10 @@
 """The sentiment task at its smallest setting: both configurations, bad input, equal seeds, interrupted runs."""
 
 import re
-import warnings
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 import torch
 
@@ -45,17 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, out: Path, *configs: Path, command: str = "fit", **options: Any) -> None:
     """Run a command line; an option's name has __ for a point."""
-    given = {"data.folder": folder, "trainer.default_root_dir": out, "trainer.enable_progress_bar": "false", **SMALL}
-    given |= {name.replace("__", "."): value for name, value in options.items()}
-    arguments = [f"--config={file}" for file in configs or [NODES]]
-    arguments += [f"--{name}={value}" for name, value in given.items()]
-    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
-        warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what jsonargparse and torch
-        warnings.simplefilter("ignore", FutureWarning)  # deprecate
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")  # of resuming
-        patch.setattr("sys.argv", ["sentiment", command, *arguments])
-        main()
+    given = {"data.folder": folder, "trainer.default_root_dir": out, **SMALL}
+    commands.run(main, command, configs or [NODES], given, **options)
 
 
 def checkpoint(out: Path, name: str = "last") -> dict[str, Any]:

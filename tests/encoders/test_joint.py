@@ -1,0 +1,69 @@
+"""Two trees as one sequence."""
+
+import pytest
+import torch
+from helpers import chain, random_tree
+
+from dgltree import Tree, TreeBatch, Vocabulary, batch
+from dgltree.encoders import JointEncoder, linearize
+from dgltree.encoders.joint import joined
+from dgltree.encoders.linearize import PADDING, Sequences
+
+TREES = [random_tree(4, 2, 1), Tree("var", token="y"), chain(9), random_tree(2, 2, 2), *[Tree("var", token="x")] * 2]
+VOCABULARY = Vocabulary.from_trees([*TREES, random_tree(6, 2, 3)])
+
+
+def make(name: str = "transformer", dtype: torch.dtype = torch.float64, **options: object) -> JointEncoder:
+    torch.manual_seed(0)
+    return JointEncoder(name, VOCABULARY, 12, heads=3, **options).to(dtype)
+
+
+def flat(trees: list[Tree]) -> TreeBatch:
+    return batch(trees, VOCABULARY)
+
+
+@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled"])
+def test_a_pair_is_its_first_sequence_a_separator_and_its_second(order: str) -> None:
+    ids, lengths = linearize(flat(TREES), order, VOCABULARY)
+    found = joined(Sequences(ids, lengths), separator=99)
+    for pair in range(3):
+        first, second = (ids[row, : lengths[row]].tolist() for row in (2 * pair, 2 * pair + 1))
+        expected = [*first, 99, *second]
+        assert int(found.lengths[pair]) == len(expected)
+        assert found.ids[pair, : len(expected)].tolist() == expected
+        assert set(found.ids[pair, len(expected) :].tolist()) <= {PADDING}
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
+@pytest.mark.parametrize("name", ["transformer", "universal_transformer"])
+def test_neither_padding_nor_the_other_pairs_change_a_pair(name: str, dtype: torch.dtype, tolerance: float) -> None:
+    encoder = make(name, dtype)
+    together = encoder(flat(TREES))
+    assert together.shape == (3, 12)
+    for pair in range(3):
+        alone = encoder(flat(TREES[2 * pair : 2 * pair + 2]))
+        torch.testing.assert_close(together[pair : pair + 1], alone, rtol=0, atol=tolerance)
+
+
+def test_the_words_of_one_tree_matter_to_those_of_the_other() -> None:
+    encoder, x = make(), Tree("var", token="x")
+    states = encoder(flat([x, TREES[0], TREES[0], x]))
+    assert (states[0] - states[1]).abs().max() > 1e-3, "the order of the two"
+
+
+def test_it_is_planned_beforehand() -> None:
+    encoder, trees = make(), flat(TREES)
+    encoder.plan(trees, share=False)
+    plans = dict(trees.plans)
+    assert torch.equal(encoder(trees), encoder(flat(TREES)))
+    assert trees.plans == plans
+
+
+def test_what_is_no_pair_of_sequences_is_refused() -> None:
+    with pytest.raises(ValueError, match="a batch of 3 trees; pairs are an even number of them"):
+        make()(flat(TREES[:3]))
+    for name in ("tree_transformer", "tree_lstm", "gru"):
+        with pytest.raises(ValueError, match=f"'{name}' reads no sequences of ids"):
+            JointEncoder(name, VOCABULARY, 12)
+    with pytest.raises(ValueError, match="order is 'words'; it is one of"):
+        make(order="words")

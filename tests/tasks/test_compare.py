@@ -1,0 +1,64 @@
+"""Many trainings and their report."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+
+from tasks import compare
+
+TINY = [
+    "--data.count=200",
+    "--model.hidden_size=4",
+    "--trainer.max_epochs=1",
+]
+
+
+def run(out: Path, *arguments: str, further: list[str] = TINY) -> int:
+    return compare.main(["listops", f"--out={out}", "--models", "lstm", "tree_lstm", *arguments, "--", *further])
+
+
+def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shares = ["--variants", "100 %", "25 %", "--seeds", "0"]
+    assert run(tmp_path, *shares) == 0
+    report = capsys.readouterr().out
+    assert report.startswith("# listops\n\n4 of 4 trainings are done.")
+    rows = [line.split(" | ") for line in report.splitlines() if line.startswith(("| lstm", "| tree_lstm"))]
+    assert [row[0] for row in rows] == ["| lstm", "| tree_lstm"] * 2
+    figures = json.loads((tmp_path / "25" / "lstm-0" / "test.json").read_text())
+    assert float(rows[2][2]) == pytest.approx(100 * figures["accuracy"], abs=0.06)
+    for picture in ("accuracy-100.png", "accuracy-25.svg", "shares.png"):
+        assert (tmp_path / picture).exists()
+    files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
+    assert run(tmp_path, *shares) == 0
+    assert files == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
+    with pytest.raises(SystemExit, match=r"lstm-0 is of another configuration, or of other options; give another"):
+        run(tmp_path, *shares, further=[*TINY, "--model.lr=0.1"])
+
+
+def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    order = "--model.options={order: leaves}"  # a tree has no order
+    assert run(tmp_path, "--seeds", "0", "--jobs", "1", further=[*TINY, order]) == 1
+    out = capsys.readouterr().out
+    assert "1 of 2 trainings are done" in out
+    assert f"failed: {tmp_path / '100' / 'tree_lstm-0' / 'log.txt'} says why" in out
+    assert "its options are" in (tmp_path / "100" / "tree_lstm-0" / "log.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["--models", "gru"], "no model gru; there are"),
+        (["--variants", "A"], "no variant A; there are 100 %, 10 %, 25 %, 50 %"),
+        (["--jobs", "0"], "jobs is 0; it is 1 or more"),
+    ],
+)
+def test_impossible_settings_are_refused(
+    tmp_path: Path, arguments: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        compare.main(["listops", f"--out={tmp_path}", *arguments])
+    assert error in f"{stopped.value}{capsys.readouterr().err}"
