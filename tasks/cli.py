@@ -1,6 +1,7 @@
 """What the commands of all tasks have in common: ``fit``, ``validate`` and ``test`` by LightningCLI."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def run(
     **trainer_defaults: Any,
 ) -> None:
     """Run the command line of a task; the best epoch is the one with the highest ``monitor``."""
+    warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
     cli(
         model,
         data,

@@ -6,7 +6,6 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.nn.utils.rnn import pad_sequence
 
 from dgltree.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 from dgltree.encoders.unfold import unfold
@@ -74,9 +73,13 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
     trees = unfold(flat)
     symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
     flattened = symbol[~inner] if order == "leaves" else _bracketed(symbol, inner, trees.depth, order == "bracketed")
-    inner_counts = torch.stack([part.sum() for part in inner.split(trees.sizes.tolist())])
+    before = torch.nn.functional.pad(inner.cumsum(0), (1, 0))  # inner nodes before each node
+    ends = trees.sizes.cumsum(0)
+    inner_counts = before[ends] - before[ends - trees.sizes]
     lengths = trees.sizes + {"leaves": -1, "unlabelled": 1, "bracketed": 2}[order] * inner_counts
-    ids = pad_sequence(flattened.split(lengths.tolist()), batch_first=True, padding_value=PADDING)
+    row = torch.repeat_interleave(lengths)
+    ids = torch.full((len(lengths), int(lengths.max())), PADDING)
+    ids[row, torch.arange(len(row)) - (lengths.cumsum(0) - lengths)[row]] = flattened
     return ids.to(batch.device), lengths.to(batch.device)
 
 
