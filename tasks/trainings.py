@@ -66,7 +66,7 @@ class Training:
         command = [sys.executable, "-m", f"tasks.{self.task}", "fit", f"--config={self.config}", *self._given]
         command += [f"--trainer.default_root_dir={self.folder.resolve()}", "--trainer.enable_progress_bar=false"]
         command += [f"--ckpt_path={last.resolve()}"] if last.exists() else []
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        environment = {"OMP_NUM_THREADS": str(threads), **os.environ}
         with (self.folder / "log.txt").open("ab") as log:
             return subprocess.Popen(command, cwd=SOURCE, env=environment, stdout=log, stderr=log)
 

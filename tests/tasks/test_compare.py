@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
-from tasks import compare
+from tasks import baselines, compare
+from tasks.listops.files import Expression, write_expressions
 
 TINY = [
     "--data.count=200",
@@ -62,3 +63,15 @@ def test_impossible_settings_are_refused(
     with pytest.raises(SystemExit) as stopped:
         compare.main(["listops", f"--out={tmp_path}", *arguments])
     assert error in f"{stopped.value}{capsys.readouterr().err}"
+
+
+def test_baselines_are_scored_on_the_given_trees(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "test.tsv"
+    write_expressions(file, [Expression("[MAX 1 2 ]", 2), Expression("7", 7)])
+    baselines.main(["listops", f"--data={file}"])
+    figures = dict(line.split() for line in capsys.readouterr().out.splitlines())
+    assert figures.keys() == {"balanced", "left-branching", "right-branching", "random"}
+    assert float(figures["left-branching"]) == 100, "a flat list, binarised"
+    assert round(float(figures["right-branching"]), 1) == 33.3, "the whole alone"
+    with pytest.raises(SystemExit, match="nothing: no such file"):
+        baselines.main(["listops", f"--data={tmp_path / 'nothing'}"])

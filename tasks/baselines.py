@@ -1,0 +1,61 @@
+"""``python -m tasks.baselines logic|listops [--data PATH]``: F1 of trees that look at nothing, on the task's test data.
+
+They are what the trees that an encoder finds are to be compared with: balanced, left- and right-branching, random.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+
+from dgltree import Tree
+from dgltree.evalb import score
+from dgltree.induction import balanced, left_branching, random_tree, right_branching
+from dgltree.read.bracket import read_unlabelled
+from tasks.brackets import PARAMETERS
+from tasks.listops.data import ListOps
+from tasks.listops.language import tree
+from tasks.logic.data import LogicPairs
+
+Make = Callable[[list[str]], Tree]
+
+
+def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
+    """Unlabelled F1 of all brackets together, in percent, by the name of the baseline."""
+    random = Random(seed)
+    makers: dict[str, Make] = {
+        "balanced": balanced,
+        "left-branching": left_branching,
+        "right-branching": right_branching,
+        "random": lambda words: random_tree(words, random),
+    }
+    sentences = [[node.token or "" for node in each.preorder() if not node.children] for each in given]
+    return {name: score(given, map(make, sentences), PARAMETERS).f1 for name, make in makers.items()}
+
+
+def given_trees(task: str, data: Path | None) -> Iterator[Tree]:
+    """Of the test data: a folder of logic, or a file of ListOps; by default own ones."""
+    if task == "logic":
+        for pair in LogicPairs(data).test:
+            yield from map(read_unlabelled, pair[1:3])
+    else:
+        yield from (tree(expression.text.split()) for expression in ListOps(data).test)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.baselines", description=__doc__)
+    parser.add_argument("task", choices=["logic", "listops"])
+    parser.add_argument(
+        "--data", type=Path, help="the folder of logic, or the test file of ListOps (default: own data)"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        for name, figure in f1(list(given_trees(options.task, options.data))).items():
+            print(f"{name:16} {figure:5.1f}")
+    except (ValueError, FileNotFoundError) as error:
+        raise SystemExit(str(error)) from None
+
+
+if __name__ == "__main__":
+    main()
