@@ -39,3 +39,8 @@ class Ends:
         after = [*self.counts[1:], 0]
         ended = [step[more:] for step, more in zip(steps, after, strict=True)]
         return torch.cat(ended[::-1]).index_select(0, self.order.argsort())
+
+
+def front(part: Tensor, count: int) -> Tensor:
+    """The first rows; no new view, whose gradient would be a copy, where these are all."""
+    return part if count == len(part) else part[:count]

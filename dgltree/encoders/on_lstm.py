@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
-from dgltree.encoders.ends import Ends
+from dgltree.encoders.ends import Ends, front
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.sequence import (
@@ -92,8 +92,7 @@ class ONLSTMLayer(nn.Module):
         h = c = x.new_zeros(len(x), self.hidden_size)
         states, distances = [], []
         for count, complete in zip(ends.counts, ends.complete, strict=True):
-            pre, here = (part[:count] for part in next(at_step))
-            h, c = (part if len(part) == count else part[:count] for part in (h, c))
+            pre, here, h, c = (front(part, count) for part in (*next(at_step), h, c))
             h_t, c_t, d = self.step(torch.addmm(pre + self.hidden.bias, h, weight), c)
             if not complete:
                 h_t, c_t = h_t.where(here.unsqueeze(1), h), c_t.where(here.unsqueeze(1), c)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.cells.check import check_dropout, check_size
-from dgltree.encoders.ends import Ends
+from dgltree.encoders.ends import Ends, front
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.memory_attention import ATTENTIONS, allocate
@@ -114,28 +114,17 @@ class OrderedMemory(nn.Module):
         slot = _Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
         states, attention, computed = [], [], 0
         for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
-            x_t, query, attends, here = (part[:count] for part in next(at_step))
-            slot = slot.first(count).opened(min(t, slots))
-            p = self._attend(query, slot, slots).where(attends.unsqueeze(1), 0)
-            left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
-            M = slot.M.lerp(slot.M_hat, left.unsqueeze(2))
-            M_hat, ran = self._write(x_t, M, right)
-            if not complete:
-                M_hat, right, x_t = (
-                    M_hat.where(here[:, None, None], slot.M_hat),
-                    right.where(here[:, None], slot.pi),
-                    x_t.where(here[:, None], slot.x),
-                )
-            slot = _Slots(M, M_hat, right, x_t)
+            x_t, query, attends, here = (front(part, count) for part in next(at_step))
+            before = slot.first(count).opened(min(t, slots))
+            p = self._attend(query, before, slots).where(attends.unsqueeze(1), 0)
+            slot, ran = self._step(before, x_t, p)
+            slot = slot if complete else slot.where(here, before)
             states.append(slot.state)
             attention.append(nn.functional.pad(p, (slots - p.shape[1], 0)))
             computed += ran
-        return MemorySteps(
-            ends.last(states),
-            ends.padded(states, len(present[0])).masked_fill(~present.unsqueeze(2), 0),
-            ends.padded(attention, len(present[0])),
-            computed,
-        )
+        root, length = ends.last(states), present.shape[1]
+        at_words = ends.padded(states, length).masked_fill(~present.unsqueeze(2), 0)
+        return MemorySteps(root, at_words, ends.padded(attention, length), computed)
 
     def _attend(self, query: Tensor, slot: "_Slots", slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).
@@ -147,6 +136,13 @@ class OrderedMemory(nn.Module):
         if not slot.M_hat.shape[1]:
             return slot.pi
         return allocate(self.attention(query, slot.M_hat, slots), slot.pi, self.allowed_maximum)
+
+    def _step(self, before: "_Slots", x: Tensor, p: Tensor) -> tuple["_Slots", int]:
+        """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
+        left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
+        M = before.M.lerp(before.M_hat, left.unsqueeze(2))
+        M_hat, computed = self._write(x, M, right)
+        return _Slots(M, M_hat, right, x), computed
 
     def _write(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
         """M_hat (b, k, D) from x~ (b, D), M (b, k, D) and ->pi (b, k), and for how many rows and slots the cell ran."""
@@ -208,7 +204,13 @@ class _Slots(NamedTuple):
 
     def first(self, count: int) -> "_Slots":
         """Of the first sequences; the others have ended."""
-        return self if count == len(self.x) else _Slots(*(part[:count] for part in self))
+        return _Slots(*(front(part, count) for part in self))
+
+    def where(self, here: Tensor, other: "_Slots") -> "_Slots":
+        """Where ``here`` (b,) is true; ``other`` elsewhere."""
+        return _Slots(
+            *(part.where(here.view(-1, *[1] * (part.dim() - 1)), old) for part, old in zip(self, other, strict=True))
+        )
 
     def opened(self, slots: int) -> "_Slots":
         """With so many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
