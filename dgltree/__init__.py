@@ -7,6 +7,7 @@ from dgltree.propagate import propagate
 from dgltree.published import load_published
 from dgltree.rank import Ranking, rank
 from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
+from dgltree.select import select
 from dgltree.shipped import open_model, shipped_fillers
 from dgltree.tree import Tree
 from dgltree.verify import verify
@@ -28,6 +29,7 @@ __all__ = [
     "read_equation",
     "read_infix",
     "save",
+    "select",
     "shipped_fillers",
     "unbatch",
     "verify",

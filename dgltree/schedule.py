@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree.agenda import runs, step_numbers
 from dgltree.batch import TreeBatch
 from dgltree.pickling import PickledAsArrays
+from dgltree.subtrees import twins
 
 Segments = list[tuple[int, int, int]]
 """``(function id, start, stop)``: runs of rows with one function."""
@@ -74,7 +75,7 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
 def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
-    twin = _equal_subtrees(batch, level, arity, pointer, child) if share else np.arange(len(level))
+    twin = twins(batch) if share else np.arange(len(level))
     node, row = _distinct(twin)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
@@ -124,32 +125,3 @@ def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 def _segments(function: np.ndarray) -> Segments:
     return [(int(function[start]), start, stop) for start, stop in runs(function)]
-
-
-def _equal_subtrees(
-    batch: TreeBatch, level: np.ndarray, arity: np.ndarray, pointer: np.ndarray, child: np.ndarray
-) -> np.ndarray:
-    """(N,) int64: for each node the first node, in (level, arity) order, that roots an equal subtree."""
-    n = len(level)
-    own = _numbered(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
-    if batch.value is not None:
-        bits = (batch.value.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
-        own = _numbered(own * n + _numbered(bits))
-    if batch.x is not None:
-        _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
-        own = _numbered(own * n + same)
-    twin = np.arange(n)
-    order = np.lexsort((arity, level))
-    for start, stop in runs(level[order], arity[order]):
-        nodes = order[start:stop]
-        key = own[nodes]
-        for slot in range(int(arity[nodes[0]])):
-            key = _numbered(key * n + twin[child[pointer[nodes] + slot]])
-        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-        twin[nodes] = nodes[first[inverse]]
-    return twin
-
-
-def _numbered(key: np.ndarray) -> np.ndarray:
-    """Equal entries get equal numbers from 0, so that products of two such keys stay within int64."""
-    return np.unique(key, return_inverse=True)[1]
