@@ -1,11 +1,12 @@
-"""What a data loader of labelled trees hands to a model."""
+"""Labelled trees: a data set, and what a data loader takes out of it for a model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from dgltree import TreeBatch
+from dgltree import TreeBatch, select
 from dgltree.pickling import PickledAsArrays
 
 
@@ -22,3 +23,10 @@ class Labelled(PickledAsArrays):
 
     def to(self, device: torch.device) -> "Labelled":
         return Labelled(self.trees.to(device), self.labels.to(device), self.groups)
+
+    def select(self, examples: Sequence[int]) -> "Labelled":
+        """Some of the examples, in the given order."""
+        rows = torch.tensor(examples)
+        each = len(self.trees) // len(self.labels)
+        trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
+        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows])

@@ -64,9 +64,9 @@ class EquationsAndNumbers(LabelledEquations):
     def _collate(self, rows: list[Any]) -> Any:
         equations = [row for row in rows if isinstance(row, Row)]
         numbers = [row for row in rows if isinstance(row, Decoded)]
-        return Mixed(super()._collate(equations) if equations else None, self._batch(numbers) if numbers else None)
+        return Mixed(super()._collate(equations) if equations else None, self._numbers(numbers) if numbers else None)
 
-    def _batch(self, numbers: list[Decoded]) -> Numbers:
+    def _numbers(self, numbers: list[Decoded]) -> Numbers:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
         return Numbers(self.planned(batch((number.tree for number in numbers), self.vocabulary)), values)
 

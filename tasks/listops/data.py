@@ -9,6 +9,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree import batch
+from dgltree.subtrees import number_subtrees
 from tasks.buckets import buckets
 from tasks.data import TaskData
 from tasks.labelled import Labelled
@@ -98,25 +99,24 @@ class ListOps(TaskData):
         _ = (self.train, self.test) if stage == "fit" else self.test
 
     def train_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.train, self.epoch_generator())
+        return self._loader("train", self.epoch_generator())
 
     def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.validation)
+        return self._loader("validation")
 
     def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.test)
+        return self._loader("test")
 
-    def _loader(self, expressions: list[Expression], generator: torch.Generator | None = None) -> DataLoader[Labelled]:
-        """One worker reads, flattens and plans the next batches while the model computes."""
-        lengths = [expression.length for expression in expressions]
-        batches = buckets(lengths, self.batch_size, self.most_words, generator)
-        return DataLoader(expressions, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+    def _loader(self, part: str, generator: torch.Generator | None = None) -> DataLoader[Labelled]:
+        lengths = [expression.length for expression in getattr(self, part)]
+        return self.loader(part, buckets(lengths, self.batch_size, self.most_words, generator))
 
-    def _collate(self, expressions: list[Expression]) -> Labelled:
+    def labelled(self, expressions: list[Expression]) -> Labelled:
+        """Expressions as trees, with their values and classes of length."""
         trees = batch((tree(expression.text.split()) for expression in expressions), VOCABULARY)
+        number_subtrees(trees)
         values = torch.tensor([expression.value for expression in expressions])
-        groups = torch.tensor([_up_to(expression.length) for expression in expressions])
-        return Labelled(self.planned(trees), values, groups)
+        return Labelled(trees, values, torch.tensor([_up_to(expression.length) for expression in expressions]))
 
 
 def _up_to(length: int) -> int:

@@ -8,6 +8,7 @@ from torch.utils.data import DataLoader
 
 from dgltree import batch
 from dgltree.read.bracket import read_unlabelled
+from dgltree.subtrees import number_subtrees
 from tasks.buckets import buckets
 from tasks.data import TaskData
 from tasks.labelled import Labelled
@@ -93,25 +94,25 @@ class LogicPairs(TaskData):
         _ = (self.train, self.test) if stage == "fit" else self.test
 
     def train_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.train, self.epoch_generator())
+        return self._loader("train", self.epoch_generator())
 
     def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.validation)
+        return self._loader("validation")
 
     def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.test)
+        return self._loader("test")
 
-    def _loader(self, pairs: list[Pair], generator: torch.Generator | None = None) -> DataLoader[Labelled]:
-        """One worker reads, flattens and plans the next batches while the model computes."""
-        lengths = [max(len(pair.left), len(pair.right)) for pair in pairs]
-        batches = buckets(lengths, self.batch_size, self.batch_size * max(lengths, default=1), generator)
-        return DataLoader(pairs, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+    def _loader(self, part: str, generator: torch.Generator | None = None) -> DataLoader[Labelled]:
+        lengths = [max(len(pair.left), len(pair.right)) for pair in getattr(self, part)]
+        most = self.batch_size * max(lengths, default=1)
+        return self.loader(part, buckets(lengths, self.batch_size, most, generator))
 
-    def _collate(self, pairs: list[Pair]) -> Labelled:
-        trees = [read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)]
+    def labelled(self, pairs: list[Pair]) -> Labelled:
+        """Pairs as trees, with their classes and groups."""
+        trees = batch((read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)), VOCABULARY)
+        number_subtrees(trees)
         labels = torch.tensor([RELATIONS.index(pair.relation) for pair in pairs])
-        groups = torch.tensor([self._group(pair) for pair in pairs])
-        return Labelled(self.planned(batch(trees, VOCABULARY)), labels, groups)
+        return Labelled(trees, labels, torch.tensor([self._group(pair) for pair in pairs]))
 
     def _group(self, pair: Pair) -> int:
         """Operators; of a systematic split, what it left out of training is one group and what is longer another."""

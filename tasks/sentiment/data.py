@@ -3,20 +3,20 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
-import lightning
 import torch
 from torch.utils.data import DataLoader
 
-from dgltree import Tree, TreeBatch, Vocabulary, batch
+from dgltree import Tree, TreeBatch, Vocabulary, batch, select
 from dgltree.read.bracket import iter_sst
+from tasks.data import TaskData
 
 CLASSES = 5  # very negative, negative, neutral, positive, very positive
 
 
-class SentimentTreebank(lightning.LightningDataModule):
+class SentimentTreebank(TaskData):
     """``train.txt``, ``dev.txt`` and ``test.txt``; the order of training depends on (seed, epoch) alone.
 
     Args:
@@ -63,26 +63,27 @@ class SentimentTreebank(lightning.LightningDataModule):
         _ = (self.train, self.dev, self.test) if stage == "fit" else self.test
 
     def train_dataloader(self) -> DataLoader[TreeBatch]:
-        assert self.trainer is not None
-        generator = torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
-        order = torch.randperm(len(self.train), generator=generator).tolist()
-        return self._loader([self.train[i] for i in order])
+        order = torch.randperm(len(self.train), generator=self.epoch_generator()).tolist()
+        return self._loader(self._flat_train, order)
 
     def val_dataloader(self) -> DataLoader[TreeBatch]:
-        return self._loader(self.dev)
+        return self._loader(self._flat_dev)
 
     def test_dataloader(self) -> DataLoader[TreeBatch]:
-        return self._loader(self.test)
+        return self._loader(batch(self.test, self.vocabulary))
 
-    def _loader(self, trees: list[Tree]) -> DataLoader[TreeBatch]:
-        """One worker flattens the next batches while the model computes."""
-        return DataLoader(trees, self.batch_size, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+    def _loader(self, trees: TreeBatch, order: Sequence[int] | None = None) -> DataLoader[TreeBatch]:
+        """One worker takes the next batches out of all trees while the model computes."""
+        numbers = range(len(trees)) if order is None else order
+        return DataLoader(numbers, self.batch_size, collate_fn=partial(select, trees), num_workers=1)  # type: ignore[arg-type]
 
-    def _collate(self, trees: Sequence[Tree]) -> TreeBatch:
-        return batch(trees, self.vocabulary)
+    @cached_property
+    def _flat_train(self) -> TreeBatch:
+        return batch(self.train, self.vocabulary)
 
-    def transfer_batch_to_device(self, trees: TreeBatch, device: torch.device, _: int) -> TreeBatch:
-        return trees.to(device)
+    @cached_property
+    def _flat_dev(self) -> TreeBatch:
+        return batch(self.dev, self.vocabulary)
 
 
 def read_trees(file: Path) -> list[Tree]:

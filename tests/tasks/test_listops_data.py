@@ -161,7 +161,7 @@ def test_the_command_writes_a_file_that_is_read_back(tmp_path: Path, made: tuple
 def test_a_batch_has_a_tree_a_value_and_a_class_of_length_for_each_expression() -> None:
     long = Expression(" ".join(["[MAX", *"123456789" * 3, "]"]), 9)
     longest = Expression(" ".join(["[MAX", *"12345" * 300, "]"]), 5)
-    labelled = ListOps(count=100)._collate([Expression("[MAX 2 9 ]", 9), Expression("3", 3), long, longest])
+    labelled = ListOps(count=100).labelled([Expression("[MAX 2 9 ]", 9), Expression("3", 3), long, longest])
     assert labelled.labels.tolist() == [9, 3, 9, 5]
     assert labelled.groups.tolist() == [20, 20, 40, 1000]
     assert [write_unlabelled(one) for one in unbatch(labelled.trees)[:2]] == ["( ( ( [MAX 2 ) 9 ) ] )", "3"]

@@ -150,7 +150,7 @@ def test_the_last_file_takes_longer_formulas_too(tmp_path: Path) -> None:
 
 def test_a_batch_has_two_roots_a_pair_its_class_and_its_operators() -> None:
     pairs = [Pair("<", "( a ( and b ) )", "a", 1), Pair("#", "c", "d", 0)]
-    labelled = LogicPairs()._collate(pairs)
+    labelled = LogicPairs().labelled(pairs)
     assert unbatch(labelled.trees) == [read_unlabelled(text) for pair in pairs for text in pair[1:3]]
     assert [RELATIONS[i] for i in labelled.labels.tolist()] == ["<", "#"]
     assert (labelled.labels.dtype, labelled.groups.tolist()) == (torch.int64, [1, 0])
@@ -158,7 +158,7 @@ def test_a_batch_has_two_roots_a_pair_its_class_and_its_operators() -> None:
 
 def test_what_a_systematic_split_is_tested_on_is_in_two_groups() -> None:
     pairs = [Pair("#", "a", "b", operators) for operators in (0, 6, 7, 12)]
-    assert LogicPairs(split="B")._collate(pairs).groups.tolist() == [6, 6, 7, 7]
+    assert LogicPairs(split="B").labelled(pairs).groups.tolist() == [6, 6, 7, 7]
 
 
 class Trainer:
