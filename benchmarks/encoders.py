@@ -1,0 +1,90 @@
+"""Encoders of sequences over formulas of logic, in training and in inference."""
+
+import copy
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.inputs import formulas
+from benchmarks.peers import LiteralONLSTM, sequence_lstm
+from benchmarks.row import Row, Skipped, against, in_turn
+from dgltree import batch
+from dgltree.encoders import make_encoder
+from dgltree.encoders.linearize import Sequences, sequences
+from dgltree.shipped import logic_model
+from tasks.logic.language import VOCABULARY
+
+COUNT, SIZE, SLOTS = 256, 64, 12
+
+
+def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
+    """The rows of the suite."""
+    found = sequences(batch(formulas(COUNT), VOCABULARY), "unlabelled", VOCABULARY).map(lambda part: part.to(device))
+    torch.manual_seed(0)
+    options = {"ordered_memory": {"slots": SLOTS}, "on_lstm": {"chunk_size": 4}}
+    cores = {
+        name: make_encoder(name, VOCABULARY, SIZE, order="unlabelled", **of).core.to(device)
+        for name, of in options.items()
+    }
+    yield from _rates(cores, found, device, repeats)
+    yield _literal(cores["on_lstm"], found, device, repeats)
+    yield _saving(found, device, repeats)
+
+
+def _rates(cores: dict[str, nn.Module], found: Sequences, device: str, repeats: int) -> Iterator[Row]:
+    ids, lengths = found.ids, found.lengths
+    embedding = nn.Embedding(int(ids.max()) + 1, SIZE).to(device)
+    lstm = nn.LSTM(SIZE, SIZE, batch_first=True).to(device)
+    on_cpu = lengths.cpu()
+    steps = {name: _step(core, lambda core=core: core(ids, lengths)) for name, core in cores.items()}
+    steps["torch.nn.LSTM"] = _step(
+        nn.ModuleList([embedding, lstm]), lambda: sequence_lstm(embedding, lstm, ids, on_cpu)
+    )
+    times = in_turn(steps, repeats, device)
+    for name, time in times.items():
+        what = f"{name}, training, {COUNT} formulas, n = {SIZE}" + (f", {SLOTS} slots" if "memory" in name else "")
+        yield Row(what, COUNT / time.median, "sequences a second", ours_s=time.median)
+
+
+def _literal(core: nn.Module, found: Sequences, device: str, repeats: int) -> Row:
+    ids, lengths = found.ids, found.lengths
+    literal = LiteralONLSTM(core.lstm.layers[0]).to(device)
+    embedding = copy.deepcopy(core.embedding)
+    steps = {
+        "ours": _step(core, lambda: core(ids, lengths)),
+        "literal": _step(nn.ModuleList([embedding, literal]), lambda: literal(embedding(ids), lengths)),
+    }
+    times = in_turn(steps, repeats, device)
+    return against("ON-LSTM, training", "literal", times, aim=2, least=1.3)
+
+
+def _saving(found: Sequences, device: str, repeats: int) -> Row | Skipped:
+    name = "Ordered Memory, shipped weights, inference"
+    if device != "cpu":
+        return Skipped(name, "only the CPU leaves out single rows")
+    core = logic_model().encoder.core
+    memory = core.memories[0]
+
+    def run(dynamic: bool) -> None:
+        memory.dynamic = dynamic
+        with torch.no_grad():
+            core(found.ids, found.lengths)
+
+    times = in_turn({"ours": lambda: run(True), "dense": lambda: run(False)}, repeats)
+    memory.dynamic = True
+    share = core.steps(found.ids, found.lengths)[0].share
+    row = against(name, "dense", times, aim=4, least=2)
+    row.name += f" (cells for {share:.1%} of rows, words, slots)"
+    return row
+
+
+def _step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:
+    adam = torch.optim.Adam(module.parameters(), 1e-3, fused=True)
+
+    def step() -> None:
+        states().square().mean().backward()
+        adam.step()
+        adam.zero_grad()
+
+    return step

@@ -1,0 +1,72 @@
+"""The program: suites, their table, and their JSON."""
+
+import argparse
+import json
+import platform
+import sys
+from pathlib import Path
+
+import torch
+
+from benchmarks import batches, encoders, propagate, rank, scale
+from benchmarks.inputs import data_folder
+from benchmarks.row import Row, Skipped
+from dgltree.files import replacing
+
+SUITES = {
+    "propagate": propagate.rows,
+    "rank": rank.rows,
+    "batch": batches.rows,
+    "encoders": encoders.rows,
+    "scale": scale.rows,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit status is 1 where a row is under its least."""
+    parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
+    parser.add_argument("--suite", choices=[*SUITES, "all"], default="all")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU (default 1)")
+    parser.add_argument("--repeats", type=int, default=7, help="of which medians are taken (default 7)")
+    parser.add_argument("--json", type=Path, help="file to write the rows to")
+    options = parser.parse_args(arguments)
+    if options.repeats < 1 or options.threads < 1:
+        parser.error("--repeats and --threads are 1 or more")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        print("skipped: --device cuda, but torch finds no CUDA device; the same suites run with --device cpu")
+        return 0
+    torch.set_num_threads(options.threads)
+    where = _machine(options)
+    print(", ".join(f"{key} {value}" for key, value in where.items()))
+    rows: list[Row | Skipped] = []
+    for suite in SUITES if options.suite == "all" else [options.suite]:
+        for row in SUITES[suite](options.device, options.repeats):
+            print(row, flush=True)
+            rows.append(row)
+    if options.json:
+        _write(options.json, where, rows)
+    return int(any(isinstance(row, Row) and not row.met for row in rows))
+
+
+def _machine(options: argparse.Namespace) -> dict[str, object]:
+    device = torch.cuda.get_device_name() if options.device == "cuda" else platform.processor() or platform.machine()
+    return {
+        "device": device,
+        "threads": options.threads,
+        "repeats": options.repeats,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "equations": "published" if data_folder() else "generated",
+    }
+
+
+def _write(file: Path, where: dict[str, object], rows: list[Row | Skipped]) -> None:
+    known = [row.to_json() for row in rows if isinstance(row, Row)]
+    skipped = [vars(row) for row in rows if isinstance(row, Skipped)]
+    with replacing(file) as beside:
+        beside.write_text(json.dumps({"machine": where, "rows": known, "skipped": skipped}, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""How time and memory grow with the nodes of a batch."""
+
+import multiprocessing
+import resource
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+
+import torch
+
+from benchmarks.inputs import equations
+from benchmarks.peers import kept_bytes
+from benchmarks.propagate import training_step
+from benchmarks.row import Row, Skipped, in_turn
+from dgltree import TreeBatch, Vocabulary, batch, select
+from dgltree.cells import TreeSMU
+from dgltree.propagate import plan_for, root_states
+
+FEW, MANY = 10_000, 3_000_000  # nodes
+TRAINED = 400_000
+
+
+def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
+    """The rows of the suite."""
+    known = equations(4096)
+    vocabulary = Vocabulary.from_trees(side for equation in known for side in equation)
+    cell, data = TreeSMU(vocabulary, 50, stack_size=5, no_op=True), batch(known, vocabulary)
+    few, many = (with_nodes(data, count) for count in (FEW, MANY))
+    each = {}
+    for trees in (few, many):
+        plan_for(cell, trees)
+        found = in_turn({"ours": lambda trees=trees: _infer(cell, trees, device)}, min(repeats, 3), device)["ours"]
+        each[trees.num_nodes] = found.median / trees.num_nodes
+        trees.plans.clear()
+    (small, first), (large, last) = each.items()
+    name = f"time a node, {large:,} nodes over {small:,} in a batch, inference"
+    work = {"nodes": 1 / last}
+    yield Row(name, last / first, "times", 1.3, 2, falling=True, work=work)
+    if device == "cpu":
+        yield _memory(cell, with_nodes(data, TRAINED))
+
+
+def with_nodes(data: TreeBatch, count: int) -> TreeBatch:
+    """So many nodes, or a few more, of a data set that is repeated."""
+    trees = -(-count * len(data) // data.num_nodes)
+    return select(data, torch.arange(trees + trees % 2) % len(data))
+
+
+def _infer(cell: TreeSMU, trees: TreeBatch, device: str) -> None:
+    with torch.no_grad():
+        root_states(trees.to(device), cell.to(device))
+
+
+def _memory(cell: TreeSMU, trees: TreeBatch) -> Row:
+    plan = plan_for(cell, trees)
+    receive, send = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=_peak, args=(cell, trees, send))
+    process.start()
+    used = receive.recv()
+    process.join()
+    kept = kept_bytes(cell, plan)
+    name = f"peak memory of a training step, {trees.num_nodes:,} nodes"
+    row = Row(name, used / kept, "times what must be kept", 1.5, 3, falling=True)
+    row.work = {"bytes a node, no ": used / trees.num_nodes}
+    return row
+
+
+def _peak(cell: TreeSMU, trees: TreeBatch, send: Connection) -> None:
+    """Bytes that a step takes more than there were before it; in a process of its own, whose peak is not ours."""
+    torch.set_num_threads(1)
+    before = resident()
+    training_step(cell, lambda: root_states(trees, cell))()
+    send.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before)
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds."""
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 (one line of numbers)
+        return int(file.read().split()[1]) * resource.getpagesize()

@@ -1,0 +1,119 @@
+"""The benchmark: its peers compute what we compute, and its program says what it measured."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("lightning", reason="the train extra is not installed")  # the generators of the tasks
+
+from benchmarks import main as program
+from benchmarks.inputs import equations, formulas, treebank
+from benchmarks.peers import BareProducts, LiteralONLSTM, RecursiveTreeSMU, child_sum_input, sequence_lstm
+from benchmarks.row import Row, Skipped
+from dgltree import Vocabulary, batch, propagate
+from dgltree.cells import ChildSumTreeLSTM, TreeSMU
+from dgltree.encoders import ONLSTM
+from dgltree.propagate import plan_for
+
+
+@pytest.fixture(autouse=True)
+def generated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DGLTREE_DATA", raising=False)
+
+
+def test_recursion_has_the_states_of_our_cell() -> None:
+    known = equations(12)
+    sides = [side for equation in known for side in equation]
+    torch.manual_seed(0)
+    cell = TreeSMU(Vocabulary.from_trees(sides), 6, stack_size=3, no_op=True)
+    model = RecursiveTreeSMU(cell)
+    trees = batch(sides, cell.vocabulary)
+    ours = propagate(trees, cell)["h"][trees.roots]
+    torch.testing.assert_close(torch.stack([model(side)[0] for side in sides]), ours, rtol=0, atol=1e-5)
+
+
+def test_the_bare_products_are_those_of_the_plan() -> None:
+    known = equations(12)
+    cell = TreeSMU(Vocabulary.from_trees(side for equation in known for side in equation), 6)
+    trees = batch(known, cell.vocabulary)
+    bare = BareProducts(cell, plan_for(cell, trees))
+    assert sum(len(v) for v, *_ in bare._steps) == int((trees.arity > 0).sum())
+    assert sum(len(v) for _, v in bare._weights) == int((trees.arity > 0).sum())
+    bare()
+
+
+def test_the_package_and_our_child_sum_cell_compute_the_same() -> None:
+    tree_lstm = pytest.importorskip("treelstm", reason="the bench extra is not installed").TreeLSTM
+    sentences = treebank(4)
+    vocabulary = Vocabulary.from_trees(sentences)
+    given = child_sum_input(sentences, vocabulary, 5)
+    trees = batch(sentences, vocabulary, x=given["features"])
+    cell, theirs = ChildSumTreeLSTM(vocabulary, 4, input_size=5, leaf="gates"), tree_lstm(5, 4)
+    del given["tree_sizes"]
+    maps = cell.named_maps()
+    with torch.no_grad():  # our gates are u, in, o; theirs in, o, u
+        order = [1, 2, 0]
+        gates, x = maps["gates_any"], maps["input_any"].weight[0]
+        parts = gates.weight[0].split(4), gates.bias[0].split(4), x[:12].split(4)
+        theirs.U_iou.weight.copy_(torch.cat([parts[0][k] for k in order]))
+        theirs.W_iou.bias.copy_(torch.cat([parts[1][k] for k in order]))
+        theirs.W_iou.weight.copy_(torch.cat([parts[2][k] for k in order]))
+        theirs.U_f.weight.copy_(maps["message_any"].weight[0])
+        theirs.W_f.bias.copy_(maps["message_any"].bias[0])
+        theirs.W_f.weight.copy_(x[12:])
+    torch.testing.assert_close(theirs(**given)[0], propagate(trees, cell)["h"], rtol=0, atol=1e-5)
+
+
+def test_the_literal_on_lstm_has_the_states_of_ours() -> None:
+    torch.manual_seed(0)
+    ours = ONLSTM(5, [6], chunk_size=2)
+    x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 4])
+    root = ours(x, torch.arange(7) < lengths.unsqueeze(1)).root
+    torch.testing.assert_close(LiteralONLSTM(ours.layers[0])(x, lengths), root, rtol=0, atol=1e-5)
+
+
+def test_the_lstm_reads_to_the_end_of_each_sequence() -> None:
+    embedding, lstm = torch.nn.Embedding(9, 4), torch.nn.LSTM(4, 4, batch_first=True)
+    ids = torch.tensor([[1, 2, 3], [4, 0, 0]])
+    alone = sequence_lstm(embedding, lstm, ids[1:, :1], torch.tensor([1]))
+    torch.testing.assert_close(sequence_lstm(embedding, lstm, ids, torch.tensor([3, 1]))[1:], alone)
+
+
+def test_generated_input_is_the_same_every_time() -> None:
+    for make in (equations, treebank, formulas):
+        first = make(5)
+        make.cache_clear()
+        assert make(5) == first
+
+
+def test_a_row_is_met_on_the_right_side_of_its_least() -> None:
+    assert Row("a", 3, "times", aim=4, least=2).met
+    assert not Row("a", 1, "times", aim=4, least=2).met
+    assert Row("a", 1, "ms", aim=2, least=4, falling=True).met
+    assert not Row("a", 5, "ms", aim=2, least=4, falling=True).met
+    assert Row("a", 5, "ms").met
+
+
+@pytest.mark.parametrize("least", [2.0, 4.0])
+def test_the_program_writes_its_rows_and_fails_where_one_is_missed(
+    least: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [Row("us", 3.0, "times them", 5.0, least, ours_s=0.1, peers={"them": 0.3}), Skipped("more", "no peer")]
+    monkeypatch.setitem(program.SUITES, "batch", lambda device, repeats: iter(made))
+    status = program.main(["--suite", "batch", f"--json={tmp_path / 'rows.json'}"])
+    assert status == (1 if least == 4 else 0)
+    out = capsys.readouterr().out
+    assert ("MISSED" in out) == (least == 4)
+    assert "skipped: no peer" in out
+    found = json.loads((tmp_path / "rows.json").read_text())
+    assert found["rows"][0] | {"peers": {"them": 0.3}, "ratio": 3.0, "least": least, "ours_s": 0.1} == found["rows"][0]
+    assert found["skipped"] == [{"name": "more", "reason": "no peer"}]
+
+
+def test_no_gpu_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    assert program.main(["--device", "cuda"]) == 0
+    assert "skipped: --device cuda, but torch finds no CUDA device" in capsys.readouterr().out
