@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.inputs import formulas
-from benchmarks.peers import LiteralONLSTM, sequence_lstm
+from benchmarks.peers import LiteralONLSTM, LiteralOrderedMemory, sequence_lstm
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import make_encoder
@@ -29,7 +29,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     }
     yield from _rates(cores, found, device, repeats)
     yield _literal(cores["on_lstm"], found, device, repeats)
-    yield _saving(found, device, repeats)
+    yield from _memory(found, device, repeats)
 
 
 def _rates(cores: dict[str, nn.Module], found: Sequences, device: str, repeats: int) -> Iterator[Row]:
@@ -59,24 +59,27 @@ def _literal(core: nn.Module, found: Sequences, device: str, repeats: int) -> Ro
     return against("ON-LSTM, training", "literal", times, aim=2, least=1.3)
 
 
-def _saving(found: Sequences, device: str, repeats: int) -> Row | Skipped:
-    name = "Ordered Memory, shipped weights, inference"
-    if device != "cpu":
-        return Skipped(name, "only the CPU leaves out single rows")
-    core = logic_model().encoder.core
-    memory = core.memories[0]
+def _memory(found: Sequences, device: str, repeats: int) -> Iterator[Row | Skipped]:
+    """The shipped weights against the literal form, in inference and in a training step."""
+    core = copy.deepcopy(logic_model().encoder.core).to(device)
+    memory, ids, lengths = core.memories[0], found.ids, found.lengths
+    literal = LiteralOrderedMemory(copy.deepcopy(memory), core.evaluation_slots).to(device)
 
-    def run(dynamic: bool) -> None:
-        memory.dynamic = dynamic
-        with torch.no_grad():
-            core(found.ids, found.lengths)
+    def ours() -> Tensor:
+        return core(ids, lengths)
 
-    times = in_turn({"ours": lambda: run(True), "dense": lambda: run(False)}, repeats)
-    memory.dynamic = True
-    share = core.steps(found.ids, found.lengths)[0].share
-    row = against(name, "dense", times, aim=4, least=2)
-    row.name += f" (cells for {share:.1%} of rows, words, slots)"
-    return row
+    def theirs() -> Tensor:
+        return literal(core.embedding(ids), lengths)
+
+    name = f"Ordered Memory, shipped weights, {core.evaluation_slots} slots"
+    with torch.no_grad():
+        share = core.steps(ids, lengths)[0].share
+        times = in_turn({"ours": ours, "literal": theirs}, repeats, device)
+    aims = {"aim": 4, "least": 2} if device == "cpu" else {}
+    yield against(f"{name}, inference ({share:.0%} of cells)", "literal", times, **aims)
+    steps = {"ours": _step(core, ours), "literal": _step(nn.ModuleList([core.embedding, literal]), theirs)}
+    aims = {"aim": 5, "least": 5} if device == "cuda" else {}
+    yield against(f"{name}, training", "literal", in_turn(steps, min(repeats, 3), device), **aims)
 
 
 def _step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:

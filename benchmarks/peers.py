@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from dgltree import Tree, TreeBatch, Vocabulary
 from dgltree.cells import Cell, TreeSMU
+from dgltree.encoders.memory_attention import allocate
 from dgltree.schedule import Schedule
 
 
@@ -177,3 +178,41 @@ def kept_bytes(cell: TreeSMU, plan: Schedule) -> int:
         gates = sum(cell.gates(step.arity or 1).values())
         bytes_ += 4 * (step.stop - step.start) * gates
     return bytes_ + 8 * math.prod(plan.children.shape)
+
+
+class LiteralOrderedMemory(nn.Module):
+    """Ordered Memory as the published program runs it (arXiv 1910.13466): every slot of every row at every step.
+
+    ``like`` gives the weights: a :class:`dgltree.encoders.OrderedMemory` with the Gated Recursive Cell.
+    """
+
+    def __init__(self, like: Any, slots: int) -> None:
+        super().__init__()
+        self.slots, self.input, self.norm, self.attention = slots, like.input, like.norm, like.attention
+        joined = torch.cat([like.cell.vertical.weight, like.cell.horizontal.weight], 1).detach()
+        self.first, self.second = _linear(joined, like.cell.horizontal.bias.detach()), like.cell.second
+
+    def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """(B, D), the last slot after the last word, from x (B, T, input) and lengths (B,)."""
+        x = self.norm(self.input(x))
+        rows, _, D = x.shape
+        M = M_hat = x.new_zeros(rows, self.slots, D)
+        pi, found = x.new_zeros(rows, self.slots), []
+        for t, x_t in enumerate(x.unbind(1)):
+            alpha = self.attention(self.attention.queries(x_t), M_hat, self.slots)
+            p = allocate(alpha, pi, allowed_maximum=False) if t else torch.zeros_like(pi)
+            left, pi = p.flip(1).cumsum(1).flip(1).unsqueeze(2), p.cumsum(1)
+            M = M * (1 - left) + M_hat * left
+            written, below = [], x_t
+            for slot in range(self.slots):
+                weight = pi[:, slot : slot + 1]
+                below = x_t * (1 - weight) + self._cell(below, M[:, slot]) * weight
+                written.append(below)
+            M_hat = torch.stack(written, 1)
+            found.append(below)
+        return torch.stack(found, 1)[torch.arange(rows, device=x.device), lengths - 1]
+
+    def _cell(self, h_1: Tensor, h_2: Tensor) -> Tensor:
+        z = self.second(torch.relu(self.first(torch.cat([h_1, h_2], 1))))
+        v, g, c, u = z.split(z.shape[1] // 4, 1)
+        return self.norm(torch.sigmoid(v) * h_1 + torch.sigmoid(g) * h_2 + torch.sigmoid(c) * u)

@@ -36,7 +36,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     work = {"nodes": 1 / last}
     yield Row(name, last / first, "times", 1.3, 2, falling=True, work=work)
     if device == "cpu":
-        yield _memory(cell, with_nodes(data, TRAINED))
+        yield _memory()
 
 
 def with_nodes(data: TreeBatch, count: int) -> TreeBatch:
@@ -50,26 +50,32 @@ def _infer(cell: TreeSMU, trees: TreeBatch, device: str) -> None:
         root_states(trees.to(device), cell.to(device))
 
 
-def _memory(cell: TreeSMU, trees: TreeBatch) -> Row:
-    plan = plan_for(cell, trees)
+def _memory() -> Row:
     receive, send = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=_peak, args=(cell, trees, send))
+    process = multiprocessing.get_context("spawn").Process(target=_peak, args=(send,))
     process.start()
-    used = receive.recv()
+    nodes, used, kept = receive.recv()
     process.join()
-    kept = kept_bytes(cell, plan)
-    name = f"peak memory of a training step, {trees.num_nodes:,} nodes"
-    row = Row(name, used / kept, "times what must be kept", 1.5, 3, falling=True)
-    row.work = {"bytes a node, no ": used / trees.num_nodes}
+    row = Row(f"peak memory of a training step, {nodes:,} nodes", used / kept, "times what must be kept", 1.5, 3)
+    row.falling = True
+    row.name += f", {used / nodes:,.0f} bytes a node"
     return row
 
 
-def _peak(cell: TreeSMU, trees: TreeBatch, send: Connection) -> None:
-    """Bytes that a step takes more than there were before it; in a process of its own, whose peak is not ours."""
+def _peak(send: Connection) -> None:
+    """Nodes, the bytes that a step takes more than there were before it, and those that it must keep.
+
+    In a process of its own, in which nothing was freed before that the step could use again.
+    """
     torch.set_num_threads(1)
+    known = equations(4096)
+    vocabulary = Vocabulary.from_trees(side for equation in known for side in equation)
+    cell, trees = TreeSMU(vocabulary, 50, stack_size=5, no_op=True), with_nodes(batch(known, vocabulary), TRAINED)
+    plan = plan_for(cell, trees)
     before = resident()
     training_step(cell, lambda: root_states(trees, cell))()
-    send.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    send.send((trees.num_nodes, peak - before, kept_bytes(cell, plan)))
 
 
 def resident() -> int:

@@ -10,11 +10,18 @@ pytest.importorskip("lightning", reason="the train extra is not installed")  # t
 
 from benchmarks import main as program
 from benchmarks.inputs import equations, formulas, treebank
-from benchmarks.peers import BareProducts, LiteralONLSTM, RecursiveTreeSMU, child_sum_input, sequence_lstm
+from benchmarks.peers import (
+    BareProducts,
+    LiteralONLSTM,
+    LiteralOrderedMemory,
+    RecursiveTreeSMU,
+    child_sum_input,
+    sequence_lstm,
+)
 from benchmarks.row import Row, Skipped
 from dgltree import Vocabulary, batch, propagate
 from dgltree.cells import ChildSumTreeLSTM, TreeSMU
-from dgltree.encoders import ONLSTM
+from dgltree.encoders import ONLSTM, OrderedMemory
 from dgltree.propagate import plan_for
 
 
@@ -72,6 +79,14 @@ def test_the_literal_on_lstm_has_the_states_of_ours() -> None:
     x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 4])
     root = ours(x, torch.arange(7) < lengths.unsqueeze(1)).root
     torch.testing.assert_close(LiteralONLSTM(ours.layers[0])(x, lengths), root, rtol=0, atol=1e-5)
+
+
+def test_the_literal_ordered_memory_has_the_states_of_ours() -> None:
+    torch.manual_seed(0)
+    ours = OrderedMemory(5, 6)
+    x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 4])
+    root = ours(x, torch.arange(7) < lengths.unsqueeze(1), 4).root
+    torch.testing.assert_close(LiteralOrderedMemory(ours, 4)(x, lengths), root, rtol=0, atol=1e-5)
 
 
 def test_the_lstm_reads_to_the_end_of_each_sequence() -> None:
