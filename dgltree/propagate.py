@@ -1,6 +1,7 @@
 """The level engine: a cell along a schedule, step by step, with its own backward pass."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ def propagate(
     share: bool = False,
     trace: Sequence[str] = (),
     check: bool = False,
+    recompute: bool = False,
 ) -> State:
     """States of all nodes, leaves first, each node after its children.
 
@@ -37,6 +39,8 @@ def propagate(
         trace: names of what else to return, of all that the cell computes on the way: gates, actions, stacks ("in",
             "o", "f", "push", ...). An unknown name is an error that lists them.
         check: whether to look for states that are not finite.
+        recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
+            forward pass: the same gradients for a fraction of the memory and a third more time.
 
     Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights; under the names of
     ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
@@ -52,16 +56,16 @@ def propagate(
     if not isinstance(batch, TreeBatch):
         batch = TreeBatch.from_graph(batch)
     traced = Trace(cell, trace)
-    plan, states = _planned_states(cell, batch, share, traced)
+    plan, states = _planned_states(cell, batch, share, traced, recompute)
     states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
     if check:
         check_finite(cell, batch, states)
     return states | traced.results(plan, batch)
 
 
-def root_states(batch: TreeBatch, cell: Cell, share: bool = False) -> Tensor:
+def root_states(batch: TreeBatch, cell: Cell, share: bool = False, recompute: bool = False) -> Tensor:
     """(B, n), the hidden states of the roots alone, as :func:`propagate` gives them; no other state is copied."""
-    plan, states = _planned_states(cell, batch, share, Trace(cell, ()))
+    plan, states = _planned_states(cell, batch, share, Trace(cell, ()), recompute)
     return states["h"].index_select(0, plan.row[batch.roots])
 
 
@@ -70,7 +74,9 @@ def plan_for(cell: Cell, batch: TreeBatch, share: bool = False) -> Schedule:
     return schedule(batch, share, by_arity=not isinstance(cell, SumCell))
 
 
-def _planned_states(cell: Cell, batch: TreeBatch, share: bool, traced: Trace) -> tuple[Schedule, State]:
+def _planned_states(
+    cell: Cell, batch: TreeBatch, share: bool, traced: Trace, recompute: bool
+) -> tuple[Schedule, State]:
     """States in the order of the schedule, for a batch that the cell can run on."""
     check_batch(cell, batch)
     if share and cell.training and cell.dropout > 0:
@@ -78,10 +84,10 @@ def _planned_states(cell: Cell, batch: TreeBatch, share: bool, traced: Trace) ->
     if share and batch.x is not None and batch.x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
     plan = plan_for(cell, batch, share)
-    return plan, run_schedule(cell, plan, batch, traced)
+    return plan, run_schedule(cell, plan, batch, traced, recompute)
 
 
-def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace) -> State:
+def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool = False) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     leaf = cell.leaf_states(batch, plan.node[: plan.leaves])
     traced.keep(slice(0, plan.leaves), leaf)
@@ -94,7 +100,8 @@ def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace) ->
     parameters = list(_parameters(cell).values())
     leaf_states = [leaf[part] for part in cell.state]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
-    outputs = _LevelPass.apply(cell, plan, traced, record, len(leaf_states), *leaf_states, *x_pre, *parameters)
+    run = _Run(cell, plan, traced, record, record and recompute, len(leaf_states))
+    outputs = _LevelPass.apply(run, *leaf_states, *x_pre, *parameters)
     return dict(zip(cell.state, outputs, strict=True))
 
 
@@ -122,6 +129,20 @@ class _Local(NamedTuple):
     outputs: State
 
 
+class _Run(NamedTuple):
+    """What a pass is of, besides its tensors."""
+
+    cell: Cell
+    plan: Schedule
+    traced: Trace
+    record: bool
+    """Whether there will be a backward pass."""
+    recompute: bool
+    """Whether it computes each step once more, from the states and what the generator of random numbers was."""
+    parts: int
+    """How many of the tensors are leaf states; then come the inputs' parts of the steps, then the parameters."""
+
+
 class _LevelPass(torch.autograd.Function):
     """All steps as one node of the autograd graph.
 
@@ -130,43 +151,81 @@ class _LevelPass(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, cell: Cell, plan: Schedule, traced: Trace, record: bool, parts: int, *tensors: Tensor
-    ) -> tuple[Tensor, ...]:
+    def forward(ctx: Any, run: _Run, *tensors: Tensor) -> tuple[Tensor, ...]:
+        cell, plan = run.cell, run.plan
         parameters = _parameters(cell)
-        x_pre = tensors[parts : len(tensors) - len(parameters)]
+        x_pre = tensors[run.parts : len(tensors) - len(parameters)]
         sink = Sink()
         states = {}
-        for part, rows in zip(cell.state, tensors[:parts], strict=True):
+        for part, rows in zip(cell.state, tensors[: run.parts], strict=True):
             states[part] = rows.new_empty(len(plan), *rows.shape[1:])
             states[part][: plan.leaves] = rows
-        locals_ = []
+        kept: list[Any] = []
         for k, step in enumerate(plan.steps):
-            local = _forward_step(
-                cell, plan, step, states, x_pre[k] if x_pre else None, traced, sink if record else None
-            )
+            x_step = x_pre[k] if x_pre else None
+            if run.recompute:
+                kept.append(_generator_state(cell))
+            keep = run.record and not run.recompute
+            local = _forward_step(cell, plan, step, states, x_step, run.traced, sink if keep else None)
             for part, buffer in states.items():
                 buffer[step.start : step.stop] = local.outputs[part].detach()
-            if record:
-                locals_.append(local)
-        ctx.save_for_backward(*parameters.values())  # only to notice weights that were changed in place
-        ctx.cell, ctx.plan, ctx.locals, ctx.sink = cell, plan, locals_, sink
+            if keep:
+                kept.append(local)
+        outputs = tuple(states.values())
+        again = (*outputs, *x_pre) if run.recompute else ()
+        ctx.save_for_backward(*parameters.values(), *again)  # the parameters only to notice that they were changed
+        ctx.run, ctx.kept, ctx.sink = run, kept, sink
         ctx.own = {name: p for name, p in cell.own_parameters().items() if name in parameters}
         ctx.names = list(parameters)
-        return tuple(states.values())
+        return outputs
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        run: _Run = ctx.run
         sink: Sink = ctx.sink  # the products of all steps hold it
-        sink.start(dict(zip(ctx.names, ctx.saved_tensors, strict=True)))
-        state_gradients = dict(zip(ctx.cell.state, (g.clone() for g in grad_outputs), strict=True))
+        saved = ctx.saved_tensors
+        sink.start(dict(zip(ctx.names, saved[: len(ctx.names)], strict=True)))
+        again = saved[len(ctx.names) :]
+        state_gradients = dict(zip(run.cell.state, (g.clone() for g in grad_outputs), strict=True))
         x_gradients: list[Tensor] = []
-        for step, local in zip(reversed(ctx.plan.steps), reversed(ctx.locals), strict=True):
-            d_x = _backward_step(ctx.plan, step, local, ctx.own, sink, state_gradients)
+        for k in reversed(range(len(run.plan.steps))):
+            local = _again(run, k, again, ctx.kept[k], sink) if run.recompute else ctx.kept[k]
+            d_x = _backward_step(run.plan, run.plan.steps[k], local, ctx.own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
-        leaf_gradients = [g[: ctx.plan.leaves] for g in state_gradients.values()]
-        return None, None, None, None, None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
+        leaf_gradients = [g[: run.plan.leaves] for g in state_gradients.values()]
+        return None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
+
+
+def _again(run: _Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> _Local:
+    """A step of a pass once more, with the same masks of dropout, from its states and the inputs' parts."""
+    states = {part: rows.detach() for part, rows in zip(run.cell.state, saved, strict=False)}
+    x_pre = saved[run.parts :]
+    nothing = Trace(run.cell, ())
+    with _generator_at(generator, next(iter(states.values())).device):
+        return _forward_step(run.cell, run.plan, run.plan.steps[k], states, x_pre[k] if x_pre else None, nothing, sink)
+
+
+def _generator_state(cell: Cell) -> Tensor | None:
+    """What the generator of random numbers is, where a step draws from it."""
+    if not (cell.training and cell.dropout):
+        return None
+    device = next(cell.parameters()).device
+    return torch.get_rng_state() if device.type == "cpu" else torch.cuda.get_rng_state(device)
+
+
+@contextmanager
+def _generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
+    """The generator as it was; afterwards it goes on as if nothing had been drawn."""
+    if state is None:
+        yield
+        return
+    with torch.random.fork_rng([] if device.type == "cpu" else [device]):
+        if device.type == "cpu":
+            torch.set_rng_state(state)
+        else:
+            torch.cuda.set_rng_state(state, device)
+        yield
 
 
 def _forward_step(
