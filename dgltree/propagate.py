@@ -174,6 +174,7 @@ class _LevelPass(torch.autograd.Function):
         outputs = tuple(states.values())
         again = (*outputs, *x_pre) if run.recompute else ()
         ctx.save_for_backward(*parameters.values(), *again)  # the parameters only to notice that they were changed
+        ctx.set_materialize_grads(False)  # of a state that the loss does not use, zeros are made here and now
         ctx.run, ctx.kept, ctx.sink = run, kept, sink
         ctx.own = {name: p for name, p in cell.own_parameters().items() if name in parameters}
         ctx.names = list(parameters)
@@ -181,13 +182,13 @@ class _LevelPass(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
         run: _Run = ctx.run
         sink: Sink = ctx.sink  # the products of all steps hold it
         saved = ctx.saved_tensors
         sink.start(dict(zip(ctx.names, saved[: len(ctx.names)], strict=True)))
         again = saved[len(ctx.names) :]
-        state_gradients = dict(zip(run.cell.state, (g.clone() for g in grad_outputs), strict=True))
+        state_gradients = _state_gradients(run, grad_outputs)
         x_gradients: list[Tensor] = []
         for k in reversed(range(len(run.plan.steps))):
             local = _again(run, k, again, ctx.kept[k], sink) if run.recompute else ctx.kept[k]
@@ -195,6 +196,15 @@ class _LevelPass(torch.autograd.Function):
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: run.plan.leaves] for g in state_gradients.values()]
         return None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
+
+
+def _state_gradients(run: _Run, given: Sequence[Tensor | None]) -> State:
+    """Part name to (R, *shape), to which the steps add."""
+    like = next(gradient for gradient in given if gradient is not None)
+    return {
+        part: like.new_zeros(len(run.plan), *shape) if gradient is None else gradient.clone()
+        for (part, shape), gradient in zip(run.cell.state.items(), given, strict=True)
+    }
 
 
 def _again(run: _Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> _Local:

@@ -1,6 +1,6 @@
 """A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,8 @@ from dgltree.batch import TreeBatch
 from dgltree.pickling import PickledAsArrays
 from dgltree.subtrees import twins
 
+MOST_ROWS = 8192
+"""Of a step: what it computes on the way is then little beside the states of a large batch."""
 Segments = list[tuple[int, int, int]]
 """``(function id, start, stop)``: runs of rows with one function."""
 
@@ -102,7 +104,7 @@ def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np
     """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
     stops = np.cumsum(arity)
     steps = []
-    for start, stop in runs(step):
+    for start, stop in _pieces(step):
         if not arity[start]:
             continue
         width = int(arity[start])
@@ -114,6 +116,13 @@ def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np
         else:
             steps.append(Step(start, stop, None, edges, segments, _segments(function[start:stop][parent[edges]])))
     return steps
+
+
+def _pieces(step: np.ndarray) -> Iterator[tuple[int, int]]:
+    """The runs of one step number, those of many rows in pieces."""
+    for first, last in runs(step):
+        for start in range(first, last, MOST_ROWS):
+            yield start, min(start + MOST_ROWS, last)
 
 
 def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

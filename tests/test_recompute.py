@@ -76,3 +76,14 @@ def test_an_encoder_passes_it_on() -> None:
     kept, again = (TreeEncoder(cell, recompute) for recompute in (False, True))
     assert torch.equal(kept(flat), again(flat))
     assert torch.equal(kept.node_states(flat), again.node_states(flat))
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_inputs_get_gradients_where_no_weight_does(recompute: bool) -> None:
+    cell = make_cell("tree_rnn, leaf gates").requires_grad_(False)
+    trees = [random_tree(3, 2, 1)]
+    nodes = batch(trees, cell.vocabulary).num_nodes
+    x = torch.randn(nodes, 3, dtype=torch.float64, requires_grad=True)
+    propagate(batch(trees, cell.vocabulary, x=x), cell, recompute=recompute)["h"].sum().backward()
+    assert x.grad is not None
+    assert bool(x.grad.abs().sum(1).all())

@@ -3,6 +3,7 @@
 import pickle
 import random
 
+import pytest
 import torch
 from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
 from hypothesis import given
@@ -171,3 +172,14 @@ def test_a_pickled_batch_brings_its_plan_and_holds_no_tensor() -> None:
     assert schedule(again, share=True) is plan
     cell = TreeRNN(VOCABULARY, 3)
     assert torch.equal(propagate(again, cell, share=True)["h"], propagate(flat, cell, share=True)["h"])
+
+
+def test_a_step_of_many_rows_is_cut_into_pieces_with_the_same_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    forest, cell = [random_tree(4, 3, seed) for seed in range(30)], TreeRNN(VOCABULARY, 4).double()
+    whole, cut = batch(forest, VOCABULARY), batch(forest, VOCABULARY)
+    assert max(step.stop - step.start for step in schedule(whole).steps) > 7
+    monkeypatch.setattr("dgltree.schedule.MOST_ROWS", 7)
+    steps = schedule(cut).steps
+    assert max(step.stop - step.start for step in steps) == 7
+    assert [step.start for step in steps[1:]] == [step.stop for step in steps[:-1]]
+    torch.testing.assert_close(propagate(cut, cell)["h"], propagate(whole, cell)["h"], rtol=0, atol=1e-14)
