@@ -1,0 +1,53 @@
+"""The shipped Ordered Memory: what it knows, and that what it leaves out changes nothing."""
+
+import pytest
+import torch
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from dgltree import batch
+from dgltree.encoders.linearize import sequences
+from dgltree.evalb import Parameters, score
+from dgltree.induction import right_branching, without_tokens
+from dgltree.read.bracket import read_unlabelled
+from dgltree.shipped import FOLDER, LOGIC, logic_model, model_names
+from tasks.logic import generate
+from tasks.logic.language import RELATIONS, VOCABULARY
+
+PAIRS = [pair for k in range(2, 7) for pair in generate.pairs(seed=7, scale=0.01)["test", k]]
+TREES = [read_unlabelled(text) for pair in PAIRS for text in pair[1:3]]
+
+
+def test_it_is_small_and_no_model_of_equations() -> None:
+    assert (FOLDER / LOGIC).stat().st_size < 2_000_000
+    assert "logic" not in model_names()
+    model = logic_model()
+    assert model.classes == RELATIONS
+    assert model.encoder.vocabulary == VOCABULARY
+
+
+def test_it_knows_most_relations_and_finds_most_brackets_of_pairs_of_its_own_length() -> None:
+    model = logic_model()
+    with torch.no_grad():
+        found = model(batch(TREES, VOCABULARY)).argmax(1).tolist()
+    right = sum(pair.relation == RELATIONS[i] for pair, i in zip(PAIRS, found, strict=True))
+    assert right / len(PAIRS) > 0.8
+    trees = [without_tokens(tree, "()") for tree in model.encoder.trees(batch(TREES, VOCABULARY))]
+    blind = [right_branching([node.token for node in tree.preorder() if not node.children]) for tree in TREES]
+    f1, baseline = (score(TREES, guess, Parameters(labelled=False)).f1 for guess in (trees, blind))
+    assert f1 > 85
+    assert baseline < 75
+
+
+def test_leaving_out_cells_changes_nothing_on_trained_weights() -> None:
+    core = logic_model().encoder.core
+    flat = sequences(batch(TREES[:60], VOCABULARY), "unlabelled", VOCABULARY)
+    found = {}
+    for dynamic in (True, False):
+        core.memories[0].dynamic = dynamic
+        root = core(flat.ids, flat.lengths)
+        core.zero_grad()
+        root.square().sum().backward()
+        found[dynamic] = [root.detach(), torch.cat([p.grad.flatten() for p in core.parameters()])]
+    for saved, dense in zip(found[True], found[False], strict=True):
+        assert (saved - dense).abs().max() <= 1e-6 * dense.abs().max()
