@@ -183,6 +183,8 @@ class _LevelPass(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor | None) -> tuple[Tensor | None, ...]:
+        if all(gradient is None for gradient in grad_outputs):
+            return (None,) * len(ctx.needs_input_grad)
         run: _Run = ctx.run
         sink: Sink = ctx.sink  # the products of all steps hold it
         saved = ctx.saved_tensors
