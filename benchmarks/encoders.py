@@ -1,13 +1,14 @@
 """Encoders of sequences over formulas of logic, in training and in inference."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
 
 from benchmarks.inputs import formulas
 from benchmarks.peers import LiteralONLSTM, LiteralOrderedMemory, sequence_lstm
+from benchmarks.propagate import squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import make_encoder
@@ -37,8 +38,8 @@ def _rates(cores: dict[str, nn.Module], found: Sequences, device: str, repeats: 
     embedding = nn.Embedding(int(ids.max()) + 1, SIZE).to(device)
     lstm = nn.LSTM(SIZE, SIZE, batch_first=True).to(device)
     on_cpu = lengths.cpu()
-    steps = {name: _step(core, lambda core=core: core(ids, lengths)) for name, core in cores.items()}
-    steps["torch.nn.LSTM"] = _step(
+    steps = {name: squared_step(core, lambda core=core: core(ids, lengths)) for name, core in cores.items()}
+    steps["torch.nn.LSTM"] = squared_step(
         nn.ModuleList([embedding, lstm]), lambda: sequence_lstm(embedding, lstm, ids, on_cpu)
     )
     times = in_turn(steps, repeats, device)
@@ -52,8 +53,8 @@ def _literal(core: nn.Module, found: Sequences, device: str, repeats: int) -> Ro
     literal = LiteralONLSTM(core.lstm.layers[0]).to(device)
     embedding = copy.deepcopy(core.embedding)
     steps = {
-        "ours": _step(core, lambda: core(ids, lengths)),
-        "literal": _step(nn.ModuleList([embedding, literal]), lambda: literal(embedding(ids), lengths)),
+        "ours": squared_step(core, lambda: core(ids, lengths)),
+        "literal": squared_step(nn.ModuleList([embedding, literal]), lambda: literal(embedding(ids), lengths)),
     }
     times = in_turn(steps, repeats, device)
     return against("ON-LSTM, training", "literal", times, aim=2, least=1.3)
@@ -77,17 +78,9 @@ def _memory(found: Sequences, device: str, repeats: int) -> Iterator[Row | Skipp
         times = in_turn({"ours": ours, "literal": theirs}, repeats, device)
     aims = {"aim": 4, "least": 2} if device == "cpu" else {}
     yield against(f"{name}, inference ({share:.0%} of cells)", "literal", times, **aims)
-    steps = {"ours": _step(core, ours), "literal": _step(nn.ModuleList([core.embedding, literal]), theirs)}
+    steps = {
+        "ours": squared_step(core, ours),
+        "literal": squared_step(nn.ModuleList([core.embedding, literal]), theirs),
+    }
     aims = {"aim": 5, "least": 5} if device == "cuda" else {}
     yield against(f"{name}, training", "literal", in_turn(steps, min(repeats, 3), device), **aims)
-
-
-def _step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:
-    adam = torch.optim.Adam(module.parameters(), 1e-3, fused=True)
-
-    def step() -> None:
-        states().square().mean().backward()
-        adam.step()
-        adam.zero_grad()
-
-    return step

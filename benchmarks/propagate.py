@@ -116,7 +116,7 @@ def _child_sum(device: str, repeats: int) -> Row | Skipped:
     times = in_turn(
         {
             "ours": _whole_step(cell, trees),
-            "pytorch-tree-lstm": _all_roots(theirs, lambda: theirs(**given)[0][roots]),
+            "pytorch-tree-lstm": squared_step(theirs, lambda: theirs(**given)[0][roots]),
         },
         repeats,
         device,
@@ -126,10 +126,11 @@ def _child_sum(device: str, repeats: int) -> Row | Skipped:
 
 
 def _whole_step(cell: Cell, trees: TreeBatch) -> Callable[[], None]:
-    return _all_roots(cell, lambda: root_states(trees, cell))
+    return squared_step(cell, lambda: root_states(trees, cell))
 
 
-def _all_roots(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:
+def squared_step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:
+    """The same with a loss that needs no pairs."""
     adam = torch.optim.Adam(module.parameters(), 1e-3, fused=True)
 
     def step() -> None:
