@@ -14,7 +14,7 @@ from dgltree.read.preorder import read_candidates
 from dgltree.readout import EquationModel, EquationReadout
 
 FILLERS = 1_470  # as many as the published candidates
-COUNT = 128
+COUNT = 32
 
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:

@@ -1,5 +1,7 @@
 """What the data of all tasks have in common."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -8,6 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch
+from tasks.buckets import buckets
 from tasks.labelled import Labelled
 
 if TYPE_CHECKING:
@@ -19,34 +22,10 @@ class TaskData(lightning.LightningDataModule):
 
     seed: int
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._flat: dict[str, Labelled] = {}
-
     def epoch_generator(self) -> torch.Generator:
         """Of the order of this epoch."""
         assert self.trainer is not None
         return torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
-
-    def labelled(self, examples: Any) -> Labelled:
-        """The examples of an attribute such as ``train`` as trees; a subclass that uses ``loader`` says how."""
-        raise NotImplementedError
-
-    def loader(self, part: str, batches: list[list[int]]) -> DataLoader[Labelled]:
-        """Batches of the examples in the attribute ``part``, flattened once, by their numbers in it.
-
-        One worker takes them out and plans them while the model computes.
-        """
-        if part not in self._flat:
-            self._flat[part] = self.labelled(getattr(self, part))
-        examples = self._flat[part]
-        rows = range(len(examples.labels))
-        return DataLoader(rows, batch_sampler=batches, collate_fn=partial(self._batch, examples), num_workers=1)  # type: ignore[arg-type]
-
-    def _batch(self, examples: Labelled, rows: list[int]) -> Labelled:
-        batch = examples.select(rows)
-        self.planned(batch.trees)
-        return batch
 
     def planned(self, trees: TreeBatch) -> TreeBatch:
         """The same trees, with what the model would else do before its first product, if there is a model."""
@@ -56,3 +35,56 @@ class TaskData(lightning.LightningDataModule):
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, _: int) -> Any:
         return batch.to(device)
+
+
+class BucketedData(TaskData, ABC):
+    """Examples in the attributes ``train``, ``validation`` and ``test``, in batches of similar lengths.
+
+    The examples of a part are flattened once; one worker takes the batches out of them and plans them while the model
+    computes.
+    """
+
+    batch_size: int
+    most_words: int | None = None
+    """Of a batch, padding included; None: any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._flat: dict[str, Labelled] = {}
+
+    @abstractmethod
+    def length(self, example: Any) -> int:
+        """What examples are sorted by."""
+
+    @abstractmethod
+    def labelled(self, examples: Sequence[Any]) -> Labelled:
+        """Examples as trees, with their labels and groups."""
+
+    def setup(self, stage: str) -> None:
+        """Read or make what the stage needs, so that a file that is wrong is known before the first step."""
+        for part in ("train", "test") if stage == "fit" else ("test",):
+            getattr(self, part)
+
+    def train_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader("train", self.epoch_generator())
+
+    def val_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader("validation")
+
+    def test_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader("test")
+
+    def _loader(self, part: str, generator: torch.Generator | None = None) -> DataLoader[Labelled]:
+        examples = getattr(self, part)
+        if part not in self._flat:
+            self._flat[part] = self.labelled(examples)
+        lengths = list(map(self.length, examples))
+        most = self.batch_size * max(lengths, default=1) if self.most_words is None else self.most_words
+        batches = buckets(lengths, self.batch_size, most, generator)
+        take = partial(self._batch, self._flat[part])
+        return DataLoader(range(len(lengths)), batch_sampler=batches, collate_fn=take, num_workers=1)  # type: ignore[arg-type]
+
+    def _batch(self, examples: Labelled, rows: list[int]) -> Labelled:
+        batch = examples.select(rows)
+        self.planned(batch.trees)
+        return batch

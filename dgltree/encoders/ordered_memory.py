@@ -12,6 +12,7 @@ from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.memory_attention import ATTENTIONS, allocate
 from dgltree.encoders.memory_operators import OPERATORS
+from dgltree.encoders.memory_slots import Slots
 from dgltree.encoders.sequence import InducingEncoder, SequenceCore, check_present, check_sequences, padding
 from dgltree.induction import tree_from_attention
 from dgltree.tree import Tree
@@ -111,7 +112,7 @@ class OrderedMemory(nn.Module):
         attended = present & (present.cumsum(1) > 1)  # all words but the first
         queries = self.attention.queries(x)
         at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
-        slot = _Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
+        slot = Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
         states, attention, computed = [], [], 0
         for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
             x_t, query, attends, here = (front(part, count) for part in next(at_step))
@@ -126,7 +127,7 @@ class OrderedMemory(nn.Module):
         at_words = ends.padded(states, length).masked_fill(~present.unsqueeze(2), 0)
         return MemorySteps(root, at_words, ends.padded(attention, length), computed)
 
-    def _attend(self, query: Tensor, slot: "_Slots", slots: int) -> Tensor:
+    def _attend(self, query: Tensor, slot: Slots, slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).
 
         Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
@@ -137,12 +138,12 @@ class OrderedMemory(nn.Module):
             return slot.pi
         return allocate(self.attention(query, slot.M_hat, slots), slot.pi, self.allowed_maximum)
 
-    def _step(self, before: "_Slots", x: Tensor, p: Tensor) -> tuple["_Slots", int]:
+    def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
         """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
         left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
         M = before.M.lerp(before.M_hat, left.unsqueeze(2))
         M_hat, computed = self._write(x, M, right)
-        return _Slots(M, M_hat, right, x), computed
+        return Slots(M, M_hat, right, x), computed
 
     def _write(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
         """M_hat (b, k, D) from x~ (b, D), M (b, k, D) and ->pi (b, k), and for how many rows and slots the cell ran."""
@@ -183,41 +184,6 @@ class OrderedMemory(nn.Module):
             below = here.lerp(self.cell(below, M_i, of_memory, self.norm), pi_i)
             written.append(below)
         return written
-
-
-class _Slots(NamedTuple):
-    """What is left of the words before a step in b sequences: of the k slots that can have been reached, the last."""
-
-    M: Tensor
-    """(b, k, D)"""
-    M_hat: Tensor
-    """(b, k, D)"""
-    pi: Tensor
-    """(b, k), :math:`\\rightarrow\\pi`."""
-    x: Tensor
-    """(b, D), x~ of the last word, which is what M_hat is before the k slots."""
-
-    @property
-    def state(self) -> Tensor:
-        """(b, D), the last slot of M_hat."""
-        return self.M_hat[:, -1] if self.M_hat.shape[1] else self.x
-
-    def first(self, count: int) -> "_Slots":
-        """Of the first sequences; the others have ended."""
-        return _Slots(*(front(part, count) for part in self))
-
-    def where(self, here: Tensor, other: "_Slots") -> "_Slots":
-        """Where ``here`` (b,) is true; ``other`` elsewhere."""
-        return _Slots(
-            *(part.where(here.view(-1, *[1] * (part.dim() - 1)), old) for part, old in zip(self, other, strict=True))
-        )
-
-    def opened(self, slots: int) -> "_Slots":
-        """With so many slots, one more at most. Its M does not matter: the attention to it and all later ones is 1."""
-        if slots == self.M.shape[1]:
-            return self
-        M, pi = nn.functional.pad(self.M, (0, 0, 1, 0)), nn.functional.pad(self.pi, (1, 0))
-        return _Slots(M, torch.cat([self.x.unsqueeze(1), self.M_hat], 1), pi, self.x)
 
 
 class SequenceOrderedMemory(SequenceCore):

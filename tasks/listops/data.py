@@ -6,12 +6,11 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
-from torch.utils.data import DataLoader
 
 from dgltree import batch
 from dgltree.subtrees import number_subtrees
 from tasks.buckets import buckets
-from tasks.data import TaskData
+from tasks.data import BucketedData
 from tasks.labelled import Labelled
 from tasks.listops import generate
 from tasks.listops.files import Expression, read_expressions
@@ -23,7 +22,7 @@ LENGTHS = (20, 40, 60, 80, 100, 200, 1000)
 TRAIN, VALIDATION = 0.9, 0.95  # where the shares of the expressions end; the rest is the own test set
 
 
-class ListOps(TaskData):
+class ListOps(BucketedData):
     """Expressions in batches of similar lengths; the order of training depends on (seed, epoch) alone.
 
     What stands in the test file is taken out of the other expressions, of which 90 % are trained on and 5 % validated.
@@ -94,24 +93,10 @@ class ListOps(TaskData):
     def test(self) -> list[Expression]:
         return list(self._published) or self._own[int(VALIDATION * len(self._own)) :]
 
-    def setup(self, stage: str) -> None:
-        """Read and make what the stage needs, so that a file that is wrong is known before the first step."""
-        _ = (self.train, self.test) if stage == "fit" else self.test
+    def length(self, expression: Expression) -> int:
+        return expression.length
 
-    def train_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("train", self.epoch_generator())
-
-    def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("validation")
-
-    def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("test")
-
-    def _loader(self, part: str, generator: torch.Generator | None = None) -> DataLoader[Labelled]:
-        lengths = [expression.length for expression in getattr(self, part)]
-        return self.loader(part, buckets(lengths, self.batch_size, self.most_words, generator))
-
-    def labelled(self, expressions: list[Expression]) -> Labelled:
+    def labelled(self, expressions: Sequence[Expression]) -> Labelled:
         """Expressions as trees, with their values and classes of length."""
         trees = batch((tree(expression.text.split()) for expression in expressions), VOCABULARY)
         number_subtrees(trees)

@@ -1,16 +1,15 @@
 """Batches of pairs of formulas with the relation between them."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
 import torch
-from torch.utils.data import DataLoader
 
 from dgltree import batch
 from dgltree.read.bracket import read_unlabelled
 from dgltree.subtrees import number_subtrees
-from tasks.buckets import buckets
-from tasks.data import TaskData
+from tasks.data import BucketedData
 from tasks.labelled import Labelled
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
@@ -20,7 +19,7 @@ from tasks.logic.splits import LONGEST, PATTERNS, Known, Read, Split, divided, f
 CLASSES = len(RELATIONS)
 
 
-class LogicPairs(TaskData):
+class LogicPairs(BucketedData):
     """Pairs of formulas of up to 6 operators to train and validate on; the order depends on (seed, epoch) alone.
 
     The test is on longer formulas, in groups of one number of operators; or for a systematic split on what training
@@ -89,25 +88,10 @@ class LogicPairs(TaskData):
         """What is tested on."""
         return for_test(self._read, self.split)
 
-    def setup(self, stage: str) -> None:
-        """Read what the stage needs, so that a file that is wrong is known before the first step."""
-        _ = (self.train, self.test) if stage == "fit" else self.test
+    def length(self, pair: Pair) -> int:
+        return max(len(pair.left), len(pair.right))
 
-    def train_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("train", self.epoch_generator())
-
-    def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("validation")
-
-    def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("test")
-
-    def _loader(self, part: str, generator: torch.Generator | None = None) -> DataLoader[Labelled]:
-        lengths = [max(len(pair.left), len(pair.right)) for pair in getattr(self, part)]
-        most = self.batch_size * max(lengths, default=1)
-        return self.loader(part, buckets(lengths, self.batch_size, most, generator))
-
-    def labelled(self, pairs: list[Pair]) -> Labelled:
+    def labelled(self, pairs: Sequence[Pair]) -> Labelled:
         """Pairs as trees, with their classes and groups."""
         trees = batch((read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)), VOCABULARY)
         number_subtrees(trees)
