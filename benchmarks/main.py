@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, propagate, rank, scale
+from benchmarks import batches, encoders, epoch, propagate, rank, scale
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -19,6 +19,7 @@ SUITES = {
     "batch": batches.rows,
     "encoders": encoders.rows,
     "scale": scale.rows,
+    "epoch": epoch.rows,
 }
 
 

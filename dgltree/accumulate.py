@@ -13,6 +13,8 @@ from dgltree.schedule import Segments
 
 TOGETHER = 4096
 """Rows of one map whose weight gradients are computed together: more would only take memory."""
+ENOUGH = 128
+"""Rows that make a good matrix product by themselves."""
 
 
 class Sink:
@@ -52,11 +54,14 @@ class Sink:
                 rows.setdefault(matrix, []).append((v[start:stop], d_out[start:stop]))
         d_weight, d_bias = (self.gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))
         for matrix, parts in rows.items():
-            v, d_out = parts[0] if len(parts) == 1 else map(torch.cat, zip(*parts, strict=True))
-            if d_weight is not None:
-                d_weight[matrix].addmm_(d_out.t(), v)
-            if d_bias is not None:
-                d_bias[matrix] += d_out.sum(0)
+            large = [part for part in parts if len(part[0]) >= ENOUGH]
+            small = [part for part in parts if len(part[0]) < ENOUGH]
+            together = [tuple(map(torch.cat, zip(*small, strict=True)))] if len(small) > 1 else small
+            for v, d_out in large + together:
+                if d_weight is not None:
+                    d_weight[matrix].addmm_(d_out.t(), v)
+                if d_bias is not None:
+                    d_bias[matrix] += d_out.sum(0)
 
 
 def accumulating(cell: Cell, arity: int, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
@@ -98,7 +103,7 @@ class Product(torch.autograd.Function):
 
 
 class Inject(torch.autograd.Function):
-    """A scalar whose backward hands given gradients to its inputs.
+    """A scalar whose backward hands its inputs the gradients that a list then holds.
 
     ``torch.autograd.grad(..., grad_outputs)`` would do, but it checks the shapes, at every call, by means of SymPy.
     """

@@ -27,12 +27,32 @@ def parameters_of(cell: Cell) -> dict[str, Tensor]:
     return {name: p for name, p in (maps | cell.own_parameters()).items() if p.requires_grad}
 
 
-class _Local(NamedTuple):
-    """One step's own little graph, from its gathered children to its new states."""
+class _Gathered(NamedTuple):
+    """Children's states, from which the graph of a step begins."""
 
-    inputs: list[Tensor]
-    """What gradients are asked for: the children's states, what x adds, the anchor of the products."""
-    outputs: State
+    part: str
+    places: Tensor
+    """(children,) int64: their rows in the schedule."""
+    rows: Tensor
+    """(children, *shape)"""
+
+
+class _Local(NamedTuple):
+    """One step's own little graph, from its gathered children to its new states, which it does not keep."""
+
+    children: list[_Gathered]
+    x_pre: list[Tensor]
+    """What x adds, if anything."""
+    anchor: Tensor
+    """Of the products, see :class:`dgltree.accumulate.Product`."""
+    end: Tensor
+    """A scalar, from which a backward pass begins with what ``received`` then holds, the gradient of each new state."""
+    received: list[Tensor]
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """What gradients are asked for."""
+        return [*(gathered.rows for gathered in self.children), *self.x_pre, self.anchor]
 
 
 class Run(NamedTuple):
@@ -64,7 +84,7 @@ class LevelPass(torch.autograd.Function):
         sink = Sink()
         states = {}
         for part, rows in zip(cell.state, tensors[: run.parts], strict=True):
-            states[part] = rows.new_empty(len(plan), *rows.shape[1:])
+            states[part] = _buffer(rows, len(plan))
             states[part][: plan.leaves] = rows
         kept: list[Any] = []
         for k, step in enumerate(plan.steps):
@@ -72,9 +92,9 @@ class LevelPass(torch.autograd.Function):
             if run.recompute:
                 kept.append(_generator_state(cell))
             keep = run.record and not run.recompute
-            local = _forward_step(cell, plan, step, states, x_step, run.traced, sink if keep else None)
-            for part, buffer in states.items():
-                buffer[step.start : step.stop] = local.outputs[part].detach()
+            local, new = _forward_step(cell, plan, step, states, x_step, run.traced, sink if keep else None)
+            for buffer, rows in zip(states.values(), new, strict=True):
+                buffer[step.start : step.stop] = rows.detach()
             if keep:
                 kept.append(local)
         outputs = tuple(states.values())
@@ -100,17 +120,28 @@ class LevelPass(torch.autograd.Function):
         x_gradients: list[Tensor] = []
         for k in reversed(range(len(run.plan.steps))):
             local = _again(run, k, again, ctx.kept[k], sink) if run.recompute else ctx.kept[k]
-            d_x = _backward_step(run.plan, run.plan.steps[k], local, ctx.own, sink, state_gradients)
+            d_x = _backward_step(run.plan.steps[k], local, ctx.own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: run.plan.leaves] for g in state_gradients.values()]
         return None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
+
+
+def _buffer(like: Tensor, rows: int, shape: Sequence[int] | None = None) -> Tensor:
+    """(rows, *shape), in memory (..., rows, n): what is done to one row of each stack is then done to one block."""
+    *outer, n = like.shape[1:] if shape is None else shape
+    return like.new_empty(*outer, rows, n).movedim(-2, 0)
+
+
+def _rows(buffer: Tensor, index: Tensor) -> Tensor:
+    """Some of a buffer's rows, in the same order of memory."""
+    return buffer.movedim(0, -2).index_select(-2, index).movedim(-2, 0)
 
 
 def _state_gradients(run: Run, given: Sequence[Tensor | None]) -> State:
     """Part name to (R, *shape), to which the steps add."""
     like = next(gradient for gradient in given if gradient is not None)
     return {
-        part: like.new_zeros(len(run.plan), *shape) if gradient is None else gradient.clone()
+        part: _buffer(like, len(run.plan), shape).zero_() if gradient is None else gradient.clone()
         for (part, shape), gradient in zip(run.cell.state.items(), given, strict=True)
     }
 
@@ -121,7 +152,8 @@ def _again(run: Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, 
     x_pre = saved[run.parts :]
     nothing = Trace(run.cell, ())
     with _generator_at(generator, next(iter(states.values())).device):
-        return _forward_step(run.cell, run.plan, run.plan.steps[k], states, x_pre[k] if x_pre else None, nothing, sink)
+        step, x_step = run.plan.steps[k], x_pre[k] if x_pre else None
+        return _forward_step(run.cell, run.plan, step, states, x_step, nothing, sink)[0]
 
 
 def _generator_state(cell: Cell) -> Tensor | None:
@@ -148,30 +180,36 @@ def _generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
 
 def _forward_step(
     cell: Cell, plan: Schedule, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
-) -> _Local:
+) -> tuple[_Local, list[Tensor]]:
+    edges, arity = plan.children[step.edges], asked_arity(step)
+    slots = 1 if isinstance(cell, SumCell) else arity
+    children = [
+        _Gathered(part, places, _rows(buffer, places))
+        for part, buffer in states.items()
+        for places in ([edges] if part == "h" else [edges[k::slots] for k in range(slots)])  # i_j is all h of a node
+    ]
+    anchor = states["h"].new_zeros(())
+    local = _Local(children, [] if x_pre is None else [x_pre.detach()], anchor, anchor, [])
     record = sink is not None
-    children = plan.children[step.edges]
-    gathered = {part: buffer.index_select(0, children) for part, buffer in states.items()}
-    x_pre = None if x_pre is None else x_pre.detach()
-    anchor = next(iter(gathered.values())).new_zeros(())
-    inputs = [*gathered.values(), *([] if x_pre is None else [x_pre]), anchor]
-    arity = asked_arity(step)
 
     def linear(segments: Segments) -> Linear:
         return accumulating(cell, arity, segments, anchor, sink)
 
     with torch.set_grad_enabled(record):
-        for tensor in inputs:
+        for tensor in local.inputs:
             tensor.requires_grad_(record)
+        x_pre = local.x_pre[0] if local.x_pre else None
+        gathered: dict[str, list[Tensor]] = {part: [g.rows for g in children if g.part == part] for part in states}
         if isinstance(cell, SumCell):
-            computed, sent = _add_up(cell, plan, step, gathered, x_pre, linear)
+            computed, sent = _add_up(cell, plan, step, {part: rows for part, [rows] in gathered.items()}, x_pre, linear)
             traced.keep(slice(step.start, step.stop), computed, sent)
         else:
-            rows = {part: tensor.unflatten(0, (-1, arity)) for part, tensor in gathered.items()}
-            slots = {part: tensor.unbind(1) for part, tensor in rows.items()}
-            computed = cell.compute(rows["h"].flatten(1), x_pre, slots, linear(step.segments))
+            [h] = gathered["h"]
+            h = h.view(-1, arity, h.shape[-1])
+            computed = cell.compute(h.flatten(1), x_pre, {**gathered, "h": h.unbind(1)}, linear(step.segments))
             traced.keep(slice(step.start, step.stop), computed)
-    return _Local(inputs, {part: computed[part] for part in states})
+        new = [computed[part] for part in states]
+        return local._replace(end=Inject.apply(local.received, *new)) if record else local, new
 
 
 def _add_up(
@@ -195,22 +233,20 @@ def _add_up(
 
 
 def _backward_step(
-    plan: Schedule, step: Step, local: _Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
+    step: Step, local: _Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
 ) -> Tensor | None:
     """Add this step's gradients to the sink and to its children's rows; returns that of what x added, if anything."""
-    received = [state_gradients[part][step.start : step.stop] for part in local.outputs]
-    with torch.enable_grad():
-        scalar = Inject.apply(received, *local.outputs.values())
+    local.received[:] = [gradients[step.start : step.stop] for gradients in state_gradients.values()]
     found = torch.autograd.grad(
-        scalar,
+        local.end,
         [*local.inputs, *own.values()],
         retain_graph=True,  # the pass itself may be repeated under retain_graph
         allow_unused=True,
         materialize_grads=True,
     )
-    children = plan.children[step.edges]
-    for part, d_child in zip(local.outputs, found, strict=False):
-        state_gradients[part].index_add_(0, children, d_child)
+    for gathered, d_rows in zip(local.children, found, strict=False):
+        state_gradients[gathered.part].movedim(0, -2).index_add_(-2, gathered.places, d_rows.movedim(0, -2))
+    local.received.clear()
     for name, gradient in zip(own, found[len(local.inputs) :], strict=True):
         sink.gradients[name] += gradient
-    return found[len(local.outputs)] if len(local.inputs) > len(local.outputs) + 1 else None
+    return found[len(local.children)] if local.x_pre else None

@@ -152,6 +152,9 @@ def _split_product(gate: TypedLinear, h: list[Tensor], slot: int, segments: Segm
     off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
     constant = gate(concatenate(off), segments)
     n = h[slot].shape[-1]
-    rows = [(matrix, i, i + 1) for matrix, start, stop in gate.runs(segments) for i in range(start, stop)]
-    weight = gate.weight[:, :, slot * n : (slot + 1) * n]
-    return torch.cat([torch.nn.functional.linear(h[slot][i:j], weight[m], constant[i, 0]) for m, i, j in rows])
+    weight = gate.weight[:, :, slot * n : (slot + 1) * n].mT
+    out = constant.new_empty(*h[slot].shape[:-1], constant.shape[-1])
+    for matrix, start, stop in gate.runs(segments):
+        for i in range(start, stop):
+            torch.addmm(constant[i, 0], h[slot][i], weight[matrix], out=out[i])
+    return out

@@ -4,48 +4,107 @@ A stack is (..., rows, n), row 0 the top. It holds p rows, or fewer where rankin
 the root any more: then its last row lacks the row below it, and an update gives one row less.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
-
-
-def combine_stacks(g: Sequence[Tensor], stacks: Sequence[Tensor]) -> Tensor:
-    """``Sc = sum_k g_k * S_k`` of one child or more: g_k (..., n) is the same for every row."""
-    Sc = g[0].unsqueeze(-2) * stacks[0]
-    for g_k, S_k in zip(g[1:], stacks[1:], strict=True):
-        Sc = torch.addcmul(Sc, g_k.unsqueeze(-2), S_k)
-    return Sc
+from torch.autograd.function import once_differentiable
 
 
 def update(
-    Sc: Tensor, u: Tensor, size: int, *, a_push: Tensor, a_pop: Tensor | None = None, a_noop: Tensor | None = None
-) -> Tensor:
-    """Push u, pop, and no-op at once, each weighted by its action.
+    g: Sequence[Tensor],
+    stacks: Sequence[Tensor],
+    u: Tensor,
+    actions: Mapping[str, Tensor],
+    size: int,
+    top_k: int = 1,
+) -> tuple[Tensor, Tensor]:
+    """The children's stacks combined, then push u, pop, and no-op at once, each weighted by its action.
 
-    ``S[0] = a_push * u + a_pop * Sc[1] + a_noop * Sc[0]``;
+    ``Sc = sum_k g_k * S_k``, ``S[0] = a_push * u + a_pop * Sc[1] + a_noop * Sc[0]``,
     ``S[r] = a_push * Sc[r-1] + a_pop * Sc[r+1] + a_noop * Sc[r]``; a row past the end reads as 0.
 
     Args:
-        Sc: (..., rows, n), ``rows <= size``.
+        g: of one child or more, (..., n), the same for every row.
+        stacks: as many, (..., rows, n), ``rows <= size``.
         u: (..., n), what is pushed.
+        actions: of "push" and, where available, "pop" and "noop", (..., n) or (..., 1).
         size: p, the rows of a whole stack.
-        a_push, a_pop, a_noop: (..., n) or (..., 1); an action that is None is not available.
+        top_k: k, the rows to read.
 
-    Returns (..., p, n), or (..., rows - 1, n) for a stack that was cut.
+    Returns S, (..., p, n), or (..., rows - 1, n) for stacks that were cut, and its first k rows, (..., k, n): to read
+    those costs less in the backward pass than to read them from S. Once differentiable.
     """
-    rows = Sc.shape[-2]
-    kept = size if rows == size else rows - 1
-    u = u.unsqueeze(-2)
-    S = a_push.unsqueeze(-2) * (u if kept == 1 else torch.cat([u, Sc[..., : kept - 1, :]], -2))
-    if a_pop is not None:
-        below = Sc[..., 1 : kept + 1, :]
-        if rows == size:
-            below = torch.nn.functional.pad(below, (0, 0, 0, 1))
-        S = torch.addcmul(S, a_pop.unsqueeze(-2), below)
-    if a_noop is not None:
-        S = torch.addcmul(S, a_noop.unsqueeze(-2), Sc[..., :kept, :])
-    return S
+    given: Sequence[Tensor | None] = (u, *(actions.get(name) for name in ("push", "pop", "noop")), *g, *stacks)
+    if torch.is_grad_enabled():
+        given = _broadcast(given, len(stacks))
+    return _Update.apply(size, top_k, len(stacks), *given)
+
+
+def _broadcast(given: Sequence[Tensor | None], children: int) -> Sequence[Tensor | None]:
+    """All with the same leading sizes, so that each one's gradient has its own shape."""
+    inner = [1] * (len(given) - children) + [2] * children
+    leads = [v.shape[:-k] for v, k in zip(given, inner, strict=True) if v is not None]
+    if all(lead == leads[0] for lead in leads):
+        return given
+    lead = torch.broadcast_shapes(*leads)
+    return [v if v is None else v.expand(*lead, *v.shape[-k:]) for v, k in zip(given, inner, strict=True)]
+
+
+class _Update(torch.autograd.Function):
+    """Both sums, and their backward pass by hand.
+
+    Autograd would keep every product of the size of a stack, and fill a stack with zeros for each slice of one. The
+    rows of a stack come first here: a gate then multiplies each row of all stacks at once.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, size: int, top_k: int, children: int, *given: Any) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(*given)
+        ctx.children, ctx.top_k = children, top_k
+        (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
+        Sc = _combined(g, stacks)
+        ctx.kept = kept = size if len(Sc) == size else len(Sc) - 1
+        S = torch.zeros_like(Sc[:kept]) if noop is None else noop * Sc[:kept]
+        S[0].addcmul_(push, u)
+        S[1:].addcmul_(push, Sc[: kept - 1])
+        if pop is not None:
+            S[: len(Sc) - 1].addcmul_(pop, Sc[1 : kept + 1])
+        return S.movedim(0, -2), S[:top_k].movedim(0, -2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_S: Tensor, d_top: Tensor) -> tuple[Tensor | None, ...]:
+        given, children, kept = ctx.saved_tensors, ctx.children, ctx.kept
+        (u, push, pop, noop), g, stacks = given[:4], given[4:-children], given[-children:]
+        d_S = d_S.movedim(-2, 0).clone(memory_format=torch.contiguous_format)
+        d_S[: ctx.top_k] += d_top.movedim(-2, 0)
+        Sc = _combined(g, stacks)
+        whole = noop is not None and len(Sc) == kept
+        d_Sc = noop * d_S if whole else torch.zeros_like(Sc)
+        d_push = (d_S[1:] * Sc[: kept - 1]).sum(0).addcmul_(d_S[0], u)
+        d_Sc[: kept - 1].addcmul_(push, d_S[1:])
+        d_pop = d_noop = None
+        if pop is not None:
+            below = d_S[: len(Sc) - 1]
+            d_pop = (below * Sc[1 : kept + 1]).sum(0).sum_to_size(pop.shape)
+            d_Sc[1 : kept + 1].addcmul_(pop, below)
+        if noop is not None:
+            d_noop = (d_S * Sc[:kept]).sum(0).sum_to_size(noop.shape)
+            if not whole:
+                d_Sc[:kept].addcmul_(noop, d_S)
+        d_g = [(d_Sc * S_k.movedim(-2, 0)).sum(0) for S_k in stacks]
+        d_stacks = [(g_k * d_Sc).movedim(0, -2) for g_k in g]
+        return None, None, None, push * d_S[0], d_push.sum_to_size(push.shape), d_pop, d_noop, *d_g, *d_stacks
+
+
+def _combined(g: Sequence[Tensor], stacks: Sequence[Tensor]) -> Tensor:
+    """(rows, ..., n): the sum of the stacks, each times its gate."""
+    Sc = g[0] * stacks[0].movedim(-2, 0)
+    for g_k, S_k in zip(g[1:], stacks[1:], strict=True):
+        Sc.addcmul_(g_k, S_k.movedim(-2, 0))
+    return Sc
 
 
 def used_rows(S: Tensor, threshold: float = 1e-3) -> Tensor:

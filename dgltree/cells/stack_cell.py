@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from dgltree.cells import stack
@@ -47,13 +48,16 @@ class StackCell(Cell):
     def state(self) -> dict[str, tuple[int, ...]]:
         return {"h": (self.hidden_size,), "S": (self.stack_size, self.hidden_size)}
 
-    def update(self, g: Sequence[Tensor], stacks: Sequence[Tensor], u: Tensor, actions: Mapping[str, Tensor]) -> Tensor:
-        """The node's stack: its children's combined by the gates g, then pushed, popped and kept; empty at a leaf."""
-        if stacks:
-            Sc = stack.combine_stacks(g, stacks)
-        else:
-            Sc = u.new_zeros(*u.shape[:-1], self.stack_size, self.hidden_size)
-        return stack.update(Sc, u, self.stack_size, **{f"a_{name}": a for name, a in actions.items()})
+    def update(
+        self, g: Sequence[Tensor], stacks: Sequence[Tensor], u: Tensor, actions: Mapping[str, Tensor]
+    ) -> tuple[Tensor, Tensor]:
+        """The node's stack, and the k rows to read: its children's combined by g, then pushed, popped and kept.
+
+        A leaf has one empty stack for its children's.
+        """
+        if not stacks:
+            stacks, g = [u.new_zeros(*u.shape[:-1], self.stack_size, self.hidden_size)], [torch.ones_like(u)]
+        return stack.update(g, stacks, u, actions, self.stack_size, self.top_k)
 
     def reachable(self, state: State, steps: int) -> State:
         """Row r needs at least ``r - k + 1`` pops to be read."""

@@ -68,12 +68,12 @@ class StackTreeLSTM(StackCell):
             actions = torch.stack(actions).softmax(0).unbind(0)
         g = gates[:arity]
         named = dict(zip(self.actions, actions, strict=True))
-        S = self.update(g, children["S"], u, named)
+        S, top = self.update(g, children["S"], u, named)
         computed: dict[str, Any] = {"o": o, "u": u, "g": g, "S": S, **named}
         if k == 1:
-            read = S[..., 0, :].contiguous()
+            read = top.squeeze(-2)
         else:
             q = torch.stack(gates[-k:], -2) if self.gated_top_k else torch.sigmoid(pre["q"]).unsqueeze(-1)
-            read = (q * S[..., :k, :]).sum(-2)
+            read = (q * top).sum(-2)
             computed["q"] = q
         return {**computed, "h": o * torch.tanh(read)}

@@ -73,10 +73,10 @@ class StackTreeRNN(StackCell):
         u, a = self.act(pre["u"]), torch.softmax(pre["a"], -1)
         g = torch.sigmoid(pre["g"]).split(self.hidden_size, -1) if stacks else ()
         actions = dict(zip(self.actions, a.split(1, -1), strict=True))
-        S = self.update(g, stacks, u, actions)
+        S, top = self.update(g, stacks, u, actions)
         z = pre["z"]
         if self.read == "self":
-            z = z + linear("read", S[..., : self.top_k, :].flatten(-2))
+            z = z + linear("read", top.flatten(-2))
         elif stacks:
             z = z + linear("read", concatenate([S_k[..., 0, :] for S_k in stacks]))
         return {"h": self.drop(self.act(z)), "S": S, "u": u, "g": g, **actions}

@@ -1,0 +1,45 @@
+"""An epoch of training as its command runs it: loader, plans, model, optimizer and validation."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from benchmarks.row import Row, Skipped
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIG = ROOT / "tasks" / "equations" / "configs" / "tree_smu.yaml"
+EPOCHS = 2  # the second is measured, the first warms up
+
+
+def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
+    """The row of the suite; its size says how often it is repeated."""
+    name = "epoch of paper-train, Tree-SMU, batch 32"
+    if importlib.util.find_spec("lightning") is None:
+        yield Skipped(name, "the train extra is not installed")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        _run("tasks.equations.generate", "--preset", "paper-train", "--out", folder, "--seed", "0")
+        where = ("--trainer.default_root_dir", folder, "--data.train", str(Path(folder) / "train.parquet"))
+        how = ("--data.batch_size", "32", "--trainer.max_epochs", str(EPOCHS))
+        kind = "gpu" if device == "cuda" else "cpu"
+        fit = ("fit", "--config", str(CONFIG), *where, *how, "--trainer.accelerator", kind)
+        _run("tasks.equations.verification", *fit)
+        last = (Path(folder) / "epochs.jsonl").read_text(encoding="utf-8").splitlines()[-1]
+    seconds = json.loads(last)["seconds"]
+    yield Row(name, seconds, "s, everything included", 10, 20, falling=True, ours_s=seconds)
+
+
+def _run(module: str, *arguments: str) -> None:
+    """A command of the tasks, in a process of its own with as many threads as this one has."""
+    threads = {"OMP_NUM_THREADS": str(torch.get_num_threads())}
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=os.environ | threads, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")
