@@ -1,6 +1,7 @@
 """The level engine: a cell along a batch."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import torch
@@ -86,14 +87,9 @@ def _planned_states(
 
 def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool = False) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
-    leaf = cell.leaf_states(batch, plan.node[: plan.leaves])
+    leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
     traced.keep(slice(0, plan.leaves), leaf)
-    inputs = _inner_inputs(cell, plan, batch)
-    x_pre = []
-    if inputs is not None:
-        for step in plan.steps:
-            rows = inputs[step.start - plan.leaves : step.stop - plan.leaves]
-            x_pre.append(cell.linear_for(asked_arity(step), step.segments)("input", rows))
+    x_pre = _input_products(cell, plan, batch)
     parameters = list(parameters_of(cell).values())
     leaf_states = [leaf[part] for part in cell.state]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
@@ -102,6 +98,28 @@ def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, re
     return dict(zip(cell.state, outputs, strict=True))
 
 
-def _inner_inputs(cell: Cell, plan: Schedule, batch: TreeBatch) -> Tensor | None:
+def _input_products(cell: Cell, plan: Schedule, batch: TreeBatch) -> list[Tensor]:
+    """What x adds to the gates of each step, or nothing: few products of many rows, ahead of the recursion."""
+    if cell.input_size is None:
+        return []
     inner = plan.node[plan.leaves :]
-    return cell.node_inputs(batch.token[inner], None, None if batch.x is None else batch.x[inner])
+    x = None if batch.x is None else batch.x.index_select(0, inner)
+    inputs = cell.node_inputs(batch.token.index_select(0, inner), None, x)
+    if inputs is None:
+        return []
+    by_arity: dict[int, list[int]] = {}
+    for k, step in enumerate(plan.steps):
+        by_arity.setdefault(asked_arity(step), []).append(k)
+    found: dict[int, Tensor] = {}
+    for arity, numbers in by_arity.items():
+        steps = [plan.steps[k] for k in numbers]
+        rows = torch.cat([inputs[step.start - plan.leaves : step.stop - plan.leaves] for step in steps])
+        sizes = [step.stop - step.start for step in steps]
+        segments = [
+            (function, before + start, before + stop)
+            for step, before in zip(steps, accumulate(sizes, initial=0), strict=False)
+            for function, start, stop in step.segments
+        ]
+        products = cell.linear_for(arity, segments)("input", rows)
+        found |= zip(numbers, products.split(sizes), strict=True)
+    return [found[k] for k in range(len(plan.steps))]

@@ -51,6 +51,8 @@ class Schedule(PickledAsArrays):
     """(edges,) int64: the parents' rows, counted from the start of their step."""
     leaves: int
     """Rows ``0:leaves`` are leaves."""
+    leaf_segments: Segments
+    """The leaves' runs of rows with one function."""
     steps: list[Step]
 
     def __len__(self) -> int:
@@ -60,7 +62,7 @@ class Schedule(PickledAsArrays):
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         """The same with ``function`` of every tensor."""
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
-        return Schedule(node, row, children, parent, self.leaves, self.steps)
+        return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps)
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
@@ -88,8 +90,9 @@ def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
     node, row = node[order], np.argsort(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
+    leaves = int((level[node] == 0).sum())
     tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, row[child[edge]], parent)]
-    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], int((level[node] == 0).sum()), steps)
+    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, _segments(function[node[:leaves]]), steps)
 
 
 def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from dgltree.batch import TreeBatch
 from dgltree.cells.check import check_dropout, check_size
 from dgltree.cells.inputs import Embedding, Leaf
 from dgltree.cells.message_passing import MessagePassing
-from dgltree.cells.typed import Affine, Linear, TypedLinear, sorted_by, split
+from dgltree.cells.typed import Affine, Linear, TypedLinear, split
 from dgltree.schedule import Segments
 from dgltree.vocabulary import ANY_ARITY, Vocabulary
 
@@ -226,25 +226,27 @@ class Cell(MessagePassing, nn.Module, ABC):
             return None
         return self.input_embedding(token, value)
 
-    def leaf_states(self, batch: TreeBatch, leaves: Tensor) -> Computed:
-        """States of the leaves with these node numbers, and with ``leaf="gates"`` what else their gates computed."""
+    def leaf_states(self, batch: TreeBatch, leaves: Tensor, segments: Segments) -> Computed:
+        """States of the leaves with these node numbers, and with ``leaf="gates"`` what else their gates computed.
+
+        The leaves are sorted by function, and ``segments`` says how.
+        """
         columns = (batch.token, batch.value, batch.x)
-        token, value, x = (None if column is None else column[leaves] for column in columns)
+        token, value, x = (None if column is None else column.index_select(0, leaves) for column in columns)
         assert token is not None
         if self.leaf == "gates":
-            return self._leaf_gates(batch.function[leaves], self.node_inputs(token, value, x))
+            return self._leaf_gates(len(leaves), segments, self.node_inputs(token, value, x))
         h = self.embedding(token, value)
         zeros = {part: h.new_zeros(len(h), *shape) for part, shape in self.state.items() if part != "h"}
         return {"h": h, **zeros}
 
-    def _leaf_gates(self, function: Tensor, x: Tensor | None) -> Computed:
-        order, segments, back = sorted_by(function)
+    def _leaf_gates(self, rows: int, segments: Segments, x: Tensor | None) -> Computed:
         linear = self.linear_for(0, segments)
-        x_pre, _ = self.split_inputs(None if x is None else linear("input", x[order]))
-        i, children = self.no_children(len(order))
-        computed = self.compute(i, x_pre, children, linear)
-        return {name: tensor[back] for name, tensor in computed.items() if isinstance(tensor, Tensor)}
+        x_pre, _ = self.split_inputs(None if x is None else linear("input", x))
+        i = next(self.maps.parameters()).new_empty(rows, 0)
+        computed = self.compute(i, x_pre, self.no_children(rows), linear)
+        return {name: tensor for name, tensor in computed.items() if isinstance(tensor, Tensor)}
 
-    def no_children(self, rows: int) -> tuple[Tensor, Children]:
-        """What ``compute`` gets for leaves: i of width 0, and no child."""
-        return next(self.maps.parameters()).new_empty(rows, 0), {part: [] for part in self.state}
+    def no_children(self, rows: int) -> Children:
+        """What ``compute`` gets for leaves."""
+        return {part: [] for part in self.state}

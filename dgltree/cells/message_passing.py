@@ -27,7 +27,9 @@ class MessagePassing:
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)
         leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
-        states = self.leaf_states(batch, leaves)
+        order, segments, _ = sorted_by(batch.function[leaves])
+        leaves = leaves[order]
+        states = self.leaf_states(batch, leaves, segments)
         for part in self.state:
             empty = states[part].new_zeros(batch.num_nodes, *states[part].shape[1:])
             graph.ndata[part] = empty.index_copy(0, leaves, states[part])

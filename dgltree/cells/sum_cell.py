@@ -59,10 +59,9 @@ class SumCell(Cell):
         width = sum(self.message_gates().values())
         return x_pre[..., :-width], x_pre[..., -width:]
 
-    def no_children(self, rows: int) -> tuple[Tensor, Children]:
+    def no_children(self, rows: int) -> Children:
         like = next(self.maps.parameters())
-        sums = {name: [like.new_zeros(rows, *shape)] for name, shape in self.messages.items()}
-        return sums["h"][0], sums
+        return {name: [like.new_zeros(rows, *shape)] for name, shape in self.messages.items()}
 
     def message_func(self, edges: Any) -> Frame:
         """What the children send along these edges."""

@@ -63,28 +63,29 @@ class TypedLinear(nn.Module):
         return runs
 
     def forward(self, v: Tensor, segments: Segments) -> Tensor:
-        """(rows, ..., in) to (rows, ..., out), for rows sorted by function."""
+        """(rows, ..., in) to (rows, ..., out), for rows sorted by function; of rows of width 0 the biases."""
         return self.product(v, self.runs(segments))
 
     def product(self, v: Tensor, runs: Runs) -> Tensor:
         """The same for runs that are known."""
-        biases = [None] * len(self.weight) if self.bias is None else self.bias
+        weight = self.weight if v.shape[-1] else self.weight[..., :0]
         if len(runs) > 1 and not torch.is_grad_enabled():  # autograd does not know products that are written in place
-            return self._written(v, runs)
-        parts = [nn.functional.linear(v[start:stop], self.weight[m], biases[m]) for m, start, stop in runs]
+            return self._written(v, weight, runs)
+        biases = [None] * len(weight) if self.bias is None else self.bias
+        parts = [nn.functional.linear(v[start:stop], weight[m], biases[m]) for m, start, stop in runs]
         if not parts:  # DGL asks for the messages of no edges at the leaves
             return v.new_zeros(*v.shape[:-1], self.affine.fan_out)
         return parts[0] if len(parts) == 1 else torch.cat(parts)
 
-    def _written(self, v: Tensor, runs: Runs) -> Tensor:
+    def _written(self, v: Tensor, weight: Tensor, runs: Runs) -> Tensor:
         """The same, each product where it belongs."""
         out = v.new_empty(*v.shape[:-1], self.affine.fan_out)
         for m, start, stop in runs:
             rows, written = v[start:stop].flatten(0, -2), out[start:stop].flatten(0, -2)
             if self.bias is None:
-                torch.mm(rows, self.weight[m].t(), out=written)
+                torch.mm(rows, weight[m].t(), out=written)
             else:
-                torch.addmm(self.bias[m], rows, self.weight[m].t(), out=written)
+                torch.addmm(self.bias[m], rows, weight[m].t(), out=written)
         return out
 
 
