@@ -37,7 +37,7 @@ class _Gathered(NamedTuple):
     """(children, *shape)"""
 
 
-class _Local(NamedTuple):
+class Local(NamedTuple):
     """One step's own little graph, from its gathered children to its new states, which it does not keep."""
 
     children: list[_Gathered]
@@ -92,7 +92,7 @@ class LevelPass(torch.autograd.Function):
             if run.recompute:
                 kept.append(_generator_state(cell))
             keep = run.record and not run.recompute
-            local, new = _forward_step(cell, plan, step, states, x_step, run.traced, sink if keep else None)
+            local, new = forward_step(cell, plan, step, states, x_step, run.traced, sink if keep else None)
             for buffer, rows in zip(states.values(), new, strict=True):
                 buffer[step.start : step.stop] = rows.detach()
             if keep:
@@ -146,14 +146,14 @@ def _state_gradients(run: Run, given: Sequence[Tensor | None]) -> State:
     }
 
 
-def _again(run: Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> _Local:
+def _again(run: Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> Local:
     """A step of a pass once more, with the same masks of dropout, from its states and the inputs' parts."""
     states = {part: rows.detach() for part, rows in zip(run.cell.state, saved, strict=False)}
     x_pre = saved[run.parts :]
     nothing = Trace(run.cell, ())
     with _generator_at(generator, next(iter(states.values())).device):
         step, x_step = run.plan.steps[k], x_pre[k] if x_pre else None
-        return _forward_step(run.cell, run.plan, step, states, x_step, nothing, sink)[0]
+        return forward_step(run.cell, run.plan, step, states, x_step, nothing, sink)[0]
 
 
 def _generator_state(cell: Cell) -> Tensor | None:
@@ -178,9 +178,10 @@ def _generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
         yield
 
 
-def _forward_step(
+def forward_step(
     cell: Cell, plan: Schedule, step: Step, states: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
-) -> tuple[_Local, list[Tensor]]:
+) -> tuple[Local, list[Tensor]]:
+    """A step on the states of the rows before it: its own graph, if there is a sink to record for, and new states."""
     edges, arity = plan.children[step.edges], asked_arity(step)
     slots = 1 if isinstance(cell, SumCell) else arity
     children = [
@@ -189,7 +190,7 @@ def _forward_step(
         for places in ([edges] if part == "h" else [edges[k::slots] for k in range(slots)])  # i_j is all h of a node
     ]
     anchor = states["h"].new_zeros(())
-    local = _Local(children, [] if x_pre is None else [x_pre.detach()], anchor, anchor, [])
+    local = Local(children, [] if x_pre is None else [x_pre.detach()], anchor, anchor, [])
     record = sink is not None
 
     def linear(segments: Segments) -> Linear:
@@ -233,7 +234,7 @@ def _add_up(
 
 
 def _backward_step(
-    step: Step, local: _Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
+    step: Step, local: Local, own: dict[str, Tensor], sink: Sink, state_gradients: State
 ) -> Tensor | None:
     """Add this step's gradients to the sink and to its children's rows; returns that of what x added, if anything."""
     local.received[:] = [gradients[step.start : step.stop] for gradients in state_gradients.values()]

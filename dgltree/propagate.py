@@ -12,6 +12,7 @@ from dgltree.cells.cell import Cell, State
 from dgltree.cells.check import check_batch, check_finite
 from dgltree.cells.sum_cell import SumCell
 from dgltree.level_pass import LevelPass, Run, asked_arity, parameters_of
+from dgltree.memory import check_memory
 from dgltree.schedule import Schedule, schedule
 from dgltree.trace import Trace
 
@@ -46,7 +47,8 @@ def propagate(
 
     Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
     training (equal subtrees would get equal masks), for sharing with an ``x`` that requires gradients (only one of
-    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite.
+    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite; and
+    ``MemoryError`` for a batch that the device's memory cannot hold, with what it needs and what would help.
 
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
@@ -93,6 +95,7 @@ def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, re
     parameters = list(parameters_of(cell).values())
     leaf_states = [leaf[part] for part in cell.state]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
+    check_memory(cell, plan, record, recompute)
     run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))
     outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters)
     return dict(zip(cell.state, outputs, strict=True))
