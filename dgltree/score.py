@@ -71,6 +71,13 @@ class _Block:
         self.cell, self.readout = model.cell, model.readout
         self.paths = merge_paths(equations, paths, self.cell.vocabulary)
         self.off_path = _root_states(self.cell, list(self.paths.off_path))
+        contexts = self.paths.contexts
+        self.order = sorted(range(len(contexts)), key=lambda c: (*_together(contexts[c]), contexts[c].function))
+        widest = max((context.arity for context in contexts), default=1)
+        known = [[contexts[c].token, *contexts[c].siblings, *[0] * (widest - contexts[c].arity)] for c in self.order]
+        # one copy to the device for all steps, which then need not wait for it
+        columns = torch.tensor(known, dtype=torch.int64, device=self.off_path["h"].device)
+        self.token, *self.siblings = columns.view(len(known), widest).unbind(1)
 
     def scores(self, fillers: State) -> Tensor:
         """(E, F) logits for filler states (F, *shape): up the paths, one height after another."""
@@ -81,46 +88,41 @@ class _Block:
             at_root.setdefault(root, []).append(equation)
         self._read_out(out, at_root.get(None, []), fillers["h"])
         below: dict[int | None, State] = {None: fillers}
-        by_height = sorted(range(len(contexts)), key=lambda c: contexts[c].height)
-        for _, level in groupby(by_height, key=lambda c: contexts[c].height):
+        for _, level in groupby(self._groups(len(out[0])), key=lambda group: contexts[self.order[group.start]].height):
             states: dict[int | None, State] = {}
-            for group in self._groups(list(level), len(out[0])):
-                rows = self._step([contexts[c] for c in group], below)
-                for i, c in enumerate(group):
+            for group in level:
+                rows = self._step(group, below)
+                for i, c in enumerate(self.order[group]):
                     self._read_out(out, at_root.get(c, []), rows["h"][i])
                     if contexts[c].above:
                         states[c] = {part: tensor[i] for part, tensor in rows.items()}
             below = states
         return out
 
-    def _groups(self, level: list[int], width: int) -> Iterator[list[int]]:
-        """Contexts that run through the cell together: one arity, slot and reach, sorted by function."""
-        contexts = self.paths.contexts
-
-        def key(c: int) -> tuple[int, int, int]:
-            return contexts[c].arity, contexts[c].slot, contexts[c].above
-
+    def _groups(self, width: int) -> Iterator[slice]:
+        """Places in the order of contexts that run through the cell together, lower ones first."""
         size = max(1, ROWS // width)
-        for _, same in groupby(sorted(level, key=lambda c: (*key(c), contexts[c].function)), key=key):
-            group = list(same)
-            for start in range(0, len(group), size):
-                yield group[start : start + size]
+        for _, same in groupby(range(len(self.order)), key=lambda i: _together(self.paths.contexts[self.order[i]])):
+            places = list(same)
+            for start in range(places[0], places[-1] + 1, size):
+                yield slice(start, min(start + size, places[-1] + 1))
 
-    def _step(self, group: list[Context], below: dict[int | None, State]) -> State:
+    def _step(self, places: slice, below: dict[int | None, State]) -> State:
         """The states of C contexts for F fillers, part name to (C, F, *shape)."""
-        cell, first = self.cell, group[0]
+        cell = self.cell
+        group = [self.paths.contexts[c] for c in self.order[places]]
+        first = group[0]
         steps = first.above + 1  # cells between the children's states and a root
         path = {part: _stack([below[c.below][part] for c in group]) for part in cell.state}
         siblings = [
-            {part: rows[[c.siblings[k] for c in group]].unsqueeze(1) for part, rows in self.off_path.items()}
+            {part: rows.index_select(0, self.siblings[k][places]).unsqueeze(1) for part, rows in self.off_path.items()}
             for k in range(first.arity - 1)
         ]
         slots = [cell.reachable(state, steps) for state in (*siblings[: first.slot], path, *siblings[first.slot :])]
         runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
         segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
         linear = cell.linear_for(first.arity, segments)
-        token = torch.tensor([c.token for c in group], device=path["h"].device)
-        x = cell.node_inputs(token, None, None)
+        x = cell.node_inputs(self.token[places], None, None)
         x_node, x_message = cell.split_inputs(None if x is None else linear("input", x).unsqueeze(1))
         if isinstance(cell, SumCell):
             sent = [cell.send(state, x_message, linear) for state in slots]
@@ -138,6 +140,11 @@ class _Block:
             _, other, side = self.paths.ends[e]
             sides = (h, self.off_path["h"][other])
             out[e] = self.readout(sides[side], sides[1 - side])
+
+
+def _together(context: Context) -> tuple[int, int, int, int]:
+    """Contexts that run through the cell together have the same height, arity, slot and reach."""
+    return context.height, context.arity, context.slot, context.above
 
 
 def _stack(states: list[Tensor]) -> Tensor:
