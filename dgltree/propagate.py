@@ -41,7 +41,8 @@ def propagate(
         recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
             forward pass: the same gradients for a fraction of the memory and a third more time.
 
-    Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights; under the names of
+    Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights, also under autocast,
+    which does not reach into the pass (for bfloat16 use ``cell.bfloat16()``); under the names of
     ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
     ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
@@ -84,7 +85,8 @@ def _planned_states(
     if share and batch.x is not None and batch.x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
     plan = plan_for(cell, batch, share)
-    return plan, run_schedule(cell, plan, batch, traced, recompute)
+    with torch.autocast(batch.device.type, enabled=False):  # the buffers of states have one dtype, the cell's
+        return plan, run_schedule(cell, plan, batch, traced, recompute)
 
 
 def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool = False) -> State:

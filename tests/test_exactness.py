@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from engines import ENGINES, assert_close, check
+from engines import ENGINES, assert_close, check, gradients
 from helpers import EDGE_CASES, VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
@@ -165,6 +165,32 @@ def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pyte
     with mode():
         cell = make_cell("tree_smu")
         assert not propagate(drawn(cell), cell)["h"].requires_grad
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_rnn, tanh, leaf network", "child_sum, inputs"])
+def test_autocast_does_not_reach_into_the_pass(name: str) -> None:
+    cell = make_cell(name).float()
+    trees = drawn(cell)
+    expected = propagate(trees, cell)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = propagate(trees, cell)
+    assert all(torch.equal(found[part], expected[part]) for part in expected)
+    given, wanted = gradients(cell, found), gradients(cell, expected)
+    assert all(torch.equal(given[part], wanted[part]) for part in wanted)
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_lstm", "stack_tree_rnn", "child_sum, inputs"])
+def test_bfloat16_weights_give_states_and_gradients_to_some_percent(name: str) -> None:
+    cell = make_cell(name).bfloat16().double()  # the same weights in both
+    trees = batch(suited(cell, [random_tree(6, 2, seed) for seed in range(20)]), cell.vocabulary)
+    expected = propagate(trees, cell)
+    wanted = gradients(cell, expected)
+    found = propagate(trees, cell.bfloat16())
+    assert found["h"].dtype == torch.bfloat16
+    for part in expected:
+        assert_close(found[part].double(), expected[part], part, 0.02)
+    for part, gradient in gradients(cell, found).items():
+        assert_close(gradient.double(), wanted[part], part, 0.1)
 
 
 def test_a_chain_of_ten_thousand_nodes_is_propagated_and_differentiated() -> None:
