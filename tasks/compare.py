@@ -7,6 +7,7 @@ goes to every training as it is, such as ``-- --data.folder FOLDER``.
 
 import argparse
 import re
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ GROUPED = re.compile(r"(\w+)_(\d+)_accuracy")
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
     options = _options(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is stopped stops its trainings
     trainings = _trainings(options)
     try:
         failed = run(trainings, options.jobs)

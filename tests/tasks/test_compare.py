@@ -1,6 +1,10 @@
 """Many trainings and their report."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +67,37 @@ def test_impossible_settings_are_refused(
     with pytest.raises(SystemExit) as stopped:
         compare.main(["listops", f"--out={tmp_path}", *arguments])
     assert error in f"{stopped.value}{capsys.readouterr().err}"
+
+
+STOPPED = """
+import signal, subprocess, sys
+from tasks import compare, trainings
+
+def start(self, threads):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
+    print(process.pid, flush=True)
+    return process
+
+trainings.Training.start = start
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has it ignored
+compare.main(["listops", "--out", sys.argv[1], "--models", "lstm", "--seeds", "0"])
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_who_is_stopped_stops_its_trainings(how: signal.Signals, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler){STOPPED}",
+    ]
+    with subprocess.Popen([*command, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as compare:
+        assert compare.stdout is not None
+        training = int(compare.stdout.readline())
+        compare.send_signal(how)
+        compare.wait(timeout=30)
+    with pytest.raises(ProcessLookupError):
+        os.kill(training, 0)
 
 
 def test_baselines_are_scored_on_the_given_trees(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
