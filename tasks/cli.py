@@ -1,6 +1,7 @@
 """What the commands of all tasks have in common: ``fit``, ``validate`` and ``test`` by LightningCLI."""
 
 import json
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import lightning
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
 
+import dgltree
 from dgltree.files import replacing
 from tasks.callbacks import EpochReport, SaveFitConfig
 from tasks.checkpoints import WholeCheckpoints
@@ -55,17 +57,30 @@ def run(
     cli: type[TaskCLI] = TaskCLI,
     **trainer_defaults: Any,
 ) -> None:
-    """Run the command line of a task; the best epoch is the one with the highest ``monitor``."""
+    """Run the command line of a task; the best epoch is the one with the highest ``monitor``.
+
+    What our own code refuses, such as a line of a file, ends the program with its message alone.
+    """
     warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
-    cli(
-        model,
-        data,
-        save_config_callback=SaveFitConfig,
-        save_config_kwargs={"overwrite": True},
-        seed_everything_default=0,
-        trainer_defaults={"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS, **trainer_defaults},
-        auto_configure_optimizers=False,
-    )
+    try:
+        cli(
+            model,
+            data,
+            save_config_callback=SaveFitConfig,
+            save_config_kwargs={"overwrite": True},
+            seed_everything_default=0,
+            trainer_defaults={"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS, **trainer_defaults},
+            auto_configure_optimizers=False,
+        )
+    except (ValueError, OSError) as error:
+        if not _refused_by_us(error):
+            raise
+        raise SystemExit(f"error: {error}") from None
+
+
+def _refused_by_us(error: Exception) -> bool:
+    raised = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+    return any(raised.is_relative_to(Path(file).parent) for file in (__file__, dgltree.__file__))
 
 
 def checkpoints(monitor: str) -> list[ModelCheckpoint]:

@@ -102,9 +102,9 @@ def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys
     with pytest.raises(SystemExit):
         run(sets, tmp_path, model__sise=3)
     assert "model.sise" in capsys.readouterr().err
-    with pytest.raises(FileNotFoundError, match=r"nowhere.parquet: no such file"):
+    with pytest.raises(SystemExit, match=r"error: .*nowhere.parquet: no such file"):
         run(sets, tmp_path, data__train=sets / "nowhere.parquet")
-    with pytest.raises(ValueError, match="has no equations of depth 40 to 50"):
+    with pytest.raises(SystemExit, match=r"error: .* has no equations of depth 40 to 50"):
         run(sets, tmp_path, data__train_depths="[40,50]")
     with pytest.raises(ValueError, match="batch_size is 0"):
         LabelledEquations(sets / "train.parquet", batch_size=0)

@@ -159,5 +159,5 @@ def test_show_says_what_is_wrong(arguments: list[str], error: str, capsys: pytes
     ],
 )
 def test_impossible_settings_are_refused(folder: Path, tmp_path: Path, options: dict[str, str], error: str) -> None:
-    with pytest.raises(ValueError, match=error):
+    with pytest.raises(SystemExit, match=error):
         run(folder, tmp_path, **options)

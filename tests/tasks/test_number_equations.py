@@ -241,5 +241,5 @@ def test_an_interrupted_run_continues_to_the_same_weights(
 
 
 def test_a_folder_without_number_sets_is_named(sets: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"nowhere.train.parquet: no such file"):
+    with pytest.raises(SystemExit, match=r"error: .*nowhere.train.parquet: no such file"):
         run(sets, tmp_path, config=CONFIG, data__numbers=tmp_path / "nowhere")

@@ -126,7 +126,7 @@ def test_an_interrupted_run_continues_to_the_same_weights(
 
 def test_a_checkpoint_of_other_words_is_refused(folder: Path, tmp_path: Path, trained: Path) -> None:
     ckpt = trained / "checkpoints" / "last.ckpt"
-    with pytest.raises(ValueError, match=r"the checkpoint has another vocabulary: give the train.txt and min_count"):
+    with pytest.raises(SystemExit, match=r"error: the checkpoint has another vocabulary: give the train.txt"):
         run(folder, tmp_path, command="test", ckpt_path=ckpt, data__min_count=15)
 
 
@@ -139,7 +139,9 @@ def test_words_begin_with_their_glove_vectors(folder: Path, tmp_path: Path, caps
     weight = checkpoint(tmp_path)["state_dict"]["encoder.cell.input_embedding.weight"]
     assert weight[tokens.index("good")].tolist() == [1, 2, 3, 4, 5]
     assert weight[tokens.index("bad")].tolist() == [5, 4, 3, 2, 1]
-    with pytest.raises(ValueError, match=r"glove.txt, line 1: found 5 numbers after the word 'good'; expected 4"):
+    with pytest.raises(
+        SystemExit, match=r"error: .*glove.txt, line 1: found 5 numbers after the word 'good'; expected 4"
+    ):
         run(folder, tmp_path, glove=file, model__input_size=4)
 
 
@@ -233,7 +235,7 @@ def test_bad_files_are_refused_by_name_and_place(tmp_path: Path, text: str | byt
 
 
 def test_missing_folders_and_files_are_named(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileNotFoundError, match=r"train.txt: no such file; the folder holds train.txt, dev.txt and"):
+    with pytest.raises(SystemExit, match=r"error: .*train.txt: no such file; the folder holds train.txt, dev.txt and"):
         run(tmp_path, tmp_path / "out")
     monkeypatch.delenv("DGLTREE_DATA", raising=False)
     with pytest.raises(ValueError, match=r"no folder of sentiment trees: give --data.folder, or set DGLTREE_DATA"):
@@ -247,7 +249,7 @@ def test_missing_folders_and_files_are_named(folder: Path, tmp_path: Path, monke
 def test_a_training_finds_out_that_the_test_file_is_missing_before_its_first_step(folder: Path, tmp_path: Path) -> None:
     for name in ("train.txt", "dev.txt"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    with pytest.raises(FileNotFoundError, match=r"test.txt: no such file"):
+    with pytest.raises(SystemExit, match=r"error: .*test.txt: no such file"):
         run(tmp_path, tmp_path / "out")
 
 
