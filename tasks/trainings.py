@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from tqdm import tqdm
@@ -86,10 +87,13 @@ def run(trainings: Sequence[Training], jobs: int) -> list[Training]:
         training.claim()
     threads = max(1, (os.cpu_count() or 1) // jobs)
     running: list[subprocess.Popen[bytes]] = []
+    stopped = Event()
 
     def do(training: Training) -> int:
         process = training.start(threads)
         running.append(process)
+        if stopped.is_set():  # between its start and here, so that nobody else knew of it
+            process.terminate()
         return process.wait()
 
     open_ = [training for training in trainings if not training.done]
@@ -99,6 +103,7 @@ def run(trainings: Sequence[Training], jobs: int) -> list[Training]:
             for _ in as_completed(futures):
                 bar.update()
         finally:  # where this was interrupted, nothing goes on
+            stopped.set()
             executor.shutdown(wait=False, cancel_futures=True)
             for process in running:
                 process.terminate()

@@ -70,12 +70,13 @@ def test_impossible_settings_are_refused(
 
 
 STOPPED = """
-import signal, subprocess, sys
+import signal, subprocess, sys, time
 from tasks import compare, trainings
 
 def start(self, threads):
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
     print(process.pid, flush=True)
+    time.sleep(float(sys.argv[2]))
     return process
 
 trainings.Training.start = start
@@ -84,14 +85,10 @@ compare.main(["listops", "--out", sys.argv[1], "--models", "lstm", "--seeds", "0
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-def test_who_is_stopped_stops_its_trainings(how: signal.Signals, tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-c",
-        f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler){STOPPED}",
-    ]
-    with subprocess.Popen([*command, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as compare:
+@pytest.mark.parametrize(("how", "while_it_starts"), [(signal.SIGTERM, 0), (signal.SIGINT, 2)])
+def test_who_is_stopped_stops_its_trainings(how: signal.Signals, while_it_starts: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STOPPED, str(tmp_path), str(while_it_starts)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as compare:
         assert compare.stdout is not None
         training = int(compare.stdout.readline())
         compare.send_signal(how)
