@@ -98,9 +98,8 @@ def run(trainings: Sequence[Training], jobs: int) -> list[Training]:
 
     open_ = [training for training in trainings if not training.done]
     with ThreadPoolExecutor(jobs) as executor, tqdm(total=len(open_), unit="training", disable=None) as bar:
-        futures = {executor.submit(do, training): training for training in open_}
         try:
-            for _ in as_completed(futures):
+            for _ in as_completed([executor.submit(do, training) for training in open_]):
                 bar.update()
         finally:  # where this was interrupted, nothing goes on
             stopped.set()
