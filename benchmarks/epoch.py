@@ -19,7 +19,7 @@ EPOCHS = 2  # the second is measured, the first warms up
 
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
-    """The row of the suite; its size says how often it is repeated."""
+    """The row of the suite. An epoch is long enough to be measured once, whatever the repeats."""
     name = "epoch of paper-train, Tree-SMU, batch 32"
     if importlib.util.find_spec("lightning") is None:
         yield Skipped(name, "the train extra is not installed")

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from benchmarks.inputs import equations, treebank
 from benchmarks.peers import BareProducts, RecursiveTreeSMU, child_sum_input, dgl_root_states
 from benchmarks.row import Row, Skipped, against, in_turn
-from dgltree import TreeBatch, Vocabulary, batch
-from dgltree.cells import Cell, ChildSumTreeLSTM, TreeSMU
+from dgltree import Vocabulary, batch
+from dgltree.cells import ChildSumTreeLSTM, TreeSMU
 from dgltree.propagate import plan_for, root_states
 
 RECURSIVE = 32  # equations that recursion is timed on: a batch is no faster than its equations one by one
@@ -115,7 +115,7 @@ def _child_sum(device: str, repeats: int) -> Row | Skipped:
     roots = trees.roots
     times = in_turn(
         {
-            "ours": _whole_step(cell, trees),
+            "ours": squared_step(cell, lambda: root_states(trees, cell)),
             "pytorch-tree-lstm": squared_step(theirs, lambda: theirs(**given)[0][roots]),
         },
         repeats,
@@ -123,10 +123,6 @@ def _child_sum(device: str, repeats: int) -> Row | Skipped:
     )
     work = {"sentences": len(sentences) / times["ours"].median, "nodes": trees.num_nodes / times["ours"].median}
     return against(name, "pytorch-tree-lstm", times, aim=6, least=3, work=work)
-
-
-def _whole_step(cell: Cell, trees: TreeBatch) -> Callable[[], None]:
-    return squared_step(cell, lambda: root_states(trees, cell))
 
 
 def squared_step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:

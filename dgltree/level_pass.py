@@ -84,13 +84,13 @@ class LevelPass(torch.autograd.Function):
         sink = Sink()
         states = {}
         for part, rows in zip(cell.state, tensors[: run.parts], strict=True):
-            states[part] = _buffer(rows, len(plan))
+            states[part] = _buffer(rows, len(plan), cell.state[part])
             states[part][: plan.leaves] = rows
         kept: list[Any] = []
         for k, step in enumerate(plan.steps):
             x_step = x_pre[k] if x_pre else None
             if run.recompute:
-                kept.append(_generator_state(cell))
+                kept.append(generator_state(cell))
             keep = run.record and not run.recompute
             local, new = forward_step(cell, plan, step, states, x_step, run.traced, sink if keep else None)
             for buffer, rows in zip(states.values(), new, strict=True):
@@ -126,9 +126,9 @@ class LevelPass(torch.autograd.Function):
         return None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
 
 
-def _buffer(like: Tensor, rows: int, shape: Sequence[int] | None = None) -> Tensor:
+def _buffer(like: Tensor, rows: int, shape: Sequence[int]) -> Tensor:
     """(rows, *shape), in memory (..., rows, n): what is done to one row of each stack is then done to one block."""
-    *outer, n = like.shape[1:] if shape is None else shape
+    *outer, n = shape
     return like.new_empty(*outer, rows, n).movedim(-2, 0)
 
 
@@ -140,10 +140,10 @@ def _rows(buffer: Tensor, index: Tensor) -> Tensor:
 def _state_gradients(run: Run, given: Sequence[Tensor | None]) -> State:
     """Part name to (R, *shape), to which the steps add."""
     like = next(gradient for gradient in given if gradient is not None)
-    return {
-        part: _buffer(like, len(run.plan), shape).zero_() if gradient is None else gradient.clone()
-        for (part, shape), gradient in zip(run.cell.state.items(), given, strict=True)
-    }
+    gradients = {part: _buffer(like, len(run.plan), shape) for part, shape in run.cell.state.items()}
+    for buffer, gradient in zip(gradients.values(), given, strict=True):
+        buffer.copy_(gradient) if gradient is not None else buffer.zero_()
+    return gradients
 
 
 def _again(run: Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> Local:
@@ -151,12 +151,12 @@ def _again(run: Run, k: int, saved: Sequence[Tensor], generator: Tensor | None, 
     states = {part: rows.detach() for part, rows in zip(run.cell.state, saved, strict=False)}
     x_pre = saved[run.parts :]
     nothing = Trace(run.cell, ())
-    with _generator_at(generator, next(iter(states.values())).device):
+    with generator_at(generator, next(iter(states.values())).device):
         step, x_step = run.plan.steps[k], x_pre[k] if x_pre else None
         return forward_step(run.cell, run.plan, step, states, x_step, nothing, sink)[0]
 
 
-def _generator_state(cell: Cell) -> Tensor | None:
+def generator_state(cell: Cell) -> Tensor | None:
     """What the generator of random numbers is, where a step draws from it."""
     if not (cell.training and cell.dropout):
         return None
@@ -165,7 +165,7 @@ def _generator_state(cell: Cell) -> Tensor | None:
 
 
 @contextmanager
-def _generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
+def generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
     """The generator as it was; afterwards it goes on as if nothing had been drawn."""
     if state is None:
         yield

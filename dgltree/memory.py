@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.accumulate import Sink
 from dgltree.cells.cell import Cell
-from dgltree.level_pass import asked_arity, forward_step
+from dgltree.level_pass import asked_arity, forward_step, generator_at, generator_state
 from dgltree.schedule import Schedule, Segments, Step
 from dgltree.trace import Trace
 
@@ -83,8 +83,8 @@ def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
         kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    devices = [] if like.device.type == "cpu" else [like.device]
-    with torch.random.fork_rng(devices), torch.autograd.graph.saved_tensors_hooks(keep, keep):
+    undrawn = generator_at(generator_state(cell), like.device)
+    with undrawn, torch.autograd.graph.saved_tensors_hooks(keep, keep):
         local, _ = forward_step(cell, plan, few, states, x_pre, Trace(cell, ()), Sink())
     for tensor in local.inputs:
         keep(tensor)
