@@ -161,11 +161,11 @@ class EquationModel(PairModel):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode and without gradients; it leaves in the mode it was in."""
+    """The model in evaluation mode, without gradients or autocast; it leaves in the mode it was in."""
     was_training = model.training
     model.eval()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), torch.autocast(next(model.parameters()).device.type, enabled=False):
             yield
     finally:
         model.train(was_training)

@@ -167,6 +167,18 @@ def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pyte
         assert not propagate(drawn(cell), cell)["h"].requires_grad
 
 
+@pytest.mark.parametrize("engine", ["dgl", "runner"])
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_rnn, tanh, leaf network", "child_sum, inputs"])
+def test_autocast_does_not_reach_into_the_functions_of_dgl(name: str, engine: str) -> None:
+    cell = make_cell(name).float()
+    trees = drawn(cell)
+    with torch.no_grad():
+        expected = ENGINES[engine](cell, trees)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = ENGINES[engine](cell, trees)
+    assert all(torch.equal(found[part], expected[part]) for part in expected)
+
+
 @pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_rnn, tanh, leaf network", "child_sum, inputs"])
 def test_autocast_does_not_reach_into_the_pass(name: str) -> None:
     cell = make_cell(name).float()

@@ -144,6 +144,15 @@ def test_training_mode_is_left_as_it_was_and_dropout_does_not_act() -> None:
     assert all(torch.equal(a.scores, b.scores) for a, b in zip(found, expected, strict=True))
 
 
+def test_autocast_does_not_reach_into_ranking() -> None:
+    model = make_model().float()
+    equations, fillers = [read_equation("sin(x)+_ = 2")], [read_infix("x"), read_infix("cos(x)")]
+    [expected] = rank(model, equations, fillers)
+    with torch.autocast("cpu", torch.bfloat16):
+        [found] = rank(model, equations, fillers)
+    assert torch.equal(found.scores, expected.scores)
+
+
 def test_variables_are_mapped_by_first_appearance_and_back() -> None:
     model = make_model()
     fillers = [read_infix("sin(var_0)"), read_infix("var_1"), read_infix("var_2")]

@@ -1,5 +1,6 @@
 """What a cell refuses to run on: batches of another vocabulary, and inputs that it would lose."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
@@ -24,13 +25,27 @@ def check_dropout(dropout: float) -> None:
 
 
 def check_batch(cell: "Cell", batch: TreeBatch) -> None:
-    """``ValueError`` where a cell cannot run on a batch, or would lose something that the batch carries."""
+    """``ValueError`` where a cell cannot run on a batch, or would lose something that the batch carries.
+
+    The batch keeps that its nodes were found good: looking at them again would wait for the device.
+    """
     check_vocabulary(batch, cell.vocabulary, "cell")
     weight = next(cell.parameters())
     if weight.device != batch.device:
         raise ValueError(f"the batch is on {batch.device}, the cell on {weight.device}: use batch.to(...)")
     if batch.x is not None:
         _check_x(cell, batch, batch.x, weight.dtype)
+    batch.planned(("checked", cell.numbers, cell.leaf, cell.input_size), lambda: _check_nodes(cell, batch))
+
+
+class _Good:
+    """That the nodes of a batch were checked, kept as a plan."""
+
+    def map(self, _: Callable[[Tensor], Tensor]) -> "_Good":
+        return self
+
+
+def _check_nodes(cell: "Cell", batch: TreeBatch) -> _Good:
     inner, token = batch.arity > 0, batch.token != NO_TOKEN
     number = torch.zeros_like(token) if batch.value is None else ~batch.value.isnan()
 
@@ -48,6 +63,12 @@ def check_batch(cell: "Cell", batch: TreeBatch) -> None:
         refuse(inner & token, "is an inner node with a token, which a cell without input_size would lose")
     elif cell.leaf == "gates" and batch.x is not None:
         refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
+    if cell.leaf != "gates" and batch.x is not None:
+        refuse(
+            ~inner & (batch.x != 0).any(1),
+            f"is a leaf with an input vector, which leaf={cell.leaf!r} would lose: use leaf='gates', or 0 there",
+        )
+    return _Good()
 
 
 def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
@@ -60,13 +81,6 @@ def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> N
         raise ValueError(f"x is {x.dtype}; the cell's weights are {dtype}")
     if x.device != batch.device:
         raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
-    if cell.leaf != "gates":
-        lost = torch.nonzero((batch.arity == 0) & (x != 0).any(1))
-        if len(lost):
-            raise ValueError(
-                f"{place(batch, int(lost[0]))} is a leaf with an input vector, which leaf={cell.leaf!r} would lose: "
-                "use leaf='gates', or 0 there"
-            )
 
 
 def check_finite(cell: "Cell", batch: TreeBatch, states: dict[str, Tensor]) -> None:

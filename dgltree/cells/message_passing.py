@@ -1,6 +1,8 @@
 """The functions that DGL calls, derived from a cell's own statement of its mathematics."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,11 +15,25 @@ if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
 
 Frame = dict[str, Tensor]
+C = TypeVar("C", bound="Cell")
+Result = TypeVar("Result")
+
+
+def outside_autocast(function: Callable[[C, Any], Result]) -> Callable[[C, Any], Result]:
+    """A method of a cell that computes in the dtype of the weights, as ``propagate`` does: a frame has one dtype."""
+
+    @wraps(function)
+    def run(cell: C, given: Any) -> Result:
+        with torch.autocast(next(cell.parameters()).device.type, enabled=False):
+            return function(cell, given)
+
+    return run
 
 
 class MessagePassing:
     """``prepare``, ``message_func``, ``reduce_func`` and ``apply_node_func``, for DGL and for our runner."""
 
+    @outside_autocast
     def prepare(self: "Cell", graph: Any) -> None:  # type: ignore[misc]
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
@@ -38,6 +54,7 @@ class MessagePassing:
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
         return {**{part: edges.src[part] for part in self.state}, "slot": edges.data["slot"]}
 
+    @outside_autocast
     def reduce_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
         """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
         order, segments, back = sorted_by(nodes.data["function"])

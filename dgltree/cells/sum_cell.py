@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.cells.cell import Cell, Children, State
-from dgltree.cells.message_passing import Frame, inputs_of
+from dgltree.cells.message_passing import Frame, inputs_of, outside_autocast
 from dgltree.cells.typed import Affine, Linear, sorted_by, split
 
 
@@ -63,6 +63,7 @@ class SumCell(Cell):
         like = next(self.maps.parameters())
         return {name: [like.new_zeros(rows, *shape)] for name, shape in self.messages.items()}
 
+    @outside_autocast
     def message_func(self, edges: Any) -> Frame:
         """What the children send along these edges."""
         order, segments, back = sorted_by(edges.dst["function"])
@@ -72,6 +73,7 @@ class SumCell(Cell):
         sent = self.send({part: edges.src[part][order] for part in self.state}, x_pre, linear)
         return {name: sent[name][back] for name in self.messages}
 
+    @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from the sum of its mailbox."""
         order, segments, back = sorted_by(nodes.data["function"])
