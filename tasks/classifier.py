@@ -8,10 +8,10 @@ from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree import TreeBatch
 from dgltree.encoders import Encoder, InducingEncoder
+from dgltree.labelled import Labelled
+from dgltree.training.encoding import EncoderModule
 from tasks.brackets import FoundBrackets
-from tasks.encoding import EncoderModule
 from tasks.grouped import Grouped
-from tasks.labelled import Labelled
 
 
 class TreeClassifier(EncoderModule):

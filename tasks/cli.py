@@ -8,22 +8,16 @@ from typing import Any
 
 import lightning
 from lightning.pytorch.callbacks import ModelCheckpoint
-from lightning.pytorch.cli import LightningArgumentParser, LightningCLI
+from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 import dgltree
 from dgltree.files import replacing
-from tasks.callbacks import EpochReport, SaveFitConfig
-from tasks.checkpoints import WholeCheckpoints
+from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
+from dgltree.training.report import EpochReport
+from dgltree.training.settings import SETTINGS
 
 TEST = "test.json"
 """The file in a run's folder with the figures of its best epoch on the test data."""
-SETTINGS: dict[str, Any] = {
-    "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
-    "logger": False,
-    "enable_model_summary": False,
-    "num_sanity_val_steps": 0,
-}
-"""Settings of the trainer that all trainings share."""
 
 
 class TaskCLI(LightningCLI):
@@ -83,11 +77,9 @@ def _refused_by_us(error: Exception) -> bool:
     return any(raised.is_relative_to(Path(file).parent) for file in (__file__, dgltree.__file__))
 
 
-def checkpoints(monitor: str) -> list[ModelCheckpoint]:
-    """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was."""
-    return [_checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")]
+class SaveFitConfig(SaveConfigCallback):
+    """The configuration of a training beside its checkpoints; a later ``test`` leaves it as it is."""
 
-
-def _checkpoint(name: str, **options: Any) -> ModelCheckpoint:
-    """``name.ckpt``, once an epoch; a second run in the same folder replaces the first one's file."""
-    return ModelCheckpoint(filename=name, enable_version_counter=False, **options)
+    def setup(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
+        if stage == "fit":
+            super().setup(trainer, pl_module, stage)

@@ -10,11 +10,11 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch
+from dgltree.labelled import Labelled
 from tasks.buckets import buckets
-from tasks.labelled import Labelled
 
 if TYPE_CHECKING:
-    from tasks.encoding import EncoderModule
+    from dgltree.training.encoding import EncoderModule
 
 
 class TaskData(lightning.LightningDataModule):

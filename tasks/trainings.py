@@ -14,7 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from dgltree.files import replacing
-from tasks.callbacks import EPOCHS
+from dgltree.training.report import EPOCHS
 from tasks.cli import TEST
 
 SOURCE = Path(__file__).parents[1]

@@ -8,11 +8,11 @@ from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryR
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders import Encoder, make_encoder
+from dgltree.labelled import Labelled
 from dgltree.readout import EquationModel, EquationReadout
-from tasks.encoding import EncoderModule
+from dgltree.training.encoding import EncoderModule
 from tasks.equations.majority import Majority
 from tasks.grouped import Grouped
-from tasks.labelled import Labelled
 from tasks.shards import shared_mean
 
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch
+from dgltree.labelled import Labelled
 from dgltree.pickling import PickledAsArrays
 from tasks.equations.data import LabelledEquations, vocabulary
 from tasks.equations.numbers import decoded
 from tasks.equations.store import Row, read
-from tasks.labelled import Labelled
 
 
 class Decoded(NamedTuple):

@@ -12,8 +12,8 @@ from dgltree.checkpoint import save
 from dgltree.encoders import TreeEncoder
 from dgltree.read.preorder import read_candidates
 from dgltree.readout import EquationModel, EquationReadout
-from tasks.callbacks import EpochReport
-from tasks.checkpoints import WholeCheckpoints
+from dgltree.training.checkpoints import WholeCheckpoints
+from dgltree.training.report import EpochReport
 from tasks.equations import chains, own_blanks
 from tasks.equations.completer import BlankedEquations, Completer
 from tasks.equations.completion import read_folder

@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 
 from dgltree import batch
+from dgltree.labelled import Labelled
 from dgltree.subtrees import number_subtrees
 from tasks.buckets import buckets
 from tasks.data import BucketedData
-from tasks.labelled import Labelled
 from tasks.listops import generate
 from tasks.listops.files import Expression, read_expressions
 from tasks.listops.language import DIGITS, VOCABULARY, tree

@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 
 from dgltree import batch
+from dgltree.labelled import Labelled
 from dgltree.read.bracket import read_unlabelled
 from dgltree.subtrees import number_subtrees
 from tasks.data import BucketedData
-from tasks.labelled import Labelled
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
 from tasks.logic.language import RELATIONS, VOCABULARY

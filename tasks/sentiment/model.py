@@ -15,8 +15,8 @@ from dgltree.encoders import TreeEncoder
 from dgltree.labels import Supervision, supervised
 from dgltree.read.glove import WordVectors
 from dgltree.readout import ClassifierReadout
+from dgltree.training.steps import seed_step
 from tasks.sentiment.data import CLASSES
-from tasks.steps import seed_step
 
 
 class SentimentClassifier(lightning.LightningModule):

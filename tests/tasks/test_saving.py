@@ -17,7 +17,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 import interrupted
 from interrupted import fitted, generated
 
-from tasks.checkpoints import WholeCheckpoints
+from dgltree.training.checkpoints import WholeCheckpoints
 from tasks.equations.generate import write_sets
 from tasks.equations.presets import PAPER_TRAIN
 

@@ -24,8 +24,8 @@ from dgltree.encoders import TreeEncoder
 from dgltree.equation import Equation
 from dgltree.files import replacing
 from dgltree.readout import evaluating
-from tasks.checkpoints import WholeCheckpoints
-from tasks.cli import SETTINGS, checkpoints
+from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
+from dgltree.training.settings import SETTINGS
 from tasks.equations.accuracy import Counts, counted, together
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.compositionality.jobs import Job

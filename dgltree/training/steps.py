@@ -1,4 +1,4 @@
-"""What the trainings of all tasks do before a step."""
+"""What a training does before a step."""
 
 import lightning
 import numpy as np

@@ -1,4 +1,4 @@
-"""What the models of all tasks that encode trees have in common."""
+"""What all models that encode trees have in common in training."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import lightning
 
 from dgltree import TreeBatch
 from dgltree.encoders import Encoder, TreeEncoder
-from tasks.steps import seed_step
+from dgltree.training.steps import seed_step
 
 
 class EncoderModule(lightning.LightningModule):

@@ -1,11 +1,10 @@
-"""What a run leaves behind on the terminal and in its folder."""
+"""What a training says of an epoch."""
 
 import json
 import time
 from pathlib import Path
 
 from lightning import Callback, LightningModule, Trainer
-from lightning.pytorch.cli import SaveConfigCallback
 
 EPOCHS = "epochs.jsonl"
 
@@ -35,11 +34,3 @@ class EpochReport(Callback):
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a" if trainer.current_epoch else "w", encoding="utf-8") as lines:
             lines.write(json.dumps(row) + "\n")
-
-
-class SaveFitConfig(SaveConfigCallback):
-    """The configuration of a training beside its checkpoints; a later ``test`` leaves it as it is."""
-
-    def setup(self, trainer: Trainer, pl_module: LightningModule, stage: str) -> None:
-        if stage == "fit":
-            super().setup(trainer, pl_module, stage)

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from lightning.fabric.plugins.io import TorchCheckpointIO
 from lightning.fabric.utilities.types import _PATH
+from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dgltree.files import replacing
 
@@ -27,3 +28,13 @@ class WholeCheckpoints(TorchCheckpointIO):
         torch.save(checkpoint, serialized)
         with replacing(path) as beside:
             beside.write_bytes(serialized.getbuffer())
+
+
+def checkpoints(monitor: str) -> list[ModelCheckpoint]:
+    """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was."""
+    return [_checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")]
+
+
+def _checkpoint(name: str, **options: Any) -> ModelCheckpoint:
+    """``name.ckpt``, once an epoch; a second run in the same folder replaces the first one's file."""
+    return ModelCheckpoint(filename=name, enable_version_counter=False, **options)

@@ -1,0 +1,1 @@
+"""Training by Lightning: what the commands and the tasks share. Needs the extra ``train``."""
