@@ -12,18 +12,32 @@ from torch import Tensor
 from dgltree.cells import CELLS
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
 from dgltree.files import replacing
-from dgltree.readout import EquationModel, EquationReadout, PairModel, PairReadout
+from dgltree.readout import (
+    ClassifierReadout,
+    EquationModel,
+    EquationReadout,
+    NumberReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+)
 from dgltree.vocabulary import Vocabulary
 
 VERSION = 2
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
+READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
+    "pair": (PairReadout, PairModel),
+    "classifier": (ClassifierReadout, TreeModel),
+    "number": (NumberReadout, TreeModel),
+}
+"""Readouts by name, besides that of equations, and the models that they are part of."""
 
 
-def save(model: PairModel, path: str | Path) -> None:
+def save(model: TreeModel, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
-    registered, and for another readout than :class:`EquationReadout` and :class:`PairReadout`.
+    registered, and for another readout than those of :mod:`dgltree.readout`.
     """
     from safetensors.torch import save_file
 
@@ -39,10 +53,11 @@ def save(model: PairModel, path: str | Path) -> None:
         save_file(tensors, beside, metadata={HEADER: json.dumps(header)})
 
 
-def load(path: str | Path) -> PairModel:
+def load(path: str | Path) -> TreeModel:
     """Read a model that :func:`save` wrote, in evaluation mode, on the CPU, in the dtype it was saved in.
 
-    What reads equations is an :class:`dgltree.readout.EquationModel`.
+    What reads equations is an :class:`dgltree.readout.EquationModel`, what reads other pairs of trees a
+    :class:`dgltree.readout.PairModel`.
 
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
     written by dgltree, has a version, cell, encoder or readout this release does not know, or whose contents do not
@@ -54,7 +69,7 @@ def load(path: str | Path) -> PairModel:
             raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
         kind = "encoder" if "encoder" in header else "cell"
         known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
-        if header[kind] not in known or header["readout"] not in ("equation", "pair"):
+        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
         if header.pop("sha256") != _digest(header, tensors):
             raise ValueError("the contents do not match their hash: the file was changed or damaged")
@@ -81,20 +96,23 @@ def _name(made: Any, known: Mapping[str, type], where: str) -> str:
     raise ValueError(f"{type(made).__name__} is not in {where}; register it to save and load it")
 
 
-def _readout_header(model: PairModel) -> dict[str, Any]:
+def _readout_header(model: TreeModel) -> dict[str, Any]:
     if isinstance(model.readout, EquationReadout):
         return {"readout": "equation"}
-    if isinstance(model.readout, PairReadout):
-        return {"readout": "pair", "readout_options": model.readout.config, "classes": model.classes}
-    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; an EquationReadout or a PairReadout can")
+    for name, (readout, _) in READOUTS.items():
+        if isinstance(model.readout, readout):
+            return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
+    known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])
+    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
 
 
-def _model(header: dict[str, Any], kind: str) -> PairModel:
+def _model(header: dict[str, Any], kind: str) -> TreeModel:
     vocabulary = Vocabulary.from_json(header["vocabulary"])
     encoder = make_encoder(header[kind], vocabulary, **header["options"])
     if header["readout"] == "equation":
         return EquationModel(encoder, EquationReadout())
-    return PairModel(encoder, PairReadout(**header["readout_options"]), header["classes"])
+    readout, model = READOUTS[header["readout"]]
+    return model(encoder, readout(**header["readout_options"]), header["classes"])
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

@@ -107,6 +107,26 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
     return figure
 
 
+def confusion(counts: ArrayLike, names: Sequence[str]) -> "Figure":
+    """How often what class (rows) is taken for which (columns), (C, C): shaded by the share of its row."""
+    counts = np.asarray(counts)
+    side = 1.4 + 0.42 * len(names)
+    figure, axes = _figure(side, side)
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    for row, column in zip(*np.nonzero(counts), strict=True):
+        colour = "white" if shares[row, column] > 0.5 else "black"
+        axes.text(column, row, f"{counts[row, column]}", ha="center", va="center", color=colour, fontsize=7)
+    axes.grid(visible=False)
+    axes.set_xticks(range(len(names)), names, rotation=90)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(length=0)
+    axes.set(xlabel="the model says", ylabel="label")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return figure
+
+
 def save(figure: "Figure", stem: str | Path) -> list[Path]:
     """Write ``stem.png`` and ``stem.svg``, each at once; the same figure gives the same bytes."""
     import matplotlib

@@ -47,6 +47,7 @@ class ClassifierReadout(nn.Module):
     def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()
         _check(size, classes, hidden_size, dropout)
+        self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
         layers: list[nn.Module] = [nn.Dropout(dropout)]
         if hidden_size is not None:
             layers += [nn.Linear(size, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
@@ -107,12 +108,19 @@ class NumberReadout(nn.Module):
         super().__init__()
         if size < 1:
             raise ValueError(f"size is {size}; it is 1 or more")
+        self.config = {"size": size}
         self.linear1 = nn.Linear(size, size)
         self.linear2 = nn.Linear(size, 1)
 
     def forward(self, states: Tensor) -> Tensor:
         """Numbers of states (..., n): (...), of the states' dtype."""
         return self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
+
+    def rescale(self, mean: float, deviation: float) -> None:
+        """From now on give ``mean + deviation * v`` for v: for numbers that were standardised in training."""
+        with torch.no_grad():
+            self.linear2.weight.mul_(deviation)
+            self.linear2.bias.mul_(deviation).add_(mean)
 
 
 def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:
@@ -122,8 +130,8 @@ def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> 
     check_dropout(dropout)
 
 
-class PairModel(nn.Module):
-    """An encoder of pairs of trees and a readout of their two states.
+class TreeModel(nn.Module):
+    """An encoder of trees and a readout of their states.
 
     Args:
         encoder: of the trees.
@@ -138,9 +146,20 @@ class PairModel(nn.Module):
         self.classes = tuple(classes)
 
     def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
-        """The logits of P pairs (roots 2i and 2i + 1): (P, C), of equations (P,)."""
-        roots = self.encoder(batch, share)
-        return self.readout(roots[::2], roots[1::2])
+        """Logits (B, C), or numbers (B,), one a root."""
+        return self.read_out(self.encoder(batch, share))
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """The same of states (B, n)."""
+        return self.readout(states)
+
+
+class PairModel(TreeModel):
+    """The same for pairs of trees, with a readout of their two states: (P, C) for P pairs, of equations (P,)."""
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """Logits of the states of roots 2i and 2i + 1."""
+        return self.readout(states[::2], states[1::2])
 
 
 class EquationModel(PairModel):

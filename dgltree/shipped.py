@@ -42,7 +42,9 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
 
 def logic_model() -> PairModel:
     """The shipped Ordered Memory, trained on logic: which of seven relations holds between two formulas."""
-    return load(FOLDER / LOGIC)
+    model = load(FOLDER / LOGIC)
+    assert isinstance(model, PairModel)
+    return model
 
 
 def shipped_fillers() -> list[Tree]:

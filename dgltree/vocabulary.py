@@ -22,8 +22,8 @@ class Vocabulary:
         tokens: texts of leaves (variables, words, constants). A token's id depends on its text alone, so the noun
             "run" and the verb "run" share an embedding.
         unk: whether a token that is not among ``tokens`` gets the id of ``<unk>``, which is then one of them (the first
-            unless it stands elsewhere). Otherwise it is an error. Unknown functions are always an error: they would
-            have no weights.
+            unless it stands elsewhere). Otherwise it is an error. An unknown function is an error too, because it would
+            have no weights, unless ``<unk>`` stands among ``functions`` with its number of children.
 
     Raises ``ValueError`` for an entry that stands twice, a negative arity, or a function of one arity and of any, and
     ``TypeError`` for an arity that is no whole number.
@@ -92,13 +92,14 @@ class Vocabulary:
     def knows_token(self, token: str) -> bool:
         return token in self._token_ids
 
-    def function_id(self, name: str, arity: int) -> int:
+    def function_id(self, name: str, arity: int | None) -> int:
         """Raises ``ValueError`` for an unknown name (with the nearest known ones) or a known name at another arity."""
         try:
             return self._function_ids[name, arity]
         except KeyError:
-            if (name, ANY_ARITY) in self._function_ids:
-                return self._function_ids[name, ANY_ARITY]
+            for other in ((name, ANY_ARITY), (UNKNOWN, arity), (UNKNOWN, ANY_ARITY)):
+                if other in self._function_ids:
+                    return self._function_ids[other]
             arities = [known for other, known in self.functions if other == name]
             if arities:
                 known = " or ".join(map(str, arities))

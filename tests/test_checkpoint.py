@@ -15,7 +15,15 @@ import dgltree
 from dgltree import Vocabulary, batch, checkpoint
 from dgltree.cells import TreeRNN
 from dgltree.encoders import TreeEncoder, make_encoder
-from dgltree.readout import ClassifierReadout, EquationModel, EquationReadout, PairModel, PairReadout
+from dgltree.readout import (
+    ClassifierReadout,
+    EquationModel,
+    EquationReadout,
+    NumberReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+)
 
 
 def make_model(name: str = "tree_smu, no_op") -> EquationModel:
@@ -76,10 +84,20 @@ def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, t
         dgltree.open_model(tmp_path / "model")
 
 
+@pytest.mark.parametrize("readout", [ClassifierReadout(8, 3, hidden_size=5), NumberReadout(8)])
+def test_a_model_of_single_trees_is_loaded_with_its_readout(readout: torch.nn.Module, tmp_path: Path) -> None:
+    trees = [random_tree(3, 2, seed) for seed in range(4)]
+    encoder = make_encoder("tree_lstm", Vocabulary.from_trees(trees), 8)
+    model = TreeModel(encoder, readout).eval()
+    dgltree.save(model, tmp_path / "model")
+    flat = batch(trees, encoder.vocabulary)
+    assert torch.equal(dgltree.load(tmp_path / "model")(flat), model(flat))
+
+
 def test_a_readout_that_a_file_cannot_name_is_not_saved(tmp_path: Path) -> None:
     model = make_model()
-    model.readout = ClassifierReadout(5, 2)
-    with pytest.raises(ValueError, match="a ClassifierReadout cannot be saved; an EquationReadout or a PairReadout"):
+    model.readout = torch.nn.Identity()
+    with pytest.raises(ValueError, match="a Identity cannot be saved; one of EquationReadout, PairReadout"):
         dgltree.save(model, tmp_path / "model")
 
 

@@ -3,13 +3,14 @@
 A graph has one node for each distinct object of the tree, with the attributes ``function``, and ``token``, ``value``
 and ``label`` where they are set. Edges lead from parents to children; ``slot`` is the child's position, from 0.
 ``x * x`` with one shared leaf is two edges between the same two nodes, so trees become multigraphs; plain directed
-graphs are read as well.
+graphs are read as well. NetworkX's own JSON, node-link data, is read from text.
 """
 
 from collections.abc import Hashable
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from dgltree.read.json_tree import load_json
 from dgltree.tree import Tree
 
 if TYPE_CHECKING:
@@ -63,9 +64,83 @@ def from_networkx(graph: "DiGraph") -> Tree:
         children = [trees[child] for child in _children(graph, node)]
         try:
             trees[node] = Tree(**fields, children=children)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:  # 10^400 is no float
             raise ValueError(f"node {node!r}: {error}") from None
     return trees[roots[0]]
+
+
+def read_node_link(text: str) -> Tree:
+    """The tree of a directed graph in node-link JSON, with ``nodes`` and either ``edges`` or ``links``.
+
+    Where no edge has a ``slot``, children come in the order of their edges in the text. A node without a ``function``
+    takes its ``label`` for one, if that is text. Raises ``ValueError`` for what is no such JSON, an edge between nodes
+    that are not listed, a node or an edge that is there twice, and as :func:`from_networkx` does.
+    """
+    import networkx
+
+    data = _node_link_data(load_json(text))
+    nodes, edges = data["nodes"], data["edges"]
+    try:
+        graph = networkx.node_link_graph(data, edges="edges")
+    except (TypeError, ValueError, networkx.NetworkXException) as error:  # an object for an id, None for an end
+        raise ValueError(f"networkx cannot read the graph: {error}") from None
+    if not graph.is_directed():
+        raise ValueError("the graph is undirected; expected '\"directed\": true' and edges from parents to children")
+    for node in list(graph)[len(nodes) :]:
+        raise ValueError(f"an edge names node {node!r}; expected a node that 'nodes' lists")
+    if len(graph) < len(nodes):
+        raise ValueError(f"'nodes' has {len(nodes)} items with {len(graph)} ids; expected an id of its own for each")
+    if graph.number_of_edges() < len(edges):
+        raise ValueError(
+            f'only {graph.number_of_edges()} of the {len(edges)} edges differ; expected each once, or \'"multigraph": '
+            "true' and a 'key' of its own for each"
+        )
+    if data["ordered"]:
+        _number_slots(graph)
+    for node in graph.nodes.values():
+        if node.get("function") is None and isinstance(node.get("label"), str):
+            node["function"] = node.pop("label")
+    return from_networkx(graph)
+
+
+def _node_link_data(data: Any) -> dict[str, Any]:
+    """Node-link data with its edges under one name; ``ordered`` says that their slots are their positions in the text.
+
+    These slots count all edges, those of other parents too.
+    """
+    if not isinstance(data, dict):
+        raise ValueError("found no object; expected one with 'nodes' and 'edges'")
+    nodes = _objects(data, "nodes", ())
+    name = "edges" if "edges" in data else "links"
+    if name not in data:
+        raise ValueError("the graph has no 'edges' and no 'links'; expected a list of objects")
+    edges = _objects(data, name, ("source", "target"))
+    ordered = all(edge.get("slot") is None for edge in edges)
+    if ordered:
+        edges = [{**edge, "slot": position} for position, edge in enumerate(edges)]
+    flags = {flag: data[flag] for flag in ("directed", "multigraph") if flag in data}
+    return {**flags, "nodes": nodes, "edges": edges, "ordered": ordered}
+
+
+def _objects(data: dict[str, Any], name: str, fields: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The list ``data[name]``, if it holds objects that have ``fields``."""
+    if not isinstance(data.get(name), list):
+        raise ValueError(f"the graph has no list {name!r}; expected a list of objects")
+    for position, item in enumerate(data[name]):
+        if not isinstance(item, dict):
+            raise ValueError(f"{name}[{position}] is {item!r:.60}; expected an object")
+        for field in fields:
+            if item.get(field) is None:
+                raise ValueError(f"{name}[{position}] has no {field!r}; expected the id of a node")
+    return data[name]
+
+
+def _number_slots(graph: "DiGraph") -> None:
+    """Slots from 0 for the children of each node, in the order of the slots they have."""
+    for node in graph:
+        edges = [edge for _, _, edge in graph.out_edges(node, data=True)]
+        for slot, edge in enumerate(sorted(edges, key=lambda edge: edge["slot"])):
+            edge["slot"] = slot
 
 
 def _children(graph: "DiGraph", parent: Hashable) -> list[Hashable]:

@@ -17,9 +17,13 @@ class EncoderModule(lightning.LightningModule):
 
     @property
     def shares(self) -> bool:
-        """Whether equal subtrees are computed once: by a cell, unless dropout would tie them."""
+        """Whether equal subtrees are computed once now."""
+        return self.shares_in(self.training)
+
+    def shares_in(self, training: bool) -> bool:
+        """The same in training or out of it: by a cell, unless dropout would tie them."""
         encoder = self.encoder
-        return isinstance(encoder, TreeEncoder) and not (self.training and encoder.cell.dropout)
+        return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.dropout)
 
     def plan(self, trees: TreeBatch) -> None:
         """What the data loader's worker does for the encoder beforehand."""

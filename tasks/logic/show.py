@@ -34,7 +34,10 @@ def main(arguments: list[str] | None = None) -> None:
         if not is_formula(text):
             parser.error(f"{text!r} is no formula: a to f, ( not F ), ( F ( and F ) ), ( F ( or F ) ), single spaces")
     try:
-        show(options.formulas, load(options.model) if options.model else logic_model(), options.out)
+        model = load(options.model) if options.model else logic_model()
+        if not isinstance(model, PairModel):
+            raise ValueError(f"{options.model} reads single trees, no pairs of formulas")
+        show(options.formulas, model, options.out)
     except (ValueError, FileNotFoundError) as error:
         raise SystemExit(str(error)) from None
 

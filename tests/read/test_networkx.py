@@ -1,5 +1,6 @@
 """Trees as NetworkX graphs and back."""
 
+import json
 import re
 
 import networkx
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.read.networkx import from_networkx, to_networkx
+from dgltree.read.networkx import from_networkx, read_node_link, to_networkx
 from dgltree.tree import Tree
 
 x = Tree("Symbol", token="x")
@@ -145,3 +146,108 @@ def test_attributes_that_no_tree_can_have_are_refused_with_the_node():
         graph.nodes[1].update(attributes)
         with pytest.raises(ValueError, match=f"node 1: .*{message}"):
             from_networkx(graph)
+
+
+def link(source, target, **attributes):
+    return {"source": source, "target": target, **attributes}
+
+
+def node_link(links, nodes=None, edges="edges", **fields):
+    """Node-link JSON with nodes that are named and compute what ``links`` names."""
+    if nodes is None:
+        ids = dict.fromkeys(end for edge in links for end in (edge["source"], edge["target"]))
+        nodes = [{"id": id, "function": f"f{id}"} for id in ids]
+    return json.dumps({"directed": True, "nodes": nodes, edges: links, **fields})
+
+
+def functions(tree):
+    return [node.function for node in tree.preorder()]
+
+
+@given(dags())
+def test_trees_survive_networkxs_own_json(tree):
+    data = networkx.node_link_data(to_networkx(tree), edges="edges")
+    assert read_node_link(json.dumps(data)) == tree
+    data["links"] = data.pop("edges")
+    again = read_node_link(json.dumps(data))
+    assert again == tree
+    assert len(list(again.distinct())) == len(data["nodes"])
+
+
+def test_edges_without_slots_are_in_the_order_of_the_text():
+    links = [link(*ends) for ends in ("ac", "ab", "cd", "aB", "cb", "ac")]
+    tree = read_node_link(node_link(links))
+    assert functions(tree) == ["fa", "fc", "fd", "fb", "fb", "fB", "fc", "fd", "fb"]
+    assert tree.children[0] is tree.children[3]
+    assert functions(read_node_link(node_link([link("a", "b"), link("a", "c")], multigraph=False))) == [
+        "fa",
+        "fb",
+        "fc",
+    ]
+
+
+def test_slots_come_before_the_order_of_the_text():
+    links = [link("a", "b", slot=1), link("a", "c", slot=0)]
+    assert functions(read_node_link(node_link(links))) == ["fa", "fc", "fb"]
+
+
+def test_ids_may_be_numbers_texts_and_lists():
+    nodes = [{"id": 0, "function": "f"}, {"id": "0", "function": "g"}, {"id": [0, 1], "function": "h"}]
+    tree = read_node_link(node_link([link(0, "0"), link("0", [0, 1])], nodes))
+    assert functions(tree) == ["f", "g", "h"]
+
+
+def test_a_label_is_the_function_of_a_node_that_has_none():
+    nodes = [{"id": 0, "label": "f"}, {"id": 1, "function": "g", "label": "h"}, {"id": 2, "label": "i", "token": "t"}]
+    tree = read_node_link(node_link([link(0, 1), link(0, 2)], nodes))
+    assert tree == Tree("f", (Tree("g", label="h"), Tree("i", token="t")))
+
+
+def test_attributes_keep_their_types():
+    nodes = [{"id": 0, "function": "f", "value": 2, "label": 3, "token": "4", "colour": "red"}]
+    assert read_node_link(node_link([], nodes)) == Tree("f", token="4", value=2.0, label=3)
+
+
+def test_a_deep_chain_in_json_is_read():
+    tree = read_node_link(node_link([link(i, i + 1) for i in range(100_000)]))
+    assert (tree.depth, tree.function) == (100_000, "f0")
+
+
+f0 = [{"id": 0, "function": "f"}]
+BAD_JSON = {
+    "line 1, column 2: Expecting property name enclosed in double quotes; expected JSON": "{",
+    "line 1, column 50: found NaN": '{"nodes": [{"id": 0, "function": "f", "value":   NaN}]}',
+    "the JSON nests too deeply": "[" * 100_000,
+    "found no object; expected one with 'nodes' and 'edges'": "[]",
+    "the graph has no list 'nodes'; expected a list of objects": "{}",
+    "the graph has no list 'nodes'": '{"nodes": {}, "edges": []}',
+    "the graph has no 'edges' and no 'links'": '{"nodes": []}',
+    "the graph has no list 'links'": '{"nodes": [], "links": null}',
+    "nodes[1] is 'a'; expected an object": node_link([], [*f0, "a"]),
+    "edges[0] is 1; expected an object": node_link([1], f0),
+    "links[1] has no 'target'; expected the id of a node": node_link([link(0, 0), {"source": 0}], f0, edges="links"),
+    "edges[0] has no 'source'": node_link([link(None, 0)], f0),
+    "the graph is undirected; expected '\"directed\": true'": '{"nodes": [], "edges": []}',
+    "an edge names node 'x'; expected a node that 'nodes' lists": node_link([link(0, "x")], f0),
+    "'nodes' has 2 items with 1 ids": node_link([], f0 * 2),
+    "only 1 of the 2 edges differ; expected each once": node_link([link(0, 1), link(0, 1)], multigraph=False),
+    "only 1 of the 3 edges differ": node_link([link(0, 1, key="a")] * 3),
+    "networkx cannot read the graph: unhashable": node_link([], [{"id": {}}]),
+    "networkx cannot read the graph: None": node_link([], [{"id": None}]),
+    "networkx cannot read the graph: unhashable type": node_link([link(0, 1, key=[])]),
+    "networkx cannot read the graph: ": node_link([], [{"id": 0, "node_for_adding": 1}]),
+    "the graph has no nodes": node_link([]),
+    "nodes 0, 1 have no parents; expected one root": node_link([], [*f0, {"id": 1, "function": "g"}]),
+    "is on a cycle": node_link([link(0, 1), link(1, 0)]),
+    "the edge from 0 to 2 has the slot None": node_link([link(0, 1, slot=0), link(0, 2)]),
+    "the edge from 0 to 1 has the slot '0'": node_link([link(0, 1, slot="0")]),
+    "node 0 has no attribute 'function'": node_link([], [{"id": 0, "label": 3}]),
+    "node 0: int too large": node_link([], [{**f0[0], "value": 10**400}]),
+    "node 0: unhashable": node_link([], [{**f0[0], "label": []}]),
+}
+
+
+@pytest.mark.parametrize(("message", "text"), BAD_JSON.items())
+def test_node_link_json_that_is_no_tree_is_refused(message, text):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_node_link(text)

@@ -1,0 +1,1 @@
+"""The commands of ``dgltree``, each with its own options."""

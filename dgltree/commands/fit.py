@@ -1,0 +1,79 @@
+"""``dgltree fit``: train a model on own trees."""
+
+import argparse
+import logging
+import shlex
+import sys
+import warnings
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dgltree.commands.reading import given_reading, options_of
+from dgltree.dataset.from_file import listed
+from dgltree.dataset.reading import Reading
+from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.training.options import FitOptions
+
+EXAMPLES = """\
+examples:
+  dgltree fit trees.tsv                                 columns tree, label and perhaps split
+  dgltree fit pairs.jsonl --cell ordered_memory         columns left, right and label
+  dgltree fit train.txt --valid dev.txt --test test.txt --nodes --input-size 100
+
+A YAML file given by --config holds the same settings (hidden_size: 150); the command line has the last word.
+"""
+
+
+def run(_: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    options = _parse(arguments)
+    from dgltree.training.fit import fit
+
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", "Checkpoint directory .* exists and is not empty")
+    reading = given_reading(options)
+    parts = {name: _read(name, getattr(options, name), reading, options) for name in ("file", "valid", "test")}
+    data = parts.pop("file")
+    assert data is not None
+    settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
+    command = shlex.join(["dgltree", "fit", *arguments])
+    fit(data, **parts, out=options.out, command=command, **settings)
+    print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
+    return 0
+
+
+def _read(name: str, path: str | None, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset | None:
+    if path is None:
+        return None
+    data = TreeDataset.from_file(path, cached=not options.no_cache, strict=options.strict, progress=True, **reading)
+    notation = data.reading.notation or "trees"
+    print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes, read as {notation}", file=sys.stderr)
+    if data.bad:
+        print(f"{path}: {listed(data.bad)}", file=sys.stderr)
+        data.bad = []  # said once
+    return data
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    from jsonargparse import ActionConfigFile, ArgumentParser
+
+    parser = ArgumentParser(
+        prog="dgltree fit",
+        description="Train a model on your own trees, and leave it in a folder with its figures and its card.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", help="trees: TSV, JSON lines, Parquet, one tree a line, CoNLL-U, a folder of sources")
+    parser.add_argument("--valid", type=str | None, help="a further file, to choose the epoch by")
+    parser.add_argument("--test", type=str | None, help="a further file, for the figures at the end")
+    parser.add_argument("--out", default="runs/fit", help="folder of the model; a training that stopped goes on there")
+    parser.add_argument("--strict", action="store_true", help="stop at a line that cannot be read")
+    parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
+    parser.add_argument("--config", action=ActionConfigFile, help="a YAML file with these settings")
+    for title, settings in (("how the trees are read", Reading), ("the model and its training", FitOptions)):
+        group = parser.add_argument_group(title)
+        for option in options_of(settings):
+            how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
+            group.add_argument(option.flag, default=option.default, help=option.help, **how)
+    return parser.parse_args(arguments)

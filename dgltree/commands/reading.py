@@ -1,0 +1,58 @@
+"""Settings as options of a command: their names, types and what their docstring says of them."""
+
+import argparse
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from dgltree.dataset.reading import Reading
+
+
+class Option(NamedTuple):
+    """One setting."""
+
+    name: str
+    type: Any
+    default: Any
+    help: str
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+
+def options_of(settings: type) -> Iterator[Option]:
+    """The fields of a dataclass, each with what the class's docstring says of it."""
+    said, hints = _descriptions(settings), get_type_hints(settings)
+    for field in fields(settings):
+        yield Option(field.name, hints[field.name], field.default, said[field.name])
+
+
+def _descriptions(settings: type) -> dict[str, str]:
+    text = inspect.getdoc(settings) or ""
+    arguments = text[text.index("Args:") :]
+    found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", arguments, re.MULTILINE)
+    return {name: " ".join(said.split()).replace("%", "%%") for name, said in found}
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How trees are read; what is not given is left out of the parsed options."""
+    group = parser.add_argument_group("how the trees are read")
+    for option in options_of(Reading):
+        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": option.help}
+        choices = next((get_args(t) for t in (option.type, *get_args(option.type)) if get_origin(t) is Literal), None)
+        if option.type is bool:
+            how["action"] = "store_true"
+        elif choices:
+            how["choices"] = choices
+        else:
+            how |= {"type": option.type if option.type in (int, str) else str, "metavar": option.name.upper()}
+            how["help"] += "" if option.default is None else f" Default: {option.default}."
+        group.add_argument(option.flag, **how)
+
+
+def given_reading(options: argparse.Namespace) -> dict[str, Any]:
+    """Those of the settings that the command line gives."""
+    return {name: value for name, value in vars(options).items() if name in {field.name for field in fields(Reading)}}

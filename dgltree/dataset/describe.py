@@ -1,0 +1,161 @@
+"""What is in a data set, as text."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batch import unbatch
+from dgltree.dataset.from_file import listed
+from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.subtrees import number_subtrees
+from dgltree.tree import Tree
+from dgltree.vocabulary import UNKNOWN
+
+MOST = 12
+"""Rows of a table, and branches of the sample that is drawn."""
+DRAWN = 40
+"""Nodes of the sample at most."""
+WIDTH = 40
+"""Characters of the longest bar."""
+
+
+def describe(data: TreeDataset, min_count: int) -> str:
+    """Counts, histograms, labels, shares of duplicates, what would become ``<unk>``, and a drawn sample.
+
+    Args:
+        data: the trees.
+        min_count: a token that stands at fewer nodes would become ``<unk>``.
+    """
+    trees = data.trees
+    sizes, depths = data.sizes, trees.level[trees.roots]
+    parts = [
+        _counts(data, sizes),
+        _histogram("depth of the trees", depths.tolist()),
+        _histogram("children of the inner nodes", trees.arity[trees.arity > 0].tolist()),
+        _functions(data),
+        _tokens(data, min_count),
+        _duplicates(data),
+        _labels(data),
+        f"a tree of middling size:\n{draw(_sample(data, sizes))}",
+    ]
+    if data.bad:
+        parts.append(listed(data.bad))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _counts(data: TreeDataset, sizes: Tensor) -> str:
+    kind = "trees" if data.each == 1 else "pairs"
+    notation = data.reading.notation or "trees"
+    sizes = sizes.double()
+    middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
+    return f"{len(data):,} {kind}, read as {notation}\n{data.trees.num_nodes:,} nodes; nodes of an example: {middle}"
+
+
+def _histogram(what: str, values: Sequence[int]) -> str:
+    """A bar for each value, or for ranges of equal width where there are many values."""
+    if not len(values):
+        return ""
+    array = np.asarray(values)
+    low, high = int(array.min()), int(array.max())
+    width = -(-(high - low + 1) // MOST)
+    counts = np.bincount((array - low) // width)
+    rows = []
+    for i, count in enumerate(counts.tolist()):
+        start = low + i * width
+        name = f"{start}" if width == 1 else f"{start} to {start + width - 1}"
+        rows.append((name, count))
+    return f"{what}:\n{_bars(rows)}"
+
+
+def _bars(rows: Sequence[tuple[str, int]]) -> str:
+    most, wide = max(count for _, count in rows), max(len(name) for name, _ in rows)
+    return "\n".join(
+        f"  {name:>{wide}}  {count:>11,}  {'#' * -(-WIDTH * count // most)}".rstrip() for name, count in rows
+    )
+
+
+def _most(counts: Counter[str]) -> str:
+    rows = counts.most_common(MOST)
+    rest = len(counts) - len(rows)
+    return _bars(rows) + (f"\n  and {rest:,} more" if rest else "")
+
+
+def _functions(data: TreeDataset) -> str:
+    vocabulary = data.trees.vocabulary
+    assert vocabulary is not None
+    numbers = torch.bincount(data.trees.function, minlength=len(vocabulary.functions)).tolist()
+    counts: Counter[str] = Counter()
+    for (name, arity), count in zip(vocabulary.functions, numbers, strict=True):
+        counts[f"{name}/{arity}"] += count
+    return f"functions and their numbers of children, {len(counts):,}:\n{_most(counts)}"
+
+
+def _tokens(data: TreeDataset, min_count: int) -> str:
+    trees = data.trees
+    assert trees.vocabulary is not None
+    numbers = torch.bincount(trees.token[trees.token >= 0], minlength=len(trees.vocabulary.tokens))
+    counts = Counter(dict(zip(trees.vocabulary.tokens, numbers.tolist(), strict=True)))
+    total, rare = int(numbers.sum()), numbers[numbers < min_count]
+    text = f"tokens, {len(counts):,} at {total:,} nodes:\n{_most(counts)}" if counts else "no tokens"
+    if len(rare):
+        share = int(rare.sum()) / max(total, 1)
+        text += (
+            f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share:.1%} of the nodes"
+        )
+    if trees.value is not None:
+        numbers = trees.value[~trees.value.isnan()]
+        text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"
+    return text
+
+
+def _duplicates(data: TreeDataset) -> str:
+    trees = data.trees
+    number = number_subtrees(trees).number
+    roots = number[trees.roots].view(-1, data.each)
+    whole = 1 - len(torch.unique(roots, dim=0)) / len(data)
+    below = 1 - len(torch.unique(number)) / trees.num_nodes
+    return f"duplicates: {whole:.1%} of the examples, {below:.1%} of all subtrees"
+
+
+def _labels(data: TreeDataset) -> str:
+    known = [label for label in data.labels if label is not None]
+    if not known:
+        return "no labels"
+    counts = Counter(known)
+    title = f"labels, {len(counts):,} at {len(known):,} of {len(data):,} examples"
+    try:
+        numbers = np.array([float(label) for label in known])
+    except ValueError:
+        return f"{title}:\n{_most(counts)}"
+    if len(counts) <= MOST:
+        return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
+    spread = f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, deviation {numbers.std():g}"
+    return f"{title}: numbers {spread}"
+
+
+def _sample(data: TreeDataset, sizes: Tensor) -> Tree:
+    """A tree of median size, or the largest one that can be drawn if that is smaller."""
+    order = torch.argsort(sizes, stable=True)
+    middle = int(order[len(order) // 2])
+    return unbatch(data.select([middle]).trees)[0]
+
+
+def draw(tree: Tree, most: int = DRAWN) -> str:
+    """A tree as indented text, a node a line, at most so many."""
+    lines: list[str] = []
+    stack: list[tuple[Tree, str, str]] = [(tree, "  ", "  ")]
+    while stack and len(lines) < most:
+        node, here, below = stack.pop()
+        said = node.token if node.token is not None else node.value
+        lines.append(
+            here + node.function + ("" if said is None else f" {said!r}" if isinstance(said, str) else f" {said:g}")
+        )
+        for i, child in reversed(list(enumerate(node.children))):
+            last = i == len(node.children) - 1
+            stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+    if stack:
+        lines.append(f"  ... {tree.size - most:,} more nodes")
+    return "\n".join(lines)

@@ -1,0 +1,59 @@
+"""How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+FORMATS = ("tsv", "jsonl", "parquet", "lines", "conllu", "python")
+"""Columns in three kinds of files, bare trees line by line, dependency treebanks, source files."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The settings of a reader. What is None is found out from the file.
+
+    Args:
+        notation: of the trees, one of :data:`dgltree.read.notations.NOTATIONS`. Default: detected, and said.
+        tree: the column with the tree.
+        left: the column with the first tree of a pair.
+        right: the column with the second tree of a pair.
+        label: the column with what is to be predicted; of a CoNLL-U file, the name of a comment (``# label = ...``).
+        split: the column that says train, valid or test.
+        id: the column with a name of the example, which must be its own.
+        columns: the names of the columns of a TSV file without a header line, separated by commas.
+        keys: of generic JSON trees, the names of label, children and token, separated by commas.
+        node: the CoNLL-U column that gives a node's function.
+        word: the CoNLL-U column that gives a node's token.
+        unit: of Python files, whether a tree is a whole "file" or a "function".
+        numbers: read leaves that are written as numbers as numbers, instead of tokens.
+        binarize: give nodes at most two children, by intermediate nodes that branch to the "left" or "right".
+        max_line: bytes of a line, or of a source file; longer ones are reported and left out.
+    """
+
+    notation: str | None = None
+    tree: str = "tree"
+    left: str = "left"
+    right: str = "right"
+    label: str = "label"
+    split: str = "split"
+    id: str = "id"
+    columns: str | None = None
+    keys: str = "label,children,token"
+    node: str = "deprel"
+    word: str = "form"
+    unit: Literal["file", "function"] = "file"
+    numbers: bool = False
+    binarize: Literal["left", "right"] | None = None
+    max_line: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        from dgltree.read.notations import NOTATIONS
+
+        if self.notation is not None and self.notation not in NOTATIONS:
+            raise ValueError(f"the notation is {self.notation!r}; it is one of {', '.join(NOTATIONS)}")
+        if len(self.keys.split(",")) != 3:
+            raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
+        if self.max_line < 1:
+            raise ValueError(f"max_line is {self.max_line}; it is a number of bytes from 1")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

@@ -1,0 +1,116 @@
+"""Trees in JSON: ``{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}``.
+
+A node with children computes its label. A leaf is ``Tree("leaf", token=label)``, or ``Tree(label, token=token)`` where
+it has a token of its own; a text or a number among the children is such a leaf too. Numbers and booleans stay as they
+are written. Other keys are ignored, and ``null`` is as good as a missing key.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple, NoReturn
+
+from dgltree.read.rows import Row, trees_of
+from dgltree.read.text import error_at
+from dgltree.tree import Tree
+
+_STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
+_EXAMPLE = '{"label": "add", "children": [{"label": "x"}]}'
+
+
+class Keys(NamedTuple):
+    """What the objects of a file call a node's parts."""
+
+    label: str = "label"
+    children: str = "children"
+    token: str = "token"
+
+
+def read_json_tree(text: str, keys: Keys = Keys()) -> Tree:  # noqa: B008  # immutable
+    """The tree of one JSON object.
+
+    Raises ``ValueError``, with line and column, for what is no JSON (NaN and Infinity are none), and with the path of
+    the node, such as ``$.children[0]``, for what is no object, a missing label or an empty one, a label or token that
+    is no text or number, and children that are no list. Python's ``json`` recurses: more than some hundred levels of
+    nodes are refused.
+    """
+    data = load_json(text, numbers_as_text=True)
+    if not isinstance(data, dict):
+        raise ValueError(f"$: found {_shown(data)}; expected an object, as in {_EXAMPLE}")
+    rows: list[Row] = []
+    stack = [data]
+    while stack:
+        try:
+            function, token, children = _parts(stack.pop(), keys)
+        except ValueError as error:
+            raise ValueError(f"{_next_path(rows, keys)}: {error}, as in {_EXAMPLE}") from None
+        stack.extend(reversed(children))
+        rows.append((function, token, len(children)))
+    return trees_of(rows)[0]
+
+
+def load_json(text: str, numbers_as_text: bool = False) -> Any:
+    """The value of a JSON text; its numbers may stay the texts that they are written with.
+
+    Raises ``ValueError`` with line and column for what is no JSON, NaN and Infinity included, and for brackets that
+    nest too deeply for Python and integers too long for it.
+    """
+
+    def refuse(constant: str) -> NoReturn:
+        offset = next(match.start() for match in _STRING_OR_CONSTANT.finditer(text) if match[1])
+        raise error_at(text, offset, f"found {constant}, which JSON does not have; expected a finite number")
+
+    numbers = str if numbers_as_text else None
+    try:
+        return json.loads(text, parse_int=numbers, parse_float=numbers, parse_constant=refuse)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
+    except RecursionError:
+        raise ValueError(
+            "the JSON nests too deeply for Python's json, which recurses; expected some hundred levels at most"
+        ) from None
+
+
+def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:
+    """Function, token and children of a node."""
+    if not isinstance(item, dict):
+        return "leaf", _text(item, "found {}; expected an object, a text or a number"), []
+    if item.get(keys.label) is None:
+        raise ValueError(f"no {keys.label!r}; expected a text or a number")
+    label = _text(item[keys.label], f"the {keys.label!r} is {{}}; expected a text or a number")
+    token, children = item.get(keys.token), item.get(keys.children)
+    if token is not None:
+        token = _text(token, f"the {keys.token!r} is {{}}; expected a text or a number")
+    if not (children is None or isinstance(children, list)):
+        raise ValueError(f"the {keys.children!r} are {_shown(children)}; expected a list")
+    if not children and token is None:
+        return "leaf", label, []
+    if not label:
+        raise ValueError(f"the {keys.label!r} is empty; expected what the node computes")
+    return label, token, children or []
+
+
+def _text(value: Any, message: str) -> str:
+    if isinstance(value, bool):
+        return json.dumps(value)
+    if not isinstance(value, str):
+        raise ValueError(message.format(_shown(value)))
+    return value
+
+
+def _shown(value: Any) -> str:
+    """A JSON value for a message: what is inside of an object or a list does not matter there."""
+    kinds = {dict: "an object", list: "a list", type(None): "null"}
+    return kinds.get(type(value)) or f"{json.dumps(value):.60}"
+
+
+def _next_path(rows: list[Row], keys: Keys) -> str:
+    """The path of the node that comes after ``rows``."""
+    open_nodes: list[list[int]] = []  # for each node from the root down: its children, and how many of them are there
+    for _, _, count in rows:
+        if open_nodes:
+            open_nodes[-1][1] += 1
+        open_nodes.append([count, 0])
+        while open_nodes[-1][0] == open_nodes[-1][1]:
+            open_nodes.pop()
+    positions = [there - 1 for _, there in open_nodes[:-1]] + [there for _, there in open_nodes[-1:]]
+    return "".join(["$", *(f".{keys.children}[{position}]" for position in positions)])

@@ -1,0 +1,88 @@
+"""The notations that hold one tree a text, by name, and which of them some texts are in."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
+from dgltree.read.infix import read_infix
+from dgltree.read.json_tree import read_json_tree
+from dgltree.read.networkx import read_node_link
+from dgltree.read.python import read_python
+from dgltree.read.sexpr import read_sexpr
+from dgltree.tree import Tree
+
+
+class Notation(NamedTuple):
+    """How a tree is written."""
+
+    read: Callable[[str], Tree]
+    """The tree of a text; ``ValueError`` for a text that has none."""
+    example: str
+
+
+NOTATIONS: dict[str, Notation] = {
+    "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
+    "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),
+    "brackets": Notation(read_unlabelled, "( not ( e ( or f ) ) )"),
+    "sexpr": Notation(read_sexpr, "(+ x (sin y))"),
+    "json": Notation(read_json_tree, '{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}'),
+    "node_link": Notation(
+        read_node_link,
+        '{"directed": true, "nodes": [{"id": 0, "function": "sin"}, {"id": 1, "function": "x"}], '
+        '"edges": [{"source": 0, "target": 1}]}',
+    ),
+    "infix": Notation(read_infix, "sin(x)^2 + y"),
+    "python": Notation(read_python, "def f(x): return x + 1"),
+}
+
+# What reads less comes first: an S-expression could be nearly anything with brackets around it. Python comes after all
+# of them, because it reads much that is meant otherwise: x^2 is its "xor".
+_ORDER = ("node_link", "json", "sst", "infix", "brackets", "treebank", "sexpr")
+_OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
+_TIGHT = re.compile(r"[()](?=\S)")
+
+
+def detect(texts: Sequence[str]) -> str:
+    """The name of the notation that the sample ``texts`` are in: the strictest that reads all, else most of them.
+
+    Brackets without labels are told from labelled ones by the white space behind every bracket. A lone word is taken
+    for such a tree or an S-expression only beside a text with brackets. ``python`` is taken where no other
+    notation reads half of the texts. Blank texts say nothing. A text takes some milliseconds, unless it is long.
+
+    Raises ``ValueError`` where no notation reads any text, listing all with an example.
+    """
+    texts = [text for text in texts if text.strip()]
+    counts: dict[str, int] = {}
+    for name in _ORDER:
+        counts[name] = _count(name, texts)
+        if texts and counts[name] == len(texts):
+            return name
+    best = max(_ORDER, key=lambda name: counts[name])
+    if texts and 2 * counts[best] >= len(texts):
+        return best
+    if texts and _count("python", texts) > counts[best]:
+        return "python"
+    if counts[best]:
+        return best
+    known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
+    found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
+    raise ValueError(f"{found}; expected one of{known}")
+
+
+def _count(name: str, texts: Sequence[str]) -> int:
+    """How many of ``texts`` the notation reads."""
+    read = [text for text in texts if _reads(name, text)]
+    if name in ("brackets", "sexpr") and not any(_OPENING.match(text) for text in read):
+        return 0  # they read every lone word
+    return len(read)
+
+
+def _reads(name: str, text: str) -> bool:
+    if name == "brackets" and _TIGHT.search(text):
+        return False
+    try:
+        NOTATIONS[name].read(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,148 @@
+"""From data and settings to what is trained: the task, the vocabulary, the encoder and its readout."""
+
+from dataclasses import replace
+from math import isfinite
+from typing import NamedTuple
+
+import torch
+
+from dgltree.batch import NO_LABEL, NO_TOKEN
+from dgltree.cells import CELLS, SumCell
+from dgltree.dataset.batches import label_numbers
+from dgltree.dataset.parse import Bad
+from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.encoders import Encoder, TreeEncoder, make_encoder
+from dgltree.readout import ClassifierReadout, NumberReadout, PairModel, PairReadout, TreeModel
+from dgltree.training.module import TreeTraining
+from dgltree.training.options import FitOptions, Task
+from dgltree.vocabulary import Vocabulary
+
+WIDEST = 3
+"""Children up to which trees are read by weights of their own for each place, unless a cell is named."""
+EMBEDDING_STD = 0.1
+"""Tokens' vectors that gates read begin as N(0, EMBEDDING_STD^2)."""
+
+
+class Built(NamedTuple):
+    """A training before its first step."""
+
+    module: TreeTraining
+    options: FitOptions
+    """With all that followed from the data."""
+
+
+def build(train: TreeDataset, options: FitOptions) -> Built:
+    """The model for a training set.
+
+    Raises ``ValueError`` for one class only, for ``nodes`` without labels at nodes, and for options that do not fit the
+    data or each other. Every example has a label.
+    """
+    options = replace(options, task=options.task or task_of(train), cell=options.cell or _cell_for(train))
+    _check_labels(train, options)
+    classes = [] if options.task == "regress" else classes_of(train, options.nodes)
+    torch.manual_seed(options.seed)
+    vocabulary = train.vocabulary(_sums(options.cell), options.min_count, options.unk)
+    encoder, options = _encoder(train, vocabulary, options)
+    model, scale = _model(train, encoder, classes, options)
+    module = TreeTraining(
+        model, scale, options.nodes, options.input_dropout, options.lr, options.weight_decay, options.seed
+    )
+    return Built(module, options)
+
+
+def labelled(data: TreeDataset, task: Task) -> TreeDataset:
+    """The examples with a label that the task can use; the others are in ``bad``. ``ValueError`` where all are."""
+    wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, task))}
+    if not wrong:
+        return data
+    bad = [Bad(data.lines[i], why) for i, why in wrong.items()]
+    if len(bad) == len(data):
+        hint = f"labels stand in the column {data.reading.label!r}, or in the one that --label names"
+        raise ValueError(f"no example can be used: line {bad[0].line}: {bad[0].message} ({hint})")
+    kept = data.select([i for i in range(len(data)) if i not in wrong])
+    kept.bad = sorted([*data.bad, *bad])
+    return kept
+
+
+def _wrong(label: str | None, task: Task) -> str | None:
+    if label is None:
+        return "no label"
+    if task != "regress":
+        return None
+    try:
+        return None if isfinite(float(label)) else f"the label {label!r} is no finite number"
+    except ValueError:
+        return f"the label {label!r} is no number"
+
+
+def task_of(data: TreeDataset) -> Task:
+    """What the labels ask for."""
+    if data.each == 2:
+        return "pair"
+    labels = [label for label in data.labels if label is not None]
+    try:
+        numbers = [float(label) for label in labels]
+    except ValueError:
+        return "classify"
+    return "regress" if any(number != int(number) for number in numbers if number == number) else "classify"
+
+
+def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
+    """The classes, numbers by their value and texts by their letters."""
+    found = {label for label in data.labels if label is not None}
+    if nodes:
+        found |= {str(label) for label in data.trees.label[data.trees.label != NO_LABEL].unique().tolist()}
+    return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+
+
+def _cell_for(data: TreeDataset) -> str:
+    return "tree_lstm" if int(data.trees.arity.max()) <= WIDEST else "child_sum"
+
+
+def _sums(cell: str | None) -> bool:
+    return cell in CELLS and issubclass(CELLS[str(cell)], SumCell)
+
+
+def _check_labels(train: TreeDataset, options: FitOptions) -> None:
+    if (options.task == "pair") != (train.each == 2):
+        raise ValueError(f"the task is {options.task!r}, and an example has {train.each} of the columns of trees")
+    labels = set(train.labels)
+    if options.task != "regress" and len(labels) < 2:
+        [label] = labels
+        raise ValueError(f"all {len(train)} training examples have the label {label!r}; two classes are needed")
+    if options.nodes and (options.task != "classify" or bool((train.trees.label == NO_LABEL).all())):
+        raise ValueError("nodes needs classes and trees with labels at their nodes, such as (3 (2 The) (4 Rock))")
+
+
+def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -> tuple[Encoder, FitOptions]:
+    further = dict(options.options or {})
+    if options.cell in CELLS:
+        trees = train.trees
+        if options.input_size is None and bool(((trees.arity > 0) & (trees.token != NO_TOKEN)).any()):
+            options = replace(options, input_size=options.hidden_size)
+        if options.input_size is not None:
+            further = {"input_size": options.input_size, "leaf": "gates", **further}
+        if trees.value is not None:
+            further = {"numbers": True, **further}
+    elif options.input_size is not None or options.nodes:
+        raise ValueError(f"input_size and nodes are for cells; {options.cell} reads sequences")
+    try:
+        encoder = make_encoder(str(options.cell), vocabulary, options.hidden_size, **further)
+    except TypeError as error:
+        raise ValueError(f"{options.cell}: {error}") from None
+    if isinstance(encoder, TreeEncoder) and options.input_size is not None:
+        torch.nn.init.normal_(encoder.cell.input_embedding.weight, std=EMBEDDING_STD)
+    return encoder, options
+
+
+def _model(
+    train: TreeDataset, encoder: Encoder, classes: list[str], options: FitOptions
+) -> tuple[TreeModel, tuple[float, float] | None]:
+    """The model, and for numbers their mean and deviation."""
+    width, hidden = options.hidden_size, options.readout_size or None
+    if options.task == "pair":
+        return PairModel(encoder, PairReadout(width, len(classes), hidden, options.dropout), classes), None
+    if options.task == "classify":
+        return TreeModel(encoder, ClassifierReadout(width, len(classes), hidden, options.dropout), classes), None
+    numbers = label_numbers(train.labels, None).double()
+    return TreeModel(encoder, NumberReadout(width)), (float(numbers.mean()), float(numbers.std()) or 1.0)

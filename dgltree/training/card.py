@@ -1,0 +1,102 @@
+"""What a training was: beside the weights, for people and for programs."""
+
+import hashlib
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import torch
+
+from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.evaluate import Evaluation
+from dgltree.trained import TrainedModel
+from dgltree.training.options import FitOptions
+
+PACKAGES = ("dgltree", "torch", "lightning", "numpy")
+
+
+def digest_of(parts: dict[str, TreeDataset]) -> str:
+    """sha256 of all trees, labels and ids, by their parts and in their order."""
+    digest = hashlib.sha256()
+    for name, part in parts.items():
+        trees = part.trees
+        assert trees.vocabulary is not None
+        digest.update(f"{name} {trees.vocabulary.to_json()} {part.labels} {part.ids}".encode())
+        for tensor in (trees.function, trees.token, trees.child_ptr, trees.child_index, trees.label, trees.value):
+            digest.update(b"none" if tensor is None else tensor.numpy().tobytes())
+    return digest.hexdigest()
+
+
+def card(
+    trained: TrainedModel,
+    options: FitOptions,
+    parts: dict[str, TreeDataset],
+    figures: dict[str, Evaluation],
+    digest: str,
+    command: str,
+    seconds: float,
+) -> dict[str, Any]:
+    """The card as JSON."""
+    vocabulary = trained.model.encoder.vocabulary
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "command": command,
+        "task": options.task,
+        "classes": list(trained.classes),
+        "figures": {name: {"examples": found.examples, **found.metrics} for name, found in figures.items()},
+        "data": {
+            "sha256": digest,
+            "examples": {name: len(part) for name, part in parts.items()},
+            "left out": {name: len(part.bad) for name, part in parts.items()},
+        },
+        "vocabulary": {"functions": len(vocabulary.functions), "tokens": len(vocabulary.tokens)},
+        "weights": sum(parameter.numel() for parameter in trained.model.parameters()),
+        "seconds": round(seconds, 1),
+        "options": options.to_json(),
+        "reading": trained.reading.to_json(),
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:  # run from a checkout that was not installed
+            found[package] = "not installed"
+    return found | {"torch": torch.__version__}
+
+
+def markdown(card: dict[str, Any]) -> str:
+    """The card for people."""
+    names = list(next(iter(card["figures"].values())))
+    lines = [
+        f"# A {card['options']['cell']} model: {card['task']}",
+        "",
+        f"Made {card['made']} by `{card['command']}` in {card['seconds']} s of training.",
+        "",
+        f"| part | {' | '.join(names)} |",
+        f"| --- |{' ---: |' * len(names)}",
+        *(
+            f"| {part} | {' | '.join(f'{found[name]:.4g}' for name in names)} |"
+            for part, found in card["figures"].items()
+        ),
+        "",
+        f"- Classes: {', '.join(card['classes'])}"
+        if card["classes"]
+        else "- Gives numbers, in the unit of the labels.",
+        f"- Data: sha256 {card['data']['sha256']}; examples: {_said(card['data']['examples'])}; left out: "
+        f"{_said(card['data']['left out'])}",
+        f"- Vocabulary: {card['vocabulary']['functions']} functions, {card['vocabulary']['tokens']} tokens",
+        f"- Weights: {card['weights']:,}",
+        f"- Options: {_said(card['options'])}",
+        f"- Reading: {_said(card['reading'])}",
+        f"- Versions: {_said(card['versions'])}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _said(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)

@@ -1,0 +1,53 @@
+"""The parts of a data set as Lightning reads them."""
+
+from typing import Any
+
+import lightning
+import torch
+from torch.utils.data import DataLoader
+
+from dgltree.dataset.batches import Collate, NodeBatches
+from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.labelled import Labelled
+from dgltree.training.module import TreeTraining
+
+SMALL = 50_000
+"""Nodes up to which batches are made without a process of their own: it takes longer to begin."""
+
+
+class Parts(lightning.LightningDataModule):
+    """Batches whose order depends on (seed, epoch) alone, in the vocabulary of the model.
+
+    Args:
+        train: to train on.
+        valid: to choose the epoch by.
+        batch_nodes: nodes of a batch.
+        seed: of the order.
+    """
+
+    def __init__(self, train: TreeDataset, valid: TreeDataset, batch_nodes: int, seed: int) -> None:
+        super().__init__()
+        self.train, self.valid, self.batch_nodes, self.seed = train, valid, batch_nodes, seed
+
+    def train_dataloader(self) -> DataLoader[Labelled]:
+        assert self.trainer is not None
+        batches = NodeBatches(self.train.sizes, self.batch_nodes, self.seed, self.trainer.current_epoch)
+        return self._loader(self.train, batches, training=True)
+
+    def val_dataloader(self) -> DataLoader[Labelled]:
+        return self._loader(self.valid, NodeBatches(self.valid.sizes, self.batch_nodes), training=False)
+
+    def transfer_batch_to_device(self, batch: Labelled, device: torch.device, _: int) -> Labelled:
+        return batch.to(device)
+
+    def _module(self) -> TreeTraining:
+        assert self.trainer is not None
+        module = self.trainer.lightning_module
+        assert isinstance(module, TreeTraining)
+        return module
+
+    def _loader(self, data: TreeDataset, batches: NodeBatches, training: bool) -> DataLoader[Labelled]:
+        module = self._module()
+        collate: Any = Collate(module.model.classes or None, module.encoder, module.shares_in(training))
+        workers = int(data.trees.num_nodes > SMALL)
+        return DataLoader(data, batch_sampler=batches, collate_fn=collate, num_workers=workers)

@@ -1,0 +1,193 @@
+"""A training on own trees, from data to a folder with the model, its figures and its card."""
+
+import json
+import sys
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning.pytorch.callbacks import EarlyStopping
+
+from dgltree.dataset.flat import with_classes
+from dgltree.dataset.from_file import listed
+from dgltree.dataset.split import shared_examples, split
+from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.evaluate import Evaluation, evaluate
+from dgltree.files import replacing
+from dgltree.readout import NumberReadout
+from dgltree.trained import TrainedModel
+from dgltree.training.build import Built, build, labelled, task_of
+from dgltree.training.card import card, digest_of, markdown
+from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
+from dgltree.training.data import Parts
+from dgltree.training.options import FitOptions
+from dgltree.training.report import EpochReport
+from dgltree.training.settings import SETTINGS
+
+SETTINGS_FILE = "fit.json"
+CARD = "card.json"
+LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
+
+
+def fit(
+    data: TreeDataset,
+    *,
+    valid: TreeDataset | None = None,
+    test: TreeDataset | None = None,
+    out: str | Path = "runs/fit",
+    command: str = "dgltree.fit",
+    **options: Any,
+) -> TrainedModel:
+    """Train a model on own trees and leave it in a folder.
+
+    The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
+    interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
+
+    Args:
+        data: with a column of splits, or parted by chance (see :func:`dgltree.dataset.split.split`); all to train on
+            where ``valid`` and ``test`` are given.
+        valid: to choose the epoch by.
+        test: for the figures at the end.
+        out: the folder: ``model.safetensors`` and ``reading.json`` (:class:`dgltree.trained.TrainedModel`), ``card.md``
+            and ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
+        command: what the card says the training was started by.
+        options: of :class:`dgltree.training.options.FitOptions`.
+
+    Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it, and for a folder with
+    another training.
+    """
+    folder = Path(out)
+    settings = FitOptions(**options)
+    task = settings.task or task_of(data)
+    parts = {name: labelled(part, task) for name, part in _parts(data, valid, test, settings.seed).items()}
+    built = build(parts["train"], replace(settings, task=task))
+    parts = {name: _within(name, part, built) for name, part in parts.items()}
+    digest = digest_of(parts)
+    if _finished(folder, {"options": settings.to_json(), "data": digest}):
+        _say(f"the training in {folder} is done: nothing to do")
+        return TrainedModel.load(folder)
+    _say_what(parts, built)
+    seconds = _train(built, parts, folder)
+    trained = _trained(built, data)
+    figures = {name: evaluate(trained, part) for name, part in parts.items() if name != "train"}
+    for name, found in figures.items():
+        _say(f"{name}: {found}")
+    trained.save(folder)
+    _leave(folder, figures)
+    found_card = card(trained, built.options, parts, figures, digest, command, seconds)
+    _write(folder / "card.md", markdown(found_card))
+    _write(folder / CARD, json.dumps(found_card, indent=1) + "\n")
+    return trained
+
+
+def _parts(data: TreeDataset, valid: TreeDataset | None, test: TreeDataset | None, seed: int) -> dict[str, TreeDataset]:
+    given = {name: part for name, part in (("valid", valid), ("test", test)) if part is not None}
+    if any(part.each != data.each for part in given.values()):
+        raise ValueError("some files hold trees and others pairs of trees")
+    if not given:
+        return split(data, seed)
+    if valid is not None:
+        return {"train": data, **given}
+    return split(data, seed, ("train", "valid")) | given
+
+
+def _within(name: str, part: TreeDataset, built: Built) -> TreeDataset:
+    """A part in the model's vocabulary, and what of it is left out or learnt in vain, said."""
+    model = built.module.model
+    known = part.within(model.encoder.vocabulary)
+    if lost := listed(known.bad):
+        _say(f"{name}: {lost}")
+    if model.classes:
+        known.trees = with_classes(known.trees, model.classes)
+        strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
+        if strange:
+            _say(f"{name}: labels that no training example has count as errors: {', '.join(strange)}")
+    return known
+
+
+def _say_what(parts: dict[str, TreeDataset], built: Built) -> None:
+    counts = ", ".join(f"{len(part)} {name}" for name, part in parts.items())
+    options, weights = built.options, sum(p.numel() for p in built.module.parameters())
+    _say(f"{options.task}: {counts}; {options.cell} of {options.hidden_size}, {weights:,} weights")
+    for name, count in shared_examples(parts).items():
+        if count:
+            _say(f"warning: {count} of {len(parts[name])} {name} examples stand in the training part too")
+
+
+def _finished(folder: Path, settings: dict[str, Any]) -> bool:
+    """Whether this training is done; it is begun or goes on otherwise. ``ValueError`` where there is another one."""
+    file = folder / SETTINGS_FILE
+    if file.exists():
+        if json.loads(file.read_text(encoding="utf-8")) != settings:
+            raise ValueError(
+                f"{folder} holds a training with other data or settings: give another folder, or delete it"
+            )
+        return (folder / CARD).exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(file, json.dumps(settings, indent=1) + "\n")
+    return False
+
+
+def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
+    """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
+    options, module = built.options, built.module
+    warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
+    warnings.filterwarnings("ignore", ".*does not have many workers.*")
+    best, last = checkpoints(module.monitored)
+    best.dirpath = last.dirpath = str(folder.resolve())
+    trainer = lightning.Trainer(
+        max_epochs=options.epochs,
+        accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
+        devices=1,
+        gradient_clip_val=5.0,
+        default_root_dir=folder,
+        callbacks=[
+            EpochReport(),
+            best,
+            last,
+            EarlyStopping(module.monitored, mode="max", patience=options.patience),
+        ],
+        enable_progress_bar=sys.stderr.isatty(),
+        **SETTINGS,
+    )
+    trainer.strategy.checkpoint_io = WholeCheckpoints()
+    nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, parts["train"].trees.num_nodes // STEPS))
+    before = folder / "last.ckpt"
+    data = Parts(parts["train"], parts["valid"], nodes, options.seed)
+    trainer.fit(module, data, ckpt_path=str(before) if before.exists() else None, weights_only=True)
+    module.load_state_dict(trainer.strategy.load_checkpoint(folder / "best.ckpt", weights_only=True)["state_dict"])
+    lines = (folder / "epochs.jsonl").read_text(encoding="utf-8").splitlines()
+    return sum(json.loads(line)["seconds"] for line in lines)
+
+
+def _trained(built: Built, data: TreeDataset) -> TrainedModel:
+    model = built.module.model.cpu()
+    if built.module.scale is not None:
+        assert isinstance(model.readout, NumberReadout)
+        model.readout.rescale(*built.module.scale)
+    return TrainedModel(model, data.reading)
+
+
+def _leave(folder: Path, figures: dict[str, Evaluation]) -> None:
+    """Confusions of classes, of the test part or else of the validation."""
+    found = figures.get("test", figures["valid"])
+    if found.confusion is None:
+        return
+    _write(folder / "confusion.tsv", found.confusion_table())
+    try:
+        from dgltree import plot
+
+        plot.save(plot.confusion(found.confusion.numpy(), found.names), folder / "confusion")
+    except ImportError:
+        _say("no picture of the confusions: pip install 'dgltree[plot]'")
+
+
+def _write(path: Path, text: str) -> None:
+    with replacing(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,104 @@
+"""A model of own trees in training: classes or numbers of trees, classes of pairs, or classes of every node."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torchmetrics import MeanAbsoluteError, MeanSquaredError, Metric, MetricCollection, R2Score
+from torchmetrics.classification import MulticlassAccuracy
+
+from dgltree.batch import NO_LABEL, TreeBatch
+from dgltree.encoders import Encoder, TreeEncoder
+from dgltree.labelled import Labelled
+from dgltree.readout import TreeModel
+from dgltree.training.encoding import EncoderModule
+
+
+class TreeTraining(EncoderModule):
+    """Cross-entropy or squared error by Adam, whose rate is halved when validation has not risen for two epochs.
+
+    Args:
+        model: what is trained.
+        scale: mean and deviation of the numbers to be predicted, which the readout then gives standardised; None: the
+            model gives classes.
+        nodes: whether every labelled node is learnt from, instead of the trees' own labels alone.
+        input_dropout: of the vectors of tokens.
+        lr: learning rate at first.
+        weight_decay: L2, not decoupled.
+        seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+    """
+
+    def __init__(
+        self,
+        model: TreeModel,
+        scale: tuple[float, float] | None,
+        nodes: bool,
+        input_dropout: float,
+        lr: float,
+        weight_decay: float,
+        seed: int,
+    ) -> None:
+        super().__init__()
+        self.model, self.scale, self.nodes, self.input_dropout = model, scale, nodes, input_dropout
+        self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
+        self.metrics = MetricCollection(self._metrics())
+        if input_dropout:
+            cell = self._cell()
+            cell.input_embedding.register_forward_hook(self._dropped)
+
+    @property
+    def encoder(self) -> Encoder:  # type: ignore[override]
+        return self.model.encoder
+
+    def shares_in(self, training: bool) -> bool:
+        return super().shares_in(training) and not (training and self.input_dropout)
+
+    @property
+    def monitored(self) -> str:
+        """The metric by which the best epoch is chosen; higher is better."""
+        return "accuracy" if self.scale is None else "r2"
+
+    def forward(self, trees: TreeBatch) -> Tensor:
+        """What the model gives of the examples: (E, classes), or (E,) numbers."""
+        found = self.model(trees, self.shares)
+        return found if self.scale is None else self.scale[0] + self.scale[1] * found
+
+    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+        loss = self._loss(labelled)
+        self.log("loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=len(labelled.labels))
+        return loss
+
+    def validation_step(self, labelled: Labelled, _: int) -> None:
+        known = labelled.labels >= 0 if self.scale is None else ~labelled.labels.isnan()
+        self.metrics.update(self(labelled.trees)[known], labelled.labels[known])
+        self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
+
+    def configure_optimizers(self) -> Any:
+        adam = torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+        halved = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, "max", factor=0.5, patience=2, threshold=0)
+        return {"optimizer": adam, "lr_scheduler": {"scheduler": halved, "monitor": self.monitored}}
+
+    def _loss(self, labelled: Labelled) -> Tensor:
+        trees, labels = labelled.trees, labelled.labels
+        if self.scale is not None:
+            mean, deviation = self.scale
+            return nn.functional.mse_loss(self.model(trees, self.shares), (labels - mean) / deviation)
+        if not self.nodes:
+            return nn.functional.cross_entropy(self(trees), labels)
+        encoder = self.encoder
+        assert isinstance(encoder, TreeEncoder)
+        logits = self.model.read_out(encoder.node_states(trees, self.shares))
+        return nn.functional.cross_entropy(logits, trees.label, ignore_index=NO_LABEL)
+
+    def _metrics(self) -> dict[str, Metric | MetricCollection]:
+        if self.scale is None:
+            return {"accuracy": MulticlassAccuracy(len(self.model.classes), average="micro")}
+        return {"r2": R2Score(), "rmse": MeanSquaredError(squared=False), "mae": MeanAbsoluteError()}
+
+    def _cell(self) -> Any:
+        if not isinstance(self.encoder, TreeEncoder) or self.encoder.cell.input_size is None:
+            raise ValueError("input_dropout needs a cell with an input_size: it drops the vectors of tokens")
+        return self.encoder.cell
+
+    def _dropped(self, _: nn.Module, __: Any, vectors: Tensor) -> Tensor:
+        return nn.functional.dropout(vectors, self.input_dropout, self.training)

@@ -1,0 +1,99 @@
+"""The notations by name, and telling them apart."""
+
+import re
+
+import pytest
+
+from dgltree.read.notations import NOTATIONS, detect
+from dgltree.tree import Tree
+
+
+def test_every_notation_reads_its_example_and_is_detected_by_it():
+    assert list(NOTATIONS) == ["sst", "treebank", "brackets", "sexpr", "json", "node_link", "infix", "python"]
+    for name, notation in NOTATIONS.items():
+        assert isinstance(notation.read(notation.example), Tree)
+        assert detect([notation.example]) == name
+
+
+GRAPH = '{"nodes": [{"id": 1, "label": "x"}], "links": [], "directed": true}'
+DETECTED = {
+    "sst": [["(2 Rock)"], ["(3 (2 a) (4 b))", " (0 (1 -LRB-) (2 c))\n"]],
+    "treebank": [
+        ["(S (NP (DT the)))"],
+        ["( (S (NP (DT the) (NN cat))) )"],
+        ["(2 Rock)", "(NP (DT the) (NN cat))"],
+        ["(3 (5 a) (4 b))"],
+    ],
+    "brackets": [
+        ["( not ( e ( or f ) ) )"],
+        ["d", "( not d )", "( d ( and e ) )"],
+        ["( ( ( [SM 6 ) 5 ) ] )"],
+        ["( not ( e ) )", "( a b c )"],
+    ],
+    "sexpr": [
+        ["(+ x (sin y))"],
+        ["(f a (g b c))", "x", "()"],
+        ["(sin x)", "(+ x y)"],
+        ['; one\n(f "a b")'],
+        ["((a b) c)"],
+    ],
+    "json": [['{"label": "x"}'], ['{"label": "f", "children": ["x", 2]}', '{"label": "x", "nodes": []}']],
+    "node_link": [[GRAPH], [GRAPH, '{"directed": true, "nodes": [{"id": 0, "function": "f"}], "edges": []}']],
+    "infix": [
+        ["sin(x)+y"],
+        ["(a+b)*c"],
+        ["( a + b )"],
+        ["( x )"],
+        ["x"],
+        ["7", "(x)"],
+        ["-x^2", "x**2"],
+    ],
+    "python": [["x = 1\ny = 2"], ["import a"], ["f(x)(y)", "def g(): pass", ""], ['"""Doc."""']],
+}
+
+
+@pytest.mark.parametrize(("name", "texts"), [(name, texts) for name in DETECTED for texts in DETECTED[name]])
+def test_the_notation_that_reads_all_texts_is_detected(name, texts):
+    assert detect(texts) == name
+    assert detect(["", *texts, "\n"]) == name
+    if name != "python":
+        assert detect(texts * 3 + ["$ ("]) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("sst", ["(3 (2 a) (4 b))", "(2 a)", "(3 (2 a)"]),
+        ("treebank", ["(NP (DT the) (NN cat))", "(NP (DT the)"]),
+        ("infix", ["x + y", "2x", "x*y"]),
+        ("infix", ["x+y", "2x", "3y"]),
+        ("infix", ["foo(x)", "x^2", "y"]),
+        ("json", ['{"label": "x"}', "{}"]),
+        ("node_link", [GRAPH, GRAPH, "{}"]),
+        ("sexpr", ["(+ x y)", "(* x y)", "(sin x)", "(+ x"]),
+    ],
+)
+def test_the_notation_that_reads_most_texts_is_detected_where_none_reads_all(name, texts):
+    assert detect(texts) == name
+
+
+def test_python_is_taken_only_where_nothing_else_reads_half_of_the_texts():
+    assert detect(["x = 1", "x"]) == "infix"
+    assert detect(["x = 1", "x", "y = 2"]) == "python"
+    assert detect(["x = 1", "y ="]) == "python"
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ([], "found no text; expected one of\n"),
+        (["", " \n"], "found no text; expected one of\n"),
+        (["(", "$$"], "none of 2 texts is in a known notation; expected one of\n"),
+        (["(" * 100_000], "none of 1 texts is in a known notation; expected one of\n"),
+    ],
+)
+def test_texts_in_no_notation_are_refused_with_the_known_ones(texts, message):
+    with pytest.raises(ValueError, match=re.escape(message)) as info:
+        detect(texts)
+    for name, notation in NOTATIONS.items():
+        assert f"\n  {name}: {notation.example}" in str(info.value)
