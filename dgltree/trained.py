@@ -44,9 +44,7 @@ class TrainedModel:
         folder = Path(folder)
         for name in (WEIGHTS, READING):
             if not (folder / name).is_file():
-                raise FileNotFoundError(
-                    f"{folder}: no {name} in it; MODEL is the folder that 'dgltree fit --out' wrote"
-                )
+                raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
         try:
             reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
         except (TypeError, ValueError) as error:

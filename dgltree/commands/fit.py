@@ -4,13 +4,11 @@ import argparse
 import logging
 import shlex
 import sys
-import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from dgltree.commands.reading import given_reading, options_of
-from dgltree.dataset.from_file import listed
 from dgltree.dataset.reading import Reading
 from dgltree.dataset.tree_dataset import TreeDataset
 from dgltree.training.options import FitOptions
@@ -31,7 +29,6 @@ def run(_: str, arguments: list[str]) -> int:
     from dgltree.training.fit import fit
 
     logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", "Checkpoint directory .* exists and is not empty")
     reading = given_reading(options)
     parts = {name: _read(name, getattr(options, name), reading, options) for name in ("file", "valid", "test")}
     data = parts.pop("file")
@@ -49,9 +46,6 @@ def _read(name: str, path: str | None, reading: dict[str, Any], options: argpars
     data = TreeDataset.from_file(path, cached=not options.no_cache, strict=options.strict, progress=True, **reading)
     notation = data.reading.notation or "trees"
     print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes, read as {notation}", file=sys.stderr)
-    if data.bad:
-        print(f"{path}: {listed(data.bad)}", file=sys.stderr)
-        data.bad = []  # said once
     return data
 
 

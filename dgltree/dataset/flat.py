@@ -1,7 +1,10 @@
 """Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
+from math import isfinite, nan
 
 import numpy as np
 import torch
@@ -9,6 +12,10 @@ from torch import Tensor
 
 from dgltree.batch import NO_LABEL, NO_TOKEN, TreeBatch
 from dgltree.vocabulary import ANY_ARITY, UNKNOWN, Vocabulary
+
+UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
+UNKNOWN_ARITY = " (fit with --cell child_sum or --binarize right to read any number of children)"
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def join(batches: Sequence[TreeBatch]) -> TreeBatch:
@@ -80,11 +87,8 @@ def with_numbers(batch: TreeBatch) -> TreeBatch:
 
 
 def _number(text: str) -> float:
-    """NaN for what is no number; ``nan`` and ``inf`` are words here."""
-    try:
-        return float(text) if text[-1:].isdigit() or text.endswith(".") else torch.nan
-    except ValueError:
-        return torch.nan
+    """NaN for what is not written as a finite number; ``nan`` and ``inf`` are words here."""
+    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else nan
 
 
 def vocabulary_of(batch: TreeBatch, any_arity: bool, min_count: int, unk: bool) -> Vocabulary:
@@ -115,8 +119,8 @@ def translate(batch: TreeBatch, vocabulary: Vocabulary) -> tuple[TreeBatch, dict
     The ids of those trees are wrong: they are to be left out.
     """
     own = _vocabulary(batch)
-    functions, unknown = _ids(((lambda f=f: vocabulary.function_id(*f)) for f in own.functions), len(own.functions))
-    tokens, strange = _ids(((lambda t=t: vocabulary.token_id(t)) for t in own.tokens), len(own.tokens))
+    functions, unknown = _ids([partial(_function_id, vocabulary, *f) for f in own.functions])
+    tokens, strange = _ids([partial(vocabulary.token_id, t) for t in own.tokens])
     functions, tokens = functions.clamp(min=0), torch.cat([tokens.clamp(min=0), torch.tensor([NO_TOKEN])])
     bad: dict[int, str] = {}
     ends = torch.cumsum(batch.sizes, 0)
@@ -130,9 +134,19 @@ def translate(batch: TreeBatch, vocabulary: Vocabulary) -> tuple[TreeBatch, dict
     return renamed, bad
 
 
-def _ids(lookups: Iterable, count: int) -> tuple[Tensor, dict[int, str]]:
+def _function_id(vocabulary: Vocabulary, name: str, arity: int | None) -> int:
+    """The id, or a ``ValueError`` that says what would help."""
+    try:
+        return vocabulary.function_id(name, arity)
+    except ValueError as error:
+        names = {known for known, _ in vocabulary.functions}
+        help_ = UNKNOWN_ARITY if name in names else "" if UNKNOWN in names else UNKNOWN_FUNCTION
+        raise ValueError(f"{error}{help_}") from None
+
+
+def _ids(lookups: Sequence[Callable[[], int]]) -> tuple[Tensor, dict[int, str]]:
     """The ids that the vocabulary gives, -1 where it gives none, and why."""
-    found, messages = torch.full((count,), -1), {}
+    found, messages = torch.full((len(lookups),), -1), {}
     for i, lookup in enumerate(lookups):
         try:
             found[i] = lookup()

@@ -32,6 +32,7 @@ def card(
     trained: TrainedModel,
     options: FitOptions,
     parts: dict[str, TreeDataset],
+    left_out: dict[str, int],
     figures: dict[str, Evaluation],
     digest: str,
     command: str,
@@ -48,7 +49,7 @@ def card(
         "data": {
             "sha256": digest,
             "examples": {name: len(part) for name, part in parts.items()},
-            "left out": {name: len(part.bad) for name, part in parts.items()},
+            "left out": left_out,
         },
         "vocabulary": {"functions": len(vocabulary.functions), "tokens": len(vocabulary.tokens)},
         "weights": sum(parameter.numel() for parameter in trained.model.parameters()),

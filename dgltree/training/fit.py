@@ -12,6 +12,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 
 from dgltree.dataset.flat import with_classes
 from dgltree.dataset.from_file import listed
+from dgltree.dataset.parse import Bad
 from dgltree.dataset.split import shared_examples, split
 from dgltree.dataset.tree_dataset import TreeDataset
 from dgltree.evaluate import Evaluation, evaluate
@@ -61,14 +62,17 @@ def fit(
     folder = Path(out)
     settings = FitOptions(**options)
     task = settings.task or task_of(data)
-    parts = {name: labelled(part, task) for name, part in _parts(data, valid, test, settings.seed).items()}
+    files = {name: part for name, part in (("train", data), ("valid", valid), ("test", test)) if part is not None}
+    usable = {name: labelled(part, task) for name, part in files.items()}
+    parts = _parts(usable, settings.seed)
     built = build(parts["train"], replace(settings, task=task))
     parts = {name: _within(name, part, built) for name, part in parts.items()}
     digest = digest_of(parts)
     if _finished(folder, {"options": settings.to_json(), "data": digest}):
         _say(f"the training in {folder} is done: nothing to do")
         return TrainedModel.load(folder)
-    _say_what(parts, built)
+    left_out = {name: usable[name].bad + part.bad if name in usable else part.bad for name, part in parts.items()}
+    _say_what(parts, left_out, built)
     seconds = _train(built, parts, folder)
     trained = _trained(built, data)
     figures = {name: evaluate(trained, part) for name, part in parts.items() if name != "train"}
@@ -76,29 +80,29 @@ def fit(
         _say(f"{name}: {found}")
     trained.save(folder)
     _leave(folder, figures)
-    found_card = card(trained, built.options, parts, figures, digest, command, seconds)
+    left_out_counts = {name: len(bad) for name, bad in left_out.items()}
+    found_card = card(trained, built.options, parts, left_out_counts, figures, digest, command, seconds)
     _write(folder / "card.md", markdown(found_card))
     _write(folder / CARD, json.dumps(found_card, indent=1) + "\n")
     return trained
 
 
-def _parts(data: TreeDataset, valid: TreeDataset | None, test: TreeDataset | None, seed: int) -> dict[str, TreeDataset]:
-    given = {name: part for name, part in (("valid", valid), ("test", test)) if part is not None}
+def _parts(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
+    data = files["train"]
+    given = {name: part for name, part in files.items() if name != "train"}
     if any(part.each != data.each for part in given.values()):
         raise ValueError("some files hold trees and others pairs of trees")
     if not given:
         return split(data, seed)
-    if valid is not None:
+    if "valid" in given:
         return {"train": data, **given}
     return split(data, seed, ("train", "valid")) | given
 
 
 def _within(name: str, part: TreeDataset, built: Built) -> TreeDataset:
-    """A part in the model's vocabulary, and what of it is left out or learnt in vain, said."""
+    """A part in the model's vocabulary; labels that it tells in vain are said."""
     model = built.module.model
-    known = part.within(model.encoder.vocabulary)
-    if lost := listed(known.bad):
-        _say(f"{name}: {lost}")
+    known = part.select(range(len(part))).within(model.encoder.vocabulary)
     if model.classes:
         known.trees = with_classes(known.trees, model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
@@ -107,7 +111,10 @@ def _within(name: str, part: TreeDataset, built: Built) -> TreeDataset:
     return known
 
 
-def _say_what(parts: dict[str, TreeDataset], built: Built) -> None:
+def _say_what(parts: dict[str, TreeDataset], left_out: dict[str, list[Bad]], built: Built) -> None:
+    for name, bad in left_out.items():
+        if bad:
+            _say(f"{name}: {listed(bad)}")
     counts = ", ".join(f"{len(part)} {name}" for name, part in parts.items())
     options, weights = built.options, sum(p.numel() for p in built.module.parameters())
     _say(f"{options.task}: {counts}; {options.cell} of {options.hidden_size}, {weights:,} weights")
@@ -134,7 +141,7 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
     """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
     options, module = built.options, built.module
     warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
-    warnings.filterwarnings("ignore", ".*does not have many workers.*")
+    warnings.filterwarnings("ignore", ".*does not have many workers.*|Checkpoint directory .* exists and is not empty")
     best, last = checkpoints(module.monitored)
     best.dirpath = last.dirpath = str(folder.resolve())
     trainer = lightning.Trainer(
