@@ -1,0 +1,67 @@
+"""The tutorials run as they stand, from data to answers, and do what they say."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dgltree import cli
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+pytest.importorskip("sklearn", reason="the plot extra is not installed")
+
+FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
+BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a tutorial in an empty folder; returns what it printed, and its names."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(name: str) -> tuple[str, dict[str, Any]]:
+        names: dict[str, Any] = {}
+        for kind, block in BLOCK.findall((FOLDER / name).read_text(encoding="utf-8")):
+            if kind == "python":
+                exec(block, names)
+                continue
+            for command in re.findall(r"^\$ dgltree (.*)", block, re.MULTILINE):
+                names["code"] = cli.main(shlex.split(command))
+        return capsys.readouterr().out, names
+
+    return run
+
+
+def figures(folder: str) -> Any:
+    return json.loads((Path(folder) / "card.json").read_text())["figures"]["test"]
+
+
+def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
+    out, names = run("functions.md")
+    assert "600 trees" in out
+    assert figures("runs/functions")["accuracy"] > 0.9
+    *_, first, second, third = out.splitlines()
+    assert [first.split("\t")[0], second.split("\t")[0], third.strip()] == ["largest", "reverse", ""]
+    assert names["code"] == 1
+
+
+def test_values_of_expressions_are_told(run: Any) -> None:
+    out, names = run("arithmetic.md")
+    assert figures("runs/values")["r2"] > 0.9
+    assert names["model"].gives_numbers
+    assert "depth 4: mean error" in out
+    assert names["code"] == 0
+
+
+def test_the_nearest_formula_is_of_the_same_family(run: Any) -> None:
+    out, names = run("similar.md")
+    assert names["same"] > 0.7
+    assert out.count("is like") == 3
+
+
+def test_every_tutorial_is_run() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {"functions.md", "arithmetic.md", "similar.md"}
