@@ -39,5 +39,5 @@ def test_every_script_and_module_that_the_readme_names_is_there() -> None:
         assert os.access(root / script, os.X_OK), script
     for module in set(re.findall(r"python -m ([\w.]+)", README)):
         assert (root / f"{module.replace('.', '/')}.py").is_file(), module
-    for page in re.findall(r"\]\(((?:docs/)?[\w.]+(?:\.md)?)\)", README):
+    for page in re.findall(r"\]\(((?:docs/)?[\w./]+(?:\.md)?)\)", README):
         assert (root / page).exists(), page

@@ -63,5 +63,13 @@ def test_the_nearest_formula_is_of_the_same_family(run: Any) -> None:
     assert out.count("is like") == 3
 
 
+@pytest.mark.filterwarnings("ignore:.*R2Score.*")
+def test_the_page_on_own_trees_runs(run: Any) -> None:
+    pytest.importorskip("dgl", reason="DGL is not installed")
+    _, names = run("../own_trees.md")
+    assert names["probabilities"].shape == (2, 2)
+    assert names["roots"].shape == (3, 16)
+
+
 def test_every_tutorial_is_run() -> None:
     assert {path.name for path in FOLDER.iterdir()} == {"functions.md", "arithmetic.md", "similar.md"}
