@@ -369,7 +369,7 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
     assert "50 trees, read as infix" in out
     assert "labels, 2 at 50 of 50 examples" in out
     assert "line 52: tree: no infix tree" in out
-    assert re.search(r"nodes a second, .* MB of memory", err)
+    assert re.search(r"nodes in .* a second; at most .* MB of memory", err)
     assert [entry.name for entry in tmp_path.iterdir()] == ["trees.tsv"]
 
 

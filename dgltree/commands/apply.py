@@ -12,6 +12,7 @@ import torch
 from tqdm import tqdm
 
 from dgltree.commands.reading import add_reading, given_reading
+from dgltree.commands.usage import stopwatch
 from dgltree.dataset.from_file import FEW, with_notation
 from dgltree.dataset.parallel import default_workers, parts
 from dgltree.dataset.parse import Bad
@@ -108,11 +109,13 @@ def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
     print("\t".join(["prediction", *model.classes]))
-    failed = 0
+    failed = records = 0
+    say = stopwatch()
     for block in _blocks(model, options):
         lines = _answers(model, block)
-        failed += len(block.bad)
+        failed, records = failed + len(block.bad), records + block.records
         sys.stdout.write("".join(line + "\n" for line in lines))
+    say(records, "records")
     return 1 if failed else 0
 
 

@@ -1,10 +1,9 @@
 """``dgltree inspect``: what is in a file of trees."""
 
 import argparse
-import sys
-import time
 
 from dgltree.commands.reading import add_reading, given_reading
+from dgltree.commands.usage import stopwatch
 from dgltree.dataset.describe import describe
 from dgltree.dataset.tree_dataset import TreeDataset
 
@@ -31,24 +30,10 @@ def run(_: str, arguments: list[str]) -> int:
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser)
     options = parser.parse_args(arguments)
-    start = time.perf_counter()
+    say = stopwatch()
     data = TreeDataset.from_file(
         options.file, cached=not options.no_cache, strict=options.strict, progress=True, **given_reading(options)
     )
-    seconds = time.perf_counter() - start
-    print(f"{data.trees.num_nodes / seconds:,.0f} nodes a second, {seconds:.1f} s{_memory()}", file=sys.stderr)
+    say(data.trees.num_nodes, "nodes")
     print(describe(data, options.min_count))
     return 0
-
-
-def _memory() -> str:
-    """The most memory that this process and its readers had, where the system tells."""
-    try:
-        import resource
-    except ImportError:  # on Windows
-        return ""
-    unit = 1 if sys.platform == "darwin" else 1024
-    own, readers = (
-        resource.getrusage(who).ru_maxrss * unit for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
-    return f", at most {own / 1e6:,.0f} MB of memory" + (f", {readers / 1e6:,.0f} MB a reader" if readers else "")

@@ -33,5 +33,5 @@ def _as_it_is(part: Part) -> Part:
 
 
 def default_workers() -> int:
-    """One process a core, but for the one that gathers what they read."""
-    return max(1, (os.cpu_count() or 1) - 1)
+    """One process a core: the one that gathers what they read has little to do."""
+    return os.cpu_count() or 1
