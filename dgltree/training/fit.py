@@ -59,19 +59,13 @@ def fit(
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it, and for a folder with
     another training.
     """
-    folder = Path(out)
-    settings = FitOptions(**options)
-    task = settings.task or task_of(data)
+    folder, settings = Path(out), FitOptions(**options)
     files = {name: part for name, part in (("train", data), ("valid", valid), ("test", test)) if part is not None}
-    usable = {name: labelled(part, task) for name, part in files.items()}
-    parts = _parts(usable, settings.seed)
-    built = build(parts["train"], replace(settings, task=task))
-    parts = {name: _within(name, part, built) for name, part in parts.items()}
+    parts, left_out, built = _prepare(files, settings)
     digest = digest_of(parts)
     if _finished(folder, {"options": settings.to_json(), "data": digest}):
         _say(f"the training in {folder} is done: nothing to do")
         return TrainedModel.load(folder)
-    left_out = {name: usable[name].bad + part.bad if name in usable else part.bad for name, part in parts.items()}
     _say_what(parts, left_out, built)
     seconds = _train(built, parts, folder)
     trained = _trained(built, data)
@@ -80,23 +74,35 @@ def fit(
         _say(f"{name}: {found}")
     trained.save(folder)
     _leave(folder, figures)
-    left_out_counts = {name: len(bad) for name, bad in left_out.items()}
-    found_card = card(trained, built.options, parts, left_out_counts, figures, digest, command, seconds)
-    _write(folder / "card.md", markdown(found_card))
-    _write(folder / CARD, json.dumps(found_card, indent=1) + "\n")
+    counts = {name: len(bad) for name, bad in left_out.items()}
+    made = card(trained, built.options, parts, counts, figures, digest, command, seconds)
+    _write(folder / "card.md", markdown(made))
+    _write(folder / CARD, json.dumps(made, indent=1) + "\n")  # the last one: with it the training is done
     return trained
 
 
+def _prepare(
+    files: dict[str, TreeDataset], settings: FitOptions
+) -> tuple[dict[str, TreeDataset], dict[str, list[Bad]], Built]:
+    """The parts in the vocabulary of a new model, what is left out of them, and that model."""
+    task = settings.task or task_of(files["train"])
+    usable = {name: labelled(part, task) for name, part in files.items()}
+    parts = _parts(usable, settings.seed)
+    built = build(parts["train"], replace(settings, task=task))
+    parts = {name: _within(name, part, built) for name, part in parts.items()}
+    left_out = {name: [*(usable[name].bad if name in usable else ()), *part.bad] for name, part in parts.items()}
+    return parts, left_out, built
+
+
 def _parts(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
+    """The parts, by files of their own where there are some, else out of the training file."""
     data = files["train"]
     given = {name: part for name, part in files.items() if name != "train"}
     if any(part.each != data.each for part in given.values()):
         raise ValueError("some files hold trees and others pairs of trees")
-    if not given:
-        return split(data, seed)
-    if "valid" in given:
+    if "valid" in given and not any(data.splits):
         return {"train": data, **given}
-    return split(data, seed, ("train", "valid")) | given
+    return split(data, seed, ("train", "valid") if given else ("train", "valid", "test")) | given
 
 
 def _within(name: str, part: TreeDataset, built: Built) -> TreeDataset:
