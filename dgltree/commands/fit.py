@@ -44,8 +44,8 @@ def _read(name: str, path: str | None, reading: dict[str, Any], options: argpars
     if path is None:
         return None
     data = TreeDataset.from_file(path, cached=not options.no_cache, strict=options.strict, progress=True, **reading)
-    notation = data.reading.notation or "trees"
-    print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes, read as {notation}", file=sys.stderr)
+    notation = f", read as {data.reading.notation}" if data.reading.notation else ""
+    print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes{notation}", file=sys.stderr)
     return data
 
 

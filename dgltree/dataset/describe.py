@@ -34,7 +34,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
     parts = [
         _counts(data, sizes),
         _histogram("depth of the trees", depths.tolist()),
-        _histogram("children of the inner nodes", trees.arity[trees.arity > 0].tolist()),
+        _histogram("children of the inner nodes", trees.arity[trees.arity > 0].tolist(), doubling=True),
         _functions(data),
         _tokens(data, min_count),
         _duplicates(data),
@@ -48,25 +48,26 @@ def describe(data: TreeDataset, min_count: int) -> str:
 
 def _counts(data: TreeDataset, sizes: Tensor) -> str:
     kind = "trees" if data.each == 1 else "pairs"
-    notation = data.reading.notation or "trees"
+    notation = f", read as {data.reading.notation}" if data.reading.notation else ""
     sizes = sizes.double()
     middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
-    return f"{len(data):,} {kind}, read as {notation}\n{data.trees.num_nodes:,} nodes; nodes of an example: {middle}"
+    return f"{len(data):,} {kind}{notation}\n{data.trees.num_nodes:,} nodes; nodes of an example: {middle}"
 
 
-def _histogram(what: str, values: Sequence[int]) -> str:
-    """A bar for each value, or for ranges of equal width where there are many values."""
+def _histogram(what: str, values: Sequence[int], doubling: bool = False) -> str:
+    """A bar for each value, or where there are many for ranges of equal width, or each twice as wide as the last."""
     if not len(values):
         return ""
     array = np.asarray(values)
     low, high = int(array.min()), int(array.max())
     width = -(-(high - low + 1) // MOST)
-    counts = np.bincount((array - low) // width)
+    starts = list(range(low, high + 1, width))
+    if doubling and width > 1:
+        starts = [low, *(low + 2**k for k in range((high - low).bit_length()))]
+    counts = np.bincount(np.searchsorted(starts, array, side="right") - 1, minlength=len(starts))
     rows = []
-    for i, count in enumerate(counts.tolist()):
-        start = low + i * width
-        name = f"{start}" if width == 1 else f"{start} to {start + width - 1}"
-        rows.append((name, count))
+    for start, stop, count in zip(starts, [*starts[1:], high + 1], counts.tolist(), strict=True):
+        rows.append((f"{start}" if stop == start + 1 else f"{start} to {stop - 1}", count))
     return f"{what}:\n{_bars(rows)}"
 
 

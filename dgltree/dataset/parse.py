@@ -182,6 +182,16 @@ def _of_sentences(source: Source, chunk: Chunk) -> Iterator[Example | Bad]:
         yield Example(line, (sentence.tree,), said.get(reading.label), said.get(reading.split), said.get("sent_id"))
 
 
+def _source_text(source: bytes) -> str:
+    """The text in the encoding that a source file declares, UTF-8 unless it does."""
+    from importlib.util import decode_source
+
+    try:
+        return decode_source(source)
+    except (SyntaxError, UnicodeDecodeError, LookupError) as error:
+        raise ValueError(f"not in the encoding that it declares, or else UTF-8: {error}") from None
+
+
 def _of_files(source: Source, chunk: Chunk) -> Iterator[Example | Bad]:
     """Source files: the label of one is the folder, below the given one, that it stands in."""
     from pathlib import Path
@@ -195,7 +205,7 @@ def _of_files(source: Source, chunk: Chunk) -> Iterator[Example | Bad]:
         try:
             if path.stat().st_size > source.reading.max_line:
                 raise ValueError(f"longer than {source.reading.max_line:,} bytes, the limit (--max-line)")
-            text = decoded(path.read_bytes(), source.reading.max_line)
+            text = _source_text(path.read_bytes())
             if source.reading.unit == "file":
                 yield Example(number, (read_python(text),), label, None, str(name))
             else:

@@ -104,11 +104,13 @@ def test_a_folder_of_sources_by_file_and_by_function(tmp_path: Path) -> None:
         (folder / name).mkdir(parents=True)
     written(folder / "good", "a.py", "def f(x):\n    return x\n\ndef g():\n    pass\n")
     written(folder / "good", "latin.py", b"# \xe9\n")
+    written(folder / "good", "latin_declared.py", "# coding: latin-1\nx = 'é'\n".encode("latin-1"))
     written(folder / "bad", "b.py", "def f(:\n")
     written(folder / ".hidden", "c.py", "x = 1\n")
     written(folder / "site-packages", "d.py", "x = 1\n")
     files = TreeDataset.from_file(folder, cached=False)
-    assert (files.ids, files.labels) == (["good/a.py"], ["good"])
+    assert (files.ids, files.labels) == (["good/a.py", "good/latin_declared.py"], ["good", "good"])
+    assert Tree("str", token="'é'") in files[1][0].preorder()
     assert [message.split(":")[0] for _, message in files.bad] == ["bad/b.py", "good/latin.py"]
     functions = TreeDataset.from_file(folder, unit="function", cached=False)
     assert functions.ids == ["good/a.py:1:f", "good/a.py:4:g"]

@@ -1,5 +1,7 @@
 """Data sets in memory: vocabularies, parts, batches, and DGL's view."""
 
+import re
+
 import pytest
 import torch
 from helpers import random_tree
@@ -195,6 +197,22 @@ def test_the_description_says_what_is_there() -> None:
         assert part in said
     numbers = describe(TreeDataset(TREES * 3, [i / 7 for i in range(24)]), 1)
     assert "numbers from 0 to 3.28571" in numbers
+
+
+def test_a_histogram_of_few_wide_nodes_keeps_the_narrow_ones_apart() -> None:
+    leaf = Tree("w", token="a")
+    said = describe(TreeDataset([Tree("f", [leaf] * width) for width in (1, 1, 2, 3, 4, 40)]), 1)
+    [table] = re.findall(r"children of the inner nodes:\n(.*?)\n\n", said, re.DOTALL)
+    counts = [line.replace("#", "").rsplit(maxsplit=1) for line in table.splitlines()]
+    assert [(name.strip(), count) for name, count in counts] == [
+        ("1", "2"),
+        ("2", "1"),
+        ("3 to 4", "2"),
+        ("5 to 8", "0"),
+        ("9 to 16", "0"),
+        ("17 to 32", "0"),
+        ("33 to 40", "1"),
+    ]
 
 
 def test_a_drawn_tree_is_cut() -> None:
