@@ -118,8 +118,9 @@ def confusion(counts: ArrayLike, names: Sequence[str]) -> "Figure":
         colour = "white" if shares[row, column] > 0.5 else "black"
         axes.text(column, row, f"{counts[row, column]}", ha="center", va="center", color=colour, fontsize=7)
     axes.grid(visible=False)
-    axes.set_xticks(range(len(names)), names, rotation=90)
-    axes.set_yticks(range(len(names)), names)
+    plain: dict[str, Any] = {"parse_math": False}  # a name may have dollar signs
+    axes.set_xticks(range(len(names)), names, rotation=90, **plain)
+    axes.set_yticks(range(len(names)), names, **plain)
     axes.tick_params(length=0)
     axes.set(xlabel="the model says", ylabel="label")
     for spine in axes.spines.values():

@@ -47,7 +47,7 @@ class TrainedModel:
                 raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
         try:
             reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"{folder / READING}: {error}") from None
         return cls(load(folder / WEIGHTS).to(device), reading)
 
@@ -79,11 +79,15 @@ class TrainedModel:
         Raises ``ValueError`` for pairs where the model reads trees, and the other way round.
         """
         given = trees if isinstance(trees, TreeDataset) else TreeDataset(trees, reading=self.reading)
-        if given.each != self.each:
-            kinds = {1: "single trees", 2: "pairs of trees"}
-            raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[given.each]}")
+        self.check_kind(given)
         vocabulary = self.model.encoder.vocabulary
         return given if given.trees.vocabulary == vocabulary else given.within(vocabulary)
+
+    def check_kind(self, dataset: TreeDataset) -> None:
+        """``ValueError`` for pairs where the model reads trees, and the other way round."""
+        if dataset.each != self.each:
+            kinds = {1: "single trees", 2: "pairs of trees"}
+            raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[dataset.each]}")
 
     def predict(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> Tensor:
         """Probabilities (E, classes) in the order of ``classes``, or numbers (E,), of all examples.

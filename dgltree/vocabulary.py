@@ -94,17 +94,21 @@ class Vocabulary:
 
     def function_id(self, name: str, arity: int | None) -> int:
         """Raises ``ValueError`` for an unknown name (with the nearest known ones) or a known name at another arity."""
-        try:
-            return self._function_ids[name, arity]
-        except KeyError:
-            for other in ((name, ANY_ARITY), (UNKNOWN, arity), (UNKNOWN, ANY_ARITY)):
-                if other in self._function_ids:
-                    return self._function_ids[other]
-            arities = [known for other, known in self.functions if other == name]
-            if arities:
-                known = " or ".join(map(str, arities))
-                raise ValueError(f"{name!r} has {arity} children here; this model knows it with {known}") from None
-            raise ValueError(f"unknown function {name!r}; {nearest(name, (f for f, _ in self.functions))}") from None
+        found = self.find_function(name, arity)
+        if found is not None:
+            return found
+        arities = [known for other, known in self.functions if other == name]
+        if arities:
+            known = " or ".join(map(str, arities))
+            raise ValueError(f"{name!r} has {arity} children here; this model knows it with {known}")
+        raise ValueError(f"unknown function {name!r}; {nearest(name, (f for f, _ in self.functions))}")
+
+    def find_function(self, name: str, arity: int | None) -> int | None:
+        """The id of a function, or of what stands for it; None for an unknown one."""
+        for known in ((name, arity), (name, ANY_ARITY), (UNKNOWN, arity), (UNKNOWN, ANY_ARITY)):
+            if known in self._function_ids:
+                return self._function_ids[known]
+        return None
 
     def token_id(self, token: str) -> int:
         """That of ``<unk>`` for an unknown token, or without ``unk`` a ``ValueError`` with the nearest known ones."""

@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import torch
+from lightning import Callback
 from torch import Tensor, nn
 from torchmetrics.classification import MulticlassAccuracy
 
@@ -10,6 +11,7 @@ from dgltree import TreeBatch
 from dgltree.encoders import Encoder, InducingEncoder
 from dgltree.labelled import Labelled
 from dgltree.training.encoding import EncoderModule
+from dgltree.training.plateau import HalvedRate
 from tasks.brackets import FoundBrackets
 from tasks.grouped import Grouped
 
@@ -76,12 +78,13 @@ class TreeClassifier(EncoderModule):
         if isinstance(self.encoder, InducingEncoder):
             self.log("test_f1", self._brackets.f1)
 
-    def configure_optimizers(self) -> Any:
-        adam = torch.optim.Adam(
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(
             self.parameters(), self.lr, (self.beta1, 0.999), eps=1e-9, weight_decay=self.weight_decay, fused=True
         )
-        halved = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, "max", factor=0.5, patience=2, threshold=0)
-        return {"optimizer": adam, "lr_scheduler": {"scheduler": halved, "monitor": "accuracy"}}
+
+    def configure_callbacks(self) -> list[Callback]:
+        return [HalvedRate("accuracy")]
 
     def _accuracy(self) -> MulticlassAccuracy:
         return MulticlassAccuracy(self.classes, average="micro")

@@ -4,6 +4,7 @@ import io
 import json
 import random
 import re
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -240,13 +241,125 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     assert "holds a training with other data or settings: give another folder" in capsys.readouterr().err
 
 
+def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where validation does not rise, what the schedule knows must be in the checkpoint."""
+    from dgltree.training.module import TreeTraining
+
+    rng = random.Random(1)
+    rows = [f"{expression(rng, 3)}+{i}\t{rng.choice('ab')}" for i in range(80)]
+    path = tmp_path / "noise.tsv"
+    path.write_text("tree\tlabel\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    arguments = ["fit", str(path), *SMALL, "--epochs", "8", "--patience", "8", "--out"]
+    assert cli.main([*arguments, str(tmp_path / "whole")]) == 0
+    start = TreeTraining.on_train_epoch_start
+
+    def interrupted(self: TreeTraining) -> None:
+        if self.current_epoch in stops:
+            stops.remove(self.current_epoch)
+            raise OSError("the disk is gone")
+        start(self)
+
+    stops = [1, 2, 3, 4, 5, 6, 7]
+    monkeypatch.setattr(TreeTraining, "on_train_epoch_start", interrupted)
+    assert [cli.main([*arguments, str(tmp_path / "parts")]) for _ in range(8)] == [1] * 7 + [0]
+    whole, parts = (torch.load(tmp_path / name / "last.ckpt", weights_only=True) for name in ("whole", "parts"))
+    assert whole["optimizer_states"][0]["param_groups"][0]["lr"] < 0.01  # it was halved
+    assert all(torch.equal(whole["state_dict"][name], parts["state_dict"][name]) for name in whole["state_dict"])
+    for name in ("whole", "parts"):
+        epochs = [json.loads(line)["epoch"] for line in (tmp_path / name / "epochs.jsonl").read_text().splitlines()]
+        assert epochs == list(range(8))
+
+
+def test_a_checkpoint_that_is_none_is_named_and_never_executed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(100), encoding="utf-8")
+    arguments = ["fit", str(path), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
+    assert cli.main(arguments) == 0
+    (tmp_path / "model" / "card.json").unlink()
+
+    class Hostile:
+        def __reduce__(self) -> tuple:
+            return (Path.touch, (tmp_path / "mark",))
+
+    torch.save({"state_dict": Hostile()}, tmp_path / "hostile")
+    for content in (b"", b"no checkpoint", (tmp_path / "hostile").read_bytes()):
+        (tmp_path / "model" / "last.ckpt").write_bytes(content)
+        capsys.readouterr()
+        assert cli.main(arguments) == 1
+        assert "last.ckpt: no checkpoint of a training, or damaged" in capsys.readouterr().err
+    assert not (tmp_path / "mark").exists()
+    (tmp_path / "model" / "reading.json").write_text('{"columns": 5}')
+    assert cli.main(["predict", str(tmp_path / "model"), str(path)]) == 1
+    assert "columns is 5, a int" in capsys.readouterr().err
+
+
+def test_ctrl_c_says_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dgltree.training.module import TreeTraining
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TreeTraining, "training_step", interrupted)
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(100), encoding="utf-8")
+    handler = signal.getsignal(signal.SIGINT)
+    assert cli.main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL]) == 130
+    signal.signal(signal.SIGINT, handler)  # which Lightning has let go
+    assert "dgltree: interrupted" in capsys.readouterr().err
+
+
+def test_labels_with_dollar_signs_and_of_validation_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, valid = tmp_path / "trees.tsv", tmp_path / "valid.tsv"
+    path.write_text(table(60).replace("\tpos", "\t$\\frac{$"), encoding="utf-8")
+    valid.write_text("tree\tlabel\nx*x\tnew\ny*y\tother\n", encoding="utf-8")
+    arguments = ["fit", str(path), "--valid", str(valid), "--test", str(valid), "--out", str(tmp_path / "model")]
+    assert cli.main([*arguments, *SMALL, "--epochs", "1"]) == 0
+    assert "count as errors: new, other" in capsys.readouterr().err
+    epoch = json.loads((tmp_path / "model" / "epochs.jsonl").read_text())
+    assert epoch["accuracy"] == 0
+
+
+def test_a_block_of_trees_that_the_model_does_not_know_is_no_end(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "new.tsv"
+    path.write_text("tree\nsin(x)\ncos(x)\n", encoding="utf-8")
+    assert cli.main(["predict", str(folder / "model"), str(path)]) == 1
+    assert capsys.readouterr().out.splitlines() == ["prediction\tneg\tpos", "\t\t", "\t\t"]
+    assert cli.main(["encode", str(folder / "model"), str(path), "--out", str(tmp_path / "v.npy")]) == 1
+    assert np.isnan(np.load(tmp_path / "v.npy")).all()
+    assert cli.main(["encode", str(folder / "model"), str(path), "--out", str(tmp_path / "no" / "v.npy")]) == 1
+    assert f"there is no folder {tmp_path / 'no'}" in capsys.readouterr().err
+
+
+def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = tmp_path / "sources"
+    for name in ("one", "two"):
+        (sources / name).mkdir(parents=True)
+        for i in range(12):
+            body = f"return a + {i}" if name == "one" else f"return [a] * {i}"
+            (sources / name / f"{i}.py").write_text(f"def f(a):\n    {body}\n")
+    assert cli.main(["fit", str(sources), "--unit", "function", "--out", str(tmp_path / "model"), *SMALL]) == 0
+    new = tmp_path / "new.py"
+    new.write_text("def f(a):\n    return a\n\ndef g(a):\n    del a\n\ndef h(a):\n    return a\n")
+    capsys.readouterr()
+    assert cli.main(["predict", str(tmp_path / "model"), str(new)]) == 1
+    assert [line.split("\t")[0] != "" for line in capsys.readouterr().out.splitlines()[1:]] == [True, False, True]
+
+
 def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, config = tmp_path / "trees.tsv", tmp_path / "fit.yaml"
     path.write_text(table(100), encoding="utf-8")
     config.write_text("hidden_size: 7\nepochs: 1\ncell: child_sum\n", encoding="utf-8")
-    arguments = ["fit", str(path), "--config", str(config), "--out", str(tmp_path / "model"), "--cell", "tree_rnn"]
+    arguments = ["fit", str(path), "--cell", "tree_rnn", "--out", str(tmp_path / "model"), "--config", str(config)]
     assert cli.main(arguments) == 0
     options = json.loads((tmp_path / "model" / "card.json").read_text())["options"]
     assert (options["hidden_size"], options["epochs"], options["cell"]) == (7, 1, "tree_rnn")
@@ -271,6 +384,9 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
         (table(30), ["--hidden-size", "0"], "hidden_size is 0; it is 1 or more"),
         (table(30), ["--dropout", "1"], "dropout is 1.0; it is a probability"),
         (table(4), [], "4 examples leave none for the part"),
+        (table(30), ["--seed", "-1"], "seed is -1; it is from 0 to"),
+        (table(12, "value"), [], "r2 needs two examples for validation"),
+        ("tree\tlabel\n" + "x\tinf\ny\tnan\nx+y\t1e200\n" * 9, ["--task", "regress"], "or none of 32 bits"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused_before_the_first_step(

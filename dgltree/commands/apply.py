@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 from tqdm import tqdm
 
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
-from dgltree.dataset.from_file import FEW, with_notation
+from dgltree.dataset.from_file import FEW, LARGE, with_notation
+from dgltree.dataset.labels import usable
 from dgltree.dataset.parallel import default_workers, parts
-from dgltree.dataset.parse import Bad
+from dgltree.dataset.parse import Bad, Part
+from dgltree.dataset.reading import Reading
 from dgltree.dataset.sources import STDIN, open_source
 from dgltree.dataset.tree_dataset import TreeDataset
 from dgltree.dataset.vectors import writer_for
@@ -76,35 +79,46 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
 
 
 class Block(NamedTuple):
-    """The records of a chunk: those that the model can read, in its vocabulary, and the others."""
+    """Some records: the examples that the model can read, in its vocabulary, and what else there is."""
 
-    first: int
-    records: int
     known: TreeDataset | None
     bad: list[Bad]
+    order: list[int]
+    """Of the known examples, followed by the bad ones, in the order of the file."""
 
 
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
-    """The records of a file or stream, block after block, each in the order of the file."""
+    """The records of a file or stream, some at a time, in the order of the file."""
     reading = replace(model.reading, **given_reading(options))
     source = with_notation(open_source(options.file, reading))
-    large = options.file == STDIN or Path(options.file).is_dir() or Path(options.file).stat().st_size > 1 << 20
-    first, reported = source.header + 1, 0
+    large = options.file == STDIN or Path(options.file).is_dir() or Path(options.file).stat().st_size > LARGE
+    reported = 0
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
         for part in parts(source, default_workers() if large else 0):
-            known = None if part.trees is None else model.dataset(TreeDataset.of_part(part, reading))
-            bad = part.bad if known is None else known.bad
-            for line, message in bad:
+            block = _block(model, part, reading)
+            for line, message in sorted(block.bad):
                 if options.strict:
                     raise ValueError(f"{options.file}, line {line}: {message}")
                 reported += 1
                 if reported <= FEW:
                     print(f"dgltree: {options.file}, line {line}: {message}", file=sys.stderr)
-            yield Block(first, part.records, known if known is not None and len(known) else None, bad)
-            first += part.records
-            bar.update(part.records)
+            yield block
+            bar.update(len(block.order))
     if reported > FEW:
         print(f"dgltree: {options.file}: {reported - FEW} more could not be read", file=sys.stderr)
+
+
+def _block(model: TrainedModel, part: Part, reading: Reading) -> Block:
+    places = [(bad.line, 0) for bad in part.bad]
+    if part.trees is None:
+        return Block(None, part.bad, list(range(len(places))))
+    data = TreeDataset.of_part(part, reading)
+    model.check_kind(data)
+    known, unknown = data.known(model.model.encoder.vocabulary)
+    bad = [*(Bad(data.lines[i], message) for i, message in unknown.items()), *part.bad]
+    # a source file may have many trees, which are told apart by their number
+    places = [(data.lines[i], i) for i in (*(i for i in range(len(data)) if i not in unknown), *unknown)] + places
+    return Block(known, bad, sorted(range(len(places)), key=places.__getitem__))
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
@@ -113,38 +127,34 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
     say = stopwatch()
     for block in _blocks(model, options):
         lines = _answers(model, block)
-        failed, records = failed + len(block.bad), records + block.records
+        failed, records = failed + len(block.bad), records + len(lines)
         sys.stdout.write("".join(line + "\n" for line in lines))
     say(records, "records")
     return 1 if failed else 0
 
 
 def _answers(model: TrainedModel, block: Block) -> list[str]:
-    """One line a record; of a source file with several trees one a tree."""
-    empty = "\t" * len(model.classes)
-    rows = [(bad.line, empty) for bad in block.bad]
-    if block.known is not None:
-        answers = model.predict(block.known)
-        if model.gives_numbers:
-            texts = [f"{number:.6g}" for number in answers.tolist()]
-        else:
-            names = [model.classes[i] for i in answers.argmax(1).tolist()]
-            rows_of = zip(names, answers.tolist(), strict=True)
-            texts = ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in rows_of]
-        rows += zip(block.known.lines, texts, strict=True)
-    return [text for _, text in sorted(rows, key=lambda row: row[0])]
+    """One line an example, and one without an answer for what is bad."""
+    lines = [] if block.known is None else _said(model, model.predict(block.known))
+    lines += ["\t" * len(model.classes)] * len(block.bad)
+    return [lines[i] for i in block.order]
+
+
+def _said(model: TrainedModel, answers: Tensor) -> list[str]:
+    if model.gives_numbers:
+        return [f"{number:.6g}" for number in answers.tolist()]
+    names = [model.classes[i] for i in answers.argmax(1).tolist()]
+    return ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in zip(names, answers.tolist(), strict=True)]
 
 
 def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
     failed = count = 0
-    encode, width = (
-        model.node_vectors if options.nodes else model.encode,
-        int(model.model.encoder.config["hidden_size"]),
-    )
-    with writer_for(options.out, options.nodes, width) as write:
+    encode = model.node_vectors if options.nodes else model.encode
+    width = int(model.model.encoder.config["hidden_size"])
+    with writer_for(options.out, options.nodes, width, model.each) as write:
         for block in _blocks(model, options):
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)
-            write(block.known, vectors, block.bad * model.each)
+            write(block.known, vectors, block.order)
             failed, count = failed + len(block.bad), count + len(vectors)
     print(f"{options.out}: {count} vectors" + (f", and {failed} that could not be read" if failed else ""))
     return 1 if failed else 0
@@ -154,9 +164,11 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     from dgltree.evaluate import evaluate
 
     reading = replace(model.reading, **given_reading(options))
-    data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **reading.to_json())
-    known = model.dataset(data)
+    data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())
+    known = usable(model.dataset(data), model.gives_numbers)
     for line, message in known.bad[:FEW]:
+        if options.strict:
+            raise ValueError(f"{options.file}, line {line}: {message}")
         print(f"dgltree: {options.file}, line {line}: {message}", file=sys.stderr)
     found = evaluate(model, known)
     if options.json:

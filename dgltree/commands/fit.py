@@ -70,4 +70,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         for option in options_of(settings):
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
             group.add_argument(option.flag, default=option.default, help=option.help, **how)
-    return parser.parse_args(arguments)
+    return parser.parse_args(_config_first(arguments))
+
+
+def _config_first(arguments: list[str]) -> list[str]:
+    """The options with the configuration before all others, because a later one has the last word."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", action="append", default=[])
+    known, others = parser.parse_known_args(arguments)
+    return [*(f"--config={file}" for file in known.config), *others]

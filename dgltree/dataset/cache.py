@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from dgltree.batch import NO_LABEL, TreeBatch
 from dgltree.dataset.sources import Source
@@ -15,6 +16,7 @@ from dgltree.vocabulary import Vocabulary
 
 VERSION = 1
 DIGEST = "dgltree"  # the key in the file's metadata
+CHECKSUM = "contents"
 BLOCK = 1 << 22
 
 
@@ -36,6 +38,15 @@ def digest_of(source: Source) -> str:
     return digest.hexdigest()
 
 
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    """Of all tensors with their names, sizes and dtypes, so that a damaged file is read anew and not believed."""
+    digest = hashlib.blake2b()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
 def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any]) -> None:
     """Keep flat trees and what stands beside them. Raises ``OSError`` where the folder cannot be written."""
     from safetensors.torch import save_file
@@ -51,7 +62,7 @@ def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any]) ->
     texts = json.dumps({"vocabulary": trees.vocabulary.to_json(), "columns": columns}).encode()
     tensors["texts"] = torch.from_numpy(np.frombuffer(texts, np.uint8).copy())  # metadata has a limit
     with replacing(path) as beside:
-        save_file(tensors, beside, metadata={DIGEST: digest})
+        save_file(tensors, beside, metadata={DIGEST: digest, CHECKSUM: _checksum(tensors)})
 
 
 def read(path: Path, digest: str) -> tuple[TreeBatch, dict[str, Any]] | None:
@@ -60,9 +71,12 @@ def read(path: Path, digest: str) -> tuple[TreeBatch, dict[str, Any]] | None:
 
     try:
         with safe_open(path, framework="pt") as file:
-            if (file.metadata() or {}).get(DIGEST) != digest:
+            said = file.metadata() or {}
+            if said.get(DIGEST) != digest:
                 return None
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        if said.get(CHECKSUM) != _checksum(tensors):
+            return None
         texts = json.loads(tensors.pop("texts").numpy().tobytes())
     except (OSError, SafetensorError, KeyError, ValueError):
         return None

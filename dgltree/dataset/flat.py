@@ -1,9 +1,8 @@
 """Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from math import isfinite, nan
 
 import numpy as np
@@ -15,6 +14,10 @@ from dgltree.vocabulary import ANY_ARITY, UNKNOWN, Vocabulary
 
 UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
 UNKNOWN_ARITY = " (fit with --cell child_sum or --binarize right to read any number of children)"
+LONGEST = 400
+"""Characters of a message: a name may be as long as its file."""
+FEW = 10
+"""Unknown functions for which the known ones most like them are looked up, which takes a while."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -119,40 +122,46 @@ def translate(batch: TreeBatch, vocabulary: Vocabulary) -> tuple[TreeBatch, dict
     The ids of those trees are wrong: they are to be left out.
     """
     own = _vocabulary(batch)
-    functions, unknown = _ids([partial(_function_id, vocabulary, *f) for f in own.functions])
-    tokens, strange = _ids([partial(vocabulary.token_id, t) for t in own.tokens])
-    functions, tokens = functions.clamp(min=0), torch.cat([tokens.clamp(min=0), torch.tensor([NO_TOKEN])])
+    functions = [vocabulary.find_function(*f) for f in own.functions]
+    unknown = [i for i, known in enumerate(functions) if known is None]
+    why = {i: _why(vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
+    tokens, strange = _token_ids(own.tokens, vocabulary)
     bad: dict[int, str] = {}
     ends = torch.cumsum(batch.sizes, 0)
-    for ids, messages in ((batch.function, unknown), (batch.token, strange)):
+    for ids, messages in ((batch.function, why), (batch.token, strange)):
         if messages:
             nodes = torch.nonzero(torch.isin(ids, torch.tensor(list(messages)))).flatten()
             trees = torch.searchsorted(ends, nodes, right=True).tolist()
             for tree, number in zip(trees, ids[nodes].tolist(), strict=True):
                 bad.setdefault(tree, messages[number])
-    renamed = replace(batch, function=functions[batch.function], token=tokens[batch.token], vocabulary=vocabulary)
-    return renamed, bad
+    function = torch.tensor([known or 0 for known in functions])[batch.function]
+    token = torch.tensor([*tokens, NO_TOKEN])[batch.token]
+    return replace(batch, function=function, token=token, vocabulary=vocabulary), bad
 
 
-def _function_id(vocabulary: Vocabulary, name: str, arity: int | None) -> int:
-    """The id, or a ``ValueError`` that says what would help."""
+def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:
+    """What is wrong with a function that a model does not know, and what would help; in brief without its likes."""
+    names = {known for known, _ in vocabulary.functions}
+    if brief and name not in names:
+        return f"unknown function {name[:LONGEST]!r}"
     try:
-        return vocabulary.function_id(name, arity)
+        vocabulary.function_id(name, arity)
     except ValueError as error:
-        names = {known for known, _ in vocabulary.functions}
         help_ = UNKNOWN_ARITY if name in names else "" if UNKNOWN in names else UNKNOWN_FUNCTION
-        raise ValueError(f"{error}{help_}") from None
+        return str(error)[:LONGEST] + help_
+    raise AssertionError(f"{name!r} is known")
 
 
-def _ids(lookups: Sequence[Callable[[], int]]) -> tuple[Tensor, dict[int, str]]:
-    """The ids that the vocabulary gives, -1 where it gives none, and why."""
-    found, messages = torch.full((len(lookups),), -1), {}
-    for i, lookup in enumerate(lookups):
+def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], dict[int, str]]:
+    """The ids that a vocabulary gives, 0 where it gives none, and why."""
+    found, why = [], {}
+    for i, token in enumerate(tokens):
         try:
-            found[i] = lookup()
+            found.append(vocabulary.token_id(token))
         except ValueError as error:
-            messages[i] = str(error)
-    return found, messages
+            found.append(0)
+            why[i] = str(error)[:LONGEST]
+    return found, why
 
 
 def with_classes(batch: TreeBatch, classes: Sequence[str]) -> TreeBatch:

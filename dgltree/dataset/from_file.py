@@ -1,6 +1,5 @@
 """A whole file to flat trees and their columns: detected, read by several processes, and kept for the next time."""
 
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +16,7 @@ from dgltree.dataset.flat import join
 from dgltree.dataset.parallel import default_workers, parts
 from dgltree.dataset.parse import Bad, Part
 from dgltree.dataset.reading import Reading
-from dgltree.dataset.sources import Source, fields_of, lines_of, open_source
+from dgltree.dataset.sources import Source, fields_of, lines_of, open_source, tree_columns, tree_text
 from dgltree.read.notations import detect
 from dgltree.select import select
 
@@ -58,26 +57,25 @@ def with_notation(source: Source) -> Source:
     """
     if source.reading.notation is not None or source.format in ("conllu", "python"):
         return source
-    texts = _sample(source)
+    texts, error = _sample(source)
     if not texts:
-        raise ValueError(f"{source.path}: no trees at the beginning of the file")
+        raise ValueError(f"{source.path}: no trees at the beginning of the file{error}")
     try:
         return replace(source, reading=replace(source.reading, notation=detect(texts)))
     except ValueError as error:
         raise ValueError(f"{source.path}: {error}") from None
 
 
-def _sample(source: Source) -> list[str]:
-    reading, texts = source.reading, []
+def _sample(source: Source) -> tuple[list[str], str]:
+    """Texts of trees, and why there is none; a bad record among them is reported when the file is read."""
+    texts, why = [], ""
     for raw in _first_records(source):
         try:
             fields = fields_of(source, raw)
-        except (ValueError, TypeError):
-            continue  # it is reported when the file is read
-        for name in (reading.tree,) if reading.tree in fields else (reading.left, reading.right):
-            if value := fields.get(name):
-                texts.append(value if isinstance(value, str) else json.dumps(value))
-    return texts
+            texts += [tree_text(fields[name]) for name in tree_columns(source) if fields.get(name)]
+        except ValueError as error:
+            why = why or f": {error}"
+    return texts, why
 
 
 def _first_records(source: Source) -> list[Any]:

@@ -1,6 +1,7 @@
 """A chunk of records to flat trees: what a reader's process does."""
 
 import gc
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -8,11 +9,13 @@ from typing import Any, NamedTuple
 from dgltree.batch import TreeBatch, batch
 from dgltree.dataset.flat import with_leaf_tokens, with_numbers
 from dgltree.dataset.reading import Reading
-from dgltree.dataset.sources import Chunk, Source, decoded, fields_of
+from dgltree.dataset.sources import Chunk, Source, decoded, fields_of, tree_columns, tree_text
 from dgltree.read.json_tree import Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS
 from dgltree.tree import Tree
 from dgltree.vocabulary import Vocabulary
+
+BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029\ud800-\udfff]")
 
 
 class Bad(NamedTuple):
@@ -40,8 +43,6 @@ class Part:
 
     trees: TreeBatch | None
     """In a vocabulary of its own; None without examples."""
-    records: int
-    """Of the chunk, the bad ones included."""
     lines: list[int] = field(default_factory=list)
     labels: list[str | None] = field(default_factory=list)
     splits: list[str | None] = field(default_factory=list)
@@ -61,7 +62,7 @@ def parse(source: Source, chunk: Chunk) -> Part:
 
 
 def _parse(source: Source, chunk: Chunk) -> Part:
-    part = Part(None, len(chunk.raw))
+    part = Part(None)
     flat: list[Tree] = []
     for example in _examples(source, chunk):
         if isinstance(example, Bad):
@@ -117,31 +118,24 @@ def _of_records(source: Source, chunk: Chunk) -> Iterator[Example | Bad]:
             continue
         try:
             fields = fields_of(source, raw)
-            trees = tuple(_tree(fields, name, reading, read) for name in _tree_columns(fields, reading))
-        except (ValueError, TypeError) as error:
+            trees = tuple(_tree(fields, name, reading, read) for name in tree_columns(source))
+            label, part, name = (_text(fields, column) for column in (reading.label, reading.split, reading.id))
+        except ValueError as error:
             yield Bad(line, str(error))
             continue
-        label = _text(fields.get(reading.label))
         if source.format == "lines":
             trees, label = _label_of_root(trees[0], reading.notation)
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
-        yield Example(line, trees, label, _text(fields.get(reading.split)), _text(fields.get(reading.id)))
-
-
-def _tree_columns(fields: Any, reading: Reading) -> tuple[str, ...]:
-    return (reading.tree,) if reading.tree in fields else (reading.left, reading.right)
+        yield Example(line, trees, label, part, name)
 
 
 def _tree(fields: Any, name: str, reading: Reading, read: Callable[[str], Tree]) -> Tree:
-    import json
-
     value = fields.get(name)
     if value is None or value == "":
         raise ValueError(f"no {name!r}; expected a tree")
-    text = value if isinstance(value, str) else json.dumps(value)  # a tree as JSON inside of a record
     try:
-        return read(text)
+        return read(tree_text(value))
     except ValueError as error:
         raise ValueError(f"{name}: no {reading.notation} tree: {error}") from None
 
@@ -159,27 +153,36 @@ def _without_label(node: Tree, children: list[Tree]) -> Tree:
     return Tree(node.function, children, node.token, node.value)
 
 
-def _text(value: Any) -> str | None:
-    return None if value is None or value == "" else str(value)
+def _text(fields: Any, column: str) -> str | None:
+    """What a column says; ``ValueError`` for what would break the lines of a table."""
+    value = fields.get(column)
+    if value is None or value == "":
+        return None
+    text = str(value)
+    if BREAKS.search(text):
+        raise ValueError(f"{column}: {text!r} has a tab, a line break or half of a character")
+    return text
 
 
 def _of_sentences(source: Source, chunk: Chunk) -> Iterator[Example | Bad]:
     from dgltree.read.conllu import iter_conllu
 
     reading = source.reading
-    lines: list[str] = []
+    broken: dict[int, str] = {}
+    lines = []
     for number, raw in enumerate(chunk.raw, chunk.first):
         try:
-            lines.append(decoded(raw, reading.max_line))
+            lines.append(raw.decode("utf-8", "replace") if raw.startswith(b"#") else decoded(raw, reading.max_line))
         except ValueError as error:
             lines.append("?")  # no line of a sentence, which is then bad
-            yield Bad(number, str(error))
-    for sentence in iter_conllu(lines, reading.node, reading.word):
-        line, said = sentence.line + chunk.first - 1, sentence.comments
-        if isinstance(sentence.tree, ValueError):
-            yield Bad(line, str(sentence.tree))
+            broken[number] = f"line {number}: {error}"
+    for line, said, tree in iter_conllu(lines, reading.node, reading.word, chunk.first):
+        if isinstance(tree, ValueError):
+            at = re.match(r"line (\d+):", str(tree))
+            yield Bad(line, broken.get(int(at[1]), str(tree)) if at else str(tree))
             continue
-        yield Example(line, (sentence.tree,), said.get(reading.label), said.get(reading.split), said.get("sent_id"))
+        label, part, name = (_text(said, column) for column in (reading.label, reading.split, "sent_id"))
+        yield Example(line, (tree,), label, part, name)
 
 
 def _source_text(source: bytes) -> str:

@@ -1,6 +1,6 @@
 """How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 FORMATS = ("tsv", "jsonl", "parquet", "lines", "conllu", "python")
@@ -12,7 +12,8 @@ class Reading:
     """The settings of a reader. What is None is found out from the file.
 
     Args:
-        notation: of the trees, one of :data:`dgltree.read.notations.NOTATIONS`. Default: detected, and said.
+        notation: of the trees: sst, treebank, brackets, sexpr, json, node_link, infix or python. Default: detected, and
+            said.
         tree: the column with the tree.
         left: the column with the first tree of a pair.
         right: the column with the second tree of a pair.
@@ -46,10 +47,18 @@ class Reading:
     max_line: int = 1_000_000
 
     def __post_init__(self) -> None:
+        from dgltree.read.conllu import COLUMNS
         from dgltree.read.notations import NOTATIONS
 
         if self.notation is not None and self.notation not in NOTATIONS:
             raise ValueError(f"the notation is {self.notation!r}; it is one of {', '.join(NOTATIONS)}")
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, str | None if field.default is None else type(field.default)):
+                raise ValueError(f"{field.name} is {value!r}, a {type(value).__name__}")
+        for name in (self.node, self.word):
+            if name not in COLUMNS:
+                raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")
         if len(self.keys.split(",")) != 3:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
         if self.max_line < 1:

@@ -50,6 +50,8 @@ class Source:
     """Of a TSV or Parquet file."""
     header: int = 0
     """Lines before the first record."""
+    pairs: bool = False
+    """Whether a record has two trees."""
     stream: IO[bytes] | None = None
     """What is left of the standard input."""
     peeked: tuple[bytes, ...] = ()
@@ -98,7 +100,8 @@ def open_source(path: str | Path, reading: Reading) -> Source:
     if kind == "python":
         return Source(str(path), kind, reading)
     if kind == "parquet":
-        return Source(str(path), kind, reading, _parquet_columns(file, reading))
+        names = _parquet_columns(file, reading)
+        return Source(str(path), kind, reading, names, pairs=reading.tree not in names)
     with file.open("rb") as lines:
         first = next(lines_of(lines, reading.max_line), None)
     if first is None:
@@ -121,10 +124,12 @@ def _by_first_line(path: str, kind: str | None, first: bytes, reading: Reading) 
         kind = _guess(text, reading)
     assert kind in FORMATS
     if kind != "tsv":
-        return Source(path, kind, reading)
+        return Source(path, kind, reading, pairs=kind == "jsonl" and _is_pair(text, reading))
+    if first == TOO_LONG:
+        raise ValueError(f"{path}: the first line is longer than {reading.max_line:,} bytes, the limit (--max-line)")
     names = tuple((reading.columns or text).split("," if reading.columns else "\t"))
     _check_columns(path, names, reading)
-    return Source(path, kind, reading, names, header=0 if reading.columns else 1)
+    return Source(path, kind, reading, names, header=0 if reading.columns else 1, pairs=reading.tree not in names)
 
 
 def _guess(text: str, reading: Reading) -> str:
@@ -134,12 +139,23 @@ def _guess(text: str, reading: Reading) -> str:
     if text.startswith("# "):
         return "conllu"
     if text.startswith("{"):
-        try:
-            record = json.loads(text)
-        except (ValueError, RecursionError):
-            return "lines"
-        return "jsonl" if {reading.tree, reading.left} & record.keys() else "lines"
+        return "jsonl" if {reading.tree, reading.left} & _keys(text) else "lines"
     return "lines"
+
+
+def _keys(text: str) -> set[str]:
+    """Those of a JSON object; none for what is no such object."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return set()
+    return set(record) if isinstance(record, dict) else set()
+
+
+def _is_pair(text: str, reading: Reading) -> bool:
+    """Whether records have two trees, as the first one says."""
+    keys = _keys(text)
+    return reading.tree not in keys and {reading.left, reading.right} <= keys
 
 
 def lines_of(file: IO[bytes], max_line: int) -> Iterator[bytes]:
@@ -179,7 +195,7 @@ def _source_files(path: Path) -> Iterator[Path]:
         if entry.is_dir():
             if not entry.name.startswith(".") and entry.name not in PASSED_OVER and not entry.is_symlink():
                 yield from _source_files(entry)
-        elif entry.suffix == ".py":
+        elif entry.suffix == ".py" and entry.is_file():  # no pipe, which would never end
             yield entry
 
 
@@ -200,7 +216,9 @@ def _known(reading: Reading) -> set[str]:
 
 
 def _check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
-    """``ValueError`` where the trees' columns are missing."""
+    """``ValueError`` where the trees' columns are missing, or a name stands twice."""
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ValueError(f"{path}: two columns are called {twice[0]!r}")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
         raise ValueError(
@@ -242,3 +260,17 @@ def _json_record(text: str) -> Mapping[str, Any]:
     if not isinstance(record, dict):
         raise ValueError(f'a JSON {type(record).__name__}; expected an object such as {{"tree": ..., "label": ...}}')
     return record
+
+
+def tree_columns(source: Source) -> tuple[str, ...]:
+    """The columns with the trees of a record."""
+    return (source.reading.left, source.reading.right) if source.pairs else (source.reading.tree,)
+
+
+def tree_text(value: Any) -> str:
+    """The text of a tree, which may stand in a record as JSON. Raises ``ValueError`` for what is neither."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, dict | list):
+        raise ValueError(f"found a {type(value).__name__}; expected text")
+    return json.dumps(value)

@@ -155,18 +155,24 @@ class TreeDataset(Dataset[Any]):
         return vocabulary_of(self.trees, any_arity, min_count, unk)
 
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
-        """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``."""
+        """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.
+
+        Raises ``ValueError`` where it knows none of them.
+        """
+        moved, messages = self.known(vocabulary)
+        if moved is None:
+            raise ValueError(f"the model knows none of the trees: line {self.lines[0]}: {messages[0]}")
+        moved.bad = sorted([*self.bad, *(Bad(self.lines[i], message) for i, message in messages.items())])
+        return moved
+
+    def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:
+        """The examples that a model knows, in its vocabulary, None for none; and why not, by number, the others."""
         trees, unknown = translate(self.trees, vocabulary)
         messages = {tree // self.each: message for tree, message in sorted(unknown.items(), reverse=True)}
-        if len(messages) == len(self):
-            raise ValueError(f"the model knows none of the trees: line {self.lines[0]}: {messages[0]}")
         moved = self.__class__.__new__(self.__class__)
         moved.__dict__.update(self.__dict__, trees=trees)
-        if messages:
-            moved = moved.select([i for i in range(len(self)) if i not in messages])
-        added = [Bad(self.lines[i], message) for i, message in sorted(messages.items())]
-        moved.bad = sorted([*self.bad, *added])
-        return moved
+        rows = [i for i in range(len(self)) if i not in messages]
+        return (moved.select(rows) if rows else None), dict(sorted(messages.items()))
 
     @property
     def sizes(self) -> torch.Tensor:

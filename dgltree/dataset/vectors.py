@@ -9,18 +9,19 @@ import numpy as np
 from torch import Tensor
 
 from dgltree.batch import NO_TOKEN
-from dgltree.dataset.parse import Bad
 from dgltree.dataset.tree_dataset import TreeDataset
 from dgltree.files import replacing
 
-Write = Callable[[TreeDataset | None, Tensor, list[Bad]], None]
-"""``write(dataset, vectors, bad)``: the examples of a block (None: there are none), a vector for each of their trees or
-nodes, (rows, n), and what could not be read."""
+Write = Callable[[TreeDataset | None, Tensor, list[int]], None]
+"""``write(dataset, vectors, order)``: the examples of a block (None: there are none), a vector for each of their trees
+or nodes, (rows, n), and the order of the examples followed by what could not be read."""
 
 
 @contextmanager
-def writer_for(path: str | Path, nodes: bool, width: int) -> Iterator[Write]:
+def writer_for(path: str | Path, nodes: bool, width: int, each: int) -> Iterator[Write]:
     """A writer of vectors (width,), by the suffix of the file, which is there once the block ends.
+
+    An example has ``each`` trees, 1 or 2.
 
     Raises ``ValueError`` for another suffix than .npy and .parquet, and for nodes in a .npy file, which cannot say
     whose they are.
@@ -30,12 +31,14 @@ def writer_for(path: str | Path, nodes: bool, width: int) -> Iterator[Write]:
         raise ValueError(f"{path}: vectors are written to a .npy or .parquet file")
     if nodes and kind == ".npy":
         raise ValueError(f"{path}: vectors of nodes go to a .parquet file, which says whose they are")
-    with replacing(path) as beside, _npy(beside, width) if kind == ".npy" else _parquet(beside, nodes) as write:
+    if not Path(path).parent.is_dir():
+        raise ValueError(f"{path}: there is no folder {Path(path).parent}")
+    with replacing(path) as beside, _npy(beside, width, each) if kind == ".npy" else _parquet(beside, nodes) as write:
         yield write
 
 
 @contextmanager
-def _npy(path: Path, width: int) -> Iterator[Write]:
+def _npy(path: Path, width: int, each: int) -> Iterator[Write]:
     """One row a tree in the order of the lines, of NaN for what could not be read."""
     rows = 0
 
@@ -44,14 +47,12 @@ def _npy(path: Path, width: int) -> Iterator[Write]:
         header = {"descr": kind, "fortran_order": False, "shape": (rows, width)}
         np.lib.format.write_array_header_1_0(file, header)  # which leaves room for the number of rows to grow
 
-    def write(dataset: TreeDataset | None, vectors: Tensor, bad: list[Bad]) -> None:
+    def write(_: TreeDataset | None, vectors: Tensor, order: list[int]) -> None:
         nonlocal rows
-        lines = np.array([] if dataset is None else np.repeat(dataset.lines, dataset.each))
-        lost = np.full((len(bad), width), np.nan, "<f4")
-        block = np.concatenate([vectors.float().numpy(), lost])
-        order = np.argsort(np.concatenate([lines, [line for line, _ in bad]]), kind="stable")
+        lost = np.full((len(order) * each - len(vectors), width), np.nan, "<f4")
+        block = np.concatenate([vectors.float().numpy(), lost]).reshape(len(order), each * width)
         file.write(np.ascontiguousarray(block[order], "<f4").tobytes())
-        rows += len(block)
+        rows += len(order) * each
 
     with path.open("wb") as file:
         write_header()
@@ -71,7 +72,7 @@ def _parquet(path: Path, nodes: bool) -> Iterator[Write]:
         columns |= {"node": pyarrow.int64(), "function": pyarrow.string(), "token": pyarrow.string()}
     schema = pyarrow.schema({**columns, "vector": pyarrow.list_(pyarrow.float32())})
 
-    def write(dataset: TreeDataset | None, vectors: Tensor, _: list[Bad]) -> None:
+    def write(dataset: TreeDataset | None, vectors: Tensor, _: list[int]) -> None:
         if dataset is not None:
             rows = _whose(dataset, nodes) | {"vector": list(vectors.float().numpy())}
             file.write_table(pyarrow.table(rows, schema=schema))

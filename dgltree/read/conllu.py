@@ -31,8 +31,12 @@ class _Word(NamedTuple):
     columns: list[str]
 
 
-def iter_conllu(lines: Iterable[str], function: str = "deprel", token: str = "form") -> Iterator[Sentence]:
+def iter_conllu(
+    lines: Iterable[str], function: str = "deprel", token: str = "form", first: int = 1
+) -> Iterator[Sentence]:
     """The sentences of a file, one at a time; ``function`` and ``token`` name the columns that a node takes.
+
+    ``first`` is the number of the first line.
 
     A bad sentence comes with a ``ValueError`` that names its line in place of its tree, and reading goes on behind the
     next blank line. Bad are a line without ten columns, ids that do not count from 1, a head that is no word of the
@@ -41,11 +45,11 @@ def iter_conllu(lines: Iterable[str], function: str = "deprel", token: str = "fo
     for name in (function, token):
         if name not in COLUMNS:
             raise ValueError(f"unknown column {name!r} ({nearest(name, COLUMNS)})")
-    return _sentences(lines, COLUMNS.index(function), COLUMNS.index(token))
+    return _sentences(lines, COLUMNS.index(function), COLUMNS.index(token), first)
 
 
-def _sentences(lines: Iterable[str], function: int, token: int) -> Iterator[Sentence]:
-    for first, block in _blocks(lines):
+def _sentences(lines: Iterable[str], function: int, token: int, start: int) -> Iterator[Sentence]:
+    for first, block in _blocks(lines, start):
         comments = [line[1:].partition("=") for line in block if line.startswith("#")]
         tree: Tree | ValueError
         try:
@@ -55,11 +59,11 @@ def _sentences(lines: Iterable[str], function: int, token: int) -> Iterator[Sent
         yield Sentence(first, {key.strip(): value.strip() for key, equals, value in comments if equals}, tree)
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def _blocks(lines: Iterable[str], start: int) -> Iterator[tuple[int, list[str]]]:
     """The lines between blank ones, with the number of the first."""
     block: list[str] = []
-    number = 0
-    for number, line in enumerate(lines, 1):
+    number = start
+    for number, line in enumerate(lines, start):
         line = line.rstrip("\r\n")
         if line.strip():
             block.append(line)

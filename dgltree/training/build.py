@@ -9,7 +9,6 @@ import torch
 from dgltree.batch import NO_LABEL, NO_TOKEN
 from dgltree.cells import CELLS, SumCell
 from dgltree.dataset.batches import label_numbers
-from dgltree.dataset.parse import Bad
 from dgltree.dataset.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.readout import ClassifierReadout, NumberReadout, PairModel, PairReadout, TreeModel
@@ -40,6 +39,8 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     options = replace(options, task=options.task or task_of(train), cell=options.cell or _cell_for(train))
     _check_labels(train, options)
     classes = [] if options.task == "regress" else classes_of(train, options.nodes)
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is cuda, and this torch sees no CUDA device")
     torch.manual_seed(options.seed)
     vocabulary = train.vocabulary(_sums(options.cell), options.min_count, options.unk)
     encoder, options = _encoder(train, vocabulary, options)
@@ -50,41 +51,15 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     return Built(module, options)
 
 
-def labelled(data: TreeDataset, task: Task) -> TreeDataset:
-    """The examples with a label that the task can use; the others are in ``bad``. ``ValueError`` where all are."""
-    wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, task))}
-    if not wrong:
-        return data
-    bad = [Bad(data.lines[i], why) for i, why in wrong.items()]
-    if len(bad) == len(data):
-        hint = f"labels stand in the column {data.reading.label!r}, or in the one that --label names"
-        raise ValueError(f"no example can be used: line {bad[0].line}: {bad[0].message} ({hint})")
-    kept = data.select([i for i in range(len(data)) if i not in wrong])
-    kept.bad = sorted([*data.bad, *bad])
-    return kept
-
-
-def _wrong(label: str | None, task: Task) -> str | None:
-    if label is None:
-        return "no label"
-    if task != "regress":
-        return None
-    try:
-        return None if isfinite(float(label)) else f"the label {label!r} is no finite number"
-    except ValueError:
-        return f"the label {label!r} is no number"
-
-
 def task_of(data: TreeDataset) -> Task:
     """What the labels ask for."""
     if data.each == 2:
         return "pair"
-    labels = [label for label in data.labels if label is not None]
     try:
-        numbers = [float(label) for label in labels]
+        numbers = [float(label) for label in data.labels if label is not None]
     except ValueError:
         return "classify"
-    return "regress" if any(number != int(number) for number in numbers if number == number) else "classify"
+    return "regress" if any(isfinite(value) and not value.is_integer() for value in numbers) else "classify"
 
 
 def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:

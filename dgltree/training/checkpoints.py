@@ -1,6 +1,7 @@
 """Checkpoints that are whole or not there."""
 
 import io
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,21 @@ class WholeCheckpoints(TorchCheckpointIO):
         torch.save(checkpoint, serialized)
         with replacing(path) as beside:
             beside.write_bytes(serialized.getbuffer())
+
+
+def checked(path: Path) -> dict[str, Any]:
+    """What is in a checkpoint, which may hold tensors and plain values alone.
+
+    Raises ``ValueError`` naming the file where it is damaged or no checkpoint; nothing in it is ever executed.
+    """
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+        if not isinstance(found, dict) or "state_dict" not in found:
+            raise ValueError("no state_dict in it")
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        kind = type(error).__name__
+        raise ValueError(f"{path}: no checkpoint of a training, or damaged ({kind}); delete it to begin anew") from None
+    return found
 
 
 def checkpoints(monitor: str) -> list[ModelCheckpoint]:

@@ -12,6 +12,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 
 from dgltree.dataset.flat import with_classes
 from dgltree.dataset.from_file import listed
+from dgltree.dataset.labels import usable
 from dgltree.dataset.parse import Bad
 from dgltree.dataset.split import shared_examples, split
 from dgltree.dataset.tree_dataset import TreeDataset
@@ -19,9 +20,9 @@ from dgltree.evaluate import Evaluation, evaluate
 from dgltree.files import replacing
 from dgltree.readout import NumberReadout
 from dgltree.trained import TrainedModel
-from dgltree.training.build import Built, build, labelled, task_of
+from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
-from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
+from dgltree.training.checkpoints import WholeCheckpoints, checked, checkpoints
 from dgltree.training.data import Parts
 from dgltree.training.options import FitOptions
 from dgltree.training.report import EpochReport
@@ -86,11 +87,13 @@ def _prepare(
 ) -> tuple[dict[str, TreeDataset], dict[str, list[Bad]], Built]:
     """The parts in the vocabulary of a new model, what is left out of them, and that model."""
     task = settings.task or task_of(files["train"])
-    usable = {name: labelled(part, task) for name, part in files.items()}
-    parts = _parts(usable, settings.seed)
+    labelled = {name: usable(part, task == "regress") for name, part in files.items()}
+    parts = _parts(labelled, settings.seed)
+    if task == "regress" and len(parts["valid"]) < 2:
+        raise ValueError("r2 needs two examples for validation, and there is one")
     built = build(parts["train"], replace(settings, task=task))
     parts = {name: _within(name, part, built) for name, part in parts.items()}
-    left_out = {name: [*(usable[name].bad if name in usable else ()), *part.bad] for name, part in parts.items()}
+    left_out = {name: [*(labelled[name].bad if name in labelled else ()), *part.bad] for name, part in parts.items()}
     return parts, left_out, built
 
 
@@ -133,7 +136,11 @@ def _finished(folder: Path, settings: dict[str, Any]) -> bool:
     """Whether this training is done; it is begun or goes on otherwise. ``ValueError`` where there is another one."""
     file = folder / SETTINGS_FILE
     if file.exists():
-        if json.loads(file.read_text(encoding="utf-8")) != settings:
+        try:
+            found = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError:
+            raise ValueError(f"{file}: damaged; delete the folder to begin anew") from None
+        if found != settings:
             raise ValueError(
                 f"{folder} holds a training with other data or settings: give another folder, or delete it"
             )
@@ -168,9 +175,14 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
     trainer.strategy.checkpoint_io = WholeCheckpoints()
     nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, parts["train"].trees.num_nodes // STEPS))
     before = folder / "last.ckpt"
+    if before.exists():
+        checked(before)
     data = Parts(parts["train"], parts["valid"], nodes, options.seed)
-    trainer.fit(module, data, ckpt_path=str(before) if before.exists() else None, weights_only=True)
-    module.load_state_dict(trainer.strategy.load_checkpoint(folder / "best.ckpt", weights_only=True)["state_dict"])
+    try:
+        trainer.fit(module, data, ckpt_path=str(before) if before.exists() else None, weights_only=True)
+    except SystemExit:  # Lightning's answer to Ctrl-C
+        raise KeyboardInterrupt from None
+    module.load_state_dict(checked(folder / "best.ckpt")["state_dict"])
     lines = (folder / "epochs.jsonl").read_text(encoding="utf-8").splitlines()
     return sum(json.loads(line)["seconds"] for line in lines)
 

@@ -3,15 +3,18 @@
 from typing import Any
 
 import torch
+from lightning import Callback
 from torch import Tensor, nn
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, Metric, MetricCollection, R2Score
 from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree.batch import NO_LABEL, TreeBatch
+from dgltree.dataset.batches import UNSEEN
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.labelled import Labelled
 from dgltree.readout import TreeModel
 from dgltree.training.encoding import EncoderModule
+from dgltree.training.plateau import HalvedRate
 
 
 class TreeTraining(EncoderModule):
@@ -69,14 +72,17 @@ class TreeTraining(EncoderModule):
         return loss
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        known = labelled.labels >= 0 if self.scale is None else ~labelled.labels.isnan()
-        self.metrics.update(self(labelled.trees)[known], labelled.labels[known])
+        answers, labels = self(labelled.trees), labelled.labels
+        if self.scale is None:  # a label that training never saw is an error, whatever is said
+            labels = torch.where(labels == UNSEEN, (answers.argmax(1) + 1) % len(self.model.classes), labels)
+        self.metrics.update(answers, labels)
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
 
-    def configure_optimizers(self) -> Any:
-        adam = torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
-        halved = torch.optim.lr_scheduler.ReduceLROnPlateau(adam, "max", factor=0.5, patience=2, threshold=0)
-        return {"optimizer": adam, "lr_scheduler": {"scheduler": halved, "monitor": self.monitored}}
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+
+    def configure_callbacks(self) -> list[Callback]:
+        return [HalvedRate(self.monitored)]
 
     def _loss(self, labelled: Labelled) -> Tensor:
         trees, labels = labelled.trees, labelled.labels

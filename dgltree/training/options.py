@@ -60,6 +60,8 @@ class FitOptions:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it is 1 or more")
+        if not 0 <= self.seed < 2**31:
+            raise ValueError(f"seed is {self.seed}; it is from 0 to {2**31 - 1}")
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a probability from 0 to below 1")

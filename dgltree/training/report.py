@@ -3,8 +3,11 @@
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
+
+from dgltree.files import replacing
 
 EPOCHS = "epochs.jsonl"
 
@@ -12,18 +15,22 @@ EPOCHS = "epochs.jsonl"
 class EpochReport(Callback):
     """One line an epoch: the logged numbers, and the seconds of training and of validation.
 
-    On the terminal, and as JSON in the file ``epochs.jsonl`` of the run's folder, which a run from the start replaces
-    and a resumed one goes on with.
+    On the terminal, and as JSON in the file ``epochs.jsonl`` of the run's folder, one row an epoch: a run from the
+    start replaces the file, and a resumed one the rows of the epochs that it trains once more.
     """
 
     def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.trains = False
         self.start = self.trained = time.perf_counter()
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        self.trains = True
 
     def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         self.trained = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        if not trainer.is_global_zero:
+        if not trainer.is_global_zero or not self.trains:  # a resumed run ends the epoch of its checkpoint once more
             return
         figures = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
         training, validation = self.trained - self.start, time.perf_counter() - self.trained
@@ -32,5 +39,7 @@ class EpochReport(Callback):
         row = {"epoch": trainer.current_epoch, **figures, "seconds": round(training + validation, 1)}
         file = Path(trainer.default_root_dir) / EPOCHS
         file.parent.mkdir(parents=True, exist_ok=True)
-        with file.open("a" if trainer.current_epoch else "w", encoding="utf-8") as lines:
-            lines.write(json.dumps(row) + "\n")
+        before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        kept = [line for line in before if json.loads(line)["epoch"] < trainer.current_epoch]
+        with replacing(file) as beside:
+            beside.write_text("\n".join([*kept, json.dumps(row)]) + "\n", encoding="utf-8")

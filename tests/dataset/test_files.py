@@ -164,6 +164,41 @@ def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Pa
         TreeDataset.from_file(path, max_line=100, strict=True)
 
 
+def test_a_record_of_another_kind_than_the_first_is_bad(tmp_path: Path) -> None:
+    records = [{"tree": "x"}, {"left": "x", "right": "y"}, {"tree": "y"}, {"tree": 3}]
+    path = written(tmp_path, "trees.jsonl", "".join(json.dumps(record) + "\n" for record in records))
+    data = TreeDataset.from_file(path)
+    assert (len(data), data.each, data.lines) == (2, 1, [1, 3])
+    assert [bad[0] for bad in data.bad] == [2, 4]
+    assert "found a int; expected text" in data.bad[1].message
+
+
+def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -> None:
+    records = [{"tree": "x", "label": label} for label in ("fine", "a\tb", "a\nb", "\ud800", 3)]
+    data = TreeDataset.from_file(written(tmp_path, "t.jsonl", "".join(json.dumps(r) + "\n" for r in records)))
+    assert data.labels == ["fine", "3"]
+    assert all("has a tab, a line break or half of a character" in bad.message for bad in data.bad)
+
+
+def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    whole = TreeDataset.from_file(path)
+    kept = cache.cache_path(path)
+    content = kept.read_bytes()
+    for at in range(0, len(content), 37):
+        kept.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        data = TreeDataset.from_file(path)
+        assert [data[i] for i in range(3)] == [whole[i] for i in range(3)]
+
+
+def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Path) -> None:
+    good = b"1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    text = good + good.replace(b"x", b"\xff") + b"# caf\xe9\n" + good
+    data = TreeDataset.from_file(written(tmp_path, "t.conllu", text))
+    assert data.lines == [1, 5]
+    assert [tuple(bad) for bad in data.bad] == [(3, "line 3: byte 0xff in column 3 is not UTF-8")]
+
+
 def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.txt", "(3 (2 a) (4 b))\n(1 c)\nsin(x)\n")
     data = TreeDataset.from_file(path)
@@ -180,6 +215,8 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
         ("trees.tsv", "code\tlabel\nx\t1\n", "no column 'tree', or 'left' and 'right'; there are 'code', 'label'"),
         ("trees.tsv", "left\tlabel\nx\t1\n", "no column 'tree', or 'left' and 'right'"),
         ("trees.parquet", "no table", "no Parquet file"),
+        ("trees.tsv", "tree\ttree\tlabel\nx\ty\t1\n", "two columns are called 'tree'"),
+        ("trees.tsv", "tree\tlabel\nx\n", "expected 2"),
         ("trees.txt", "$$ (\n", "none of 1 texts is in a known notation"),
         ("trees.jsonl", "[1]\n{\n", "no trees at the beginning of the file"),
     ],
@@ -198,6 +235,8 @@ def test_a_missing_file_and_settings_that_cannot_be() -> None:
         ({"notation": "lisp"}, "the notation is 'lisp'; it is one of sst,"),
         ({"keys": "a,b"}, "keys is 'a,b'; it has three names"),
         ({"max_line": 0}, "max_line is 0"),
+        ({"max_line": "5"}, "max_line is '5', a str"),
+        ({"node": "foo"}, "a CoNLL-U file has no column 'foo'"),
     ):
         with pytest.raises(ValueError, match=message):
             TreeDataset.from_file("nothing.tsv", **options)

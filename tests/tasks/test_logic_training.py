@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import commands
 import pytest
@@ -78,16 +79,24 @@ def test_an_interrupted_run_continues_to_the_same_weights(folder: Path, trained:
     assert [json.loads(line)["epoch"] for line in (tmp_path / "epochs.jsonl").read_text().splitlines()] == [0, 1]
 
 
-def test_the_rate_is_halved_when_the_accuracy_has_not_risen_for_two_epochs() -> None:
-    made = LogicClassifier(VOCABULARY, "lstm", hidden_size=4, lr=1.0, beta1=0.0).configure_optimizers()
-    adam, scheduler = made["optimizer"], made["lr_scheduler"]["scheduler"]
-    assert made["lr_scheduler"]["monitor"] == "accuracy"
+@pytest.mark.parametrize("stopped", [None, 3, 4, 5])
+def test_the_rate_is_halved_when_the_accuracy_has_not_risen_for_two_epochs(stopped: int | None) -> None:
+    model = LogicClassifier(VOCABULARY, "lstm", hidden_size=4, lr=1.0, beta1=0.0)
+    adam = model.configure_optimizers()
+    assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.0, 0.999), 1e-9)
+    [halved] = model.configure_callbacks()
+    trainer = SimpleNamespace(optimizers=[adam], state=SimpleNamespace(fn="fit"), sanity_checking=False)
+    halved.on_fit_start(trainer, model)
     rates = []
-    for accuracy in (0.5, 0.6, 0.6, 0.6, 0.6, 0.7, 0.7):
-        scheduler.step(accuracy)
+    for epoch, accuracy in enumerate((0.5, 0.6, 0.6, 0.6, 0.6, 0.7, 0.7)):
+        if epoch == stopped:  # and goes on from its checkpoint
+            known, [halved] = halved.state_dict(), model.configure_callbacks()
+            halved.load_state_dict(known)
+            halved.on_fit_start(trainer, model)
+        trainer.callback_metrics = {"accuracy": torch.tensor(accuracy)}
+        halved.on_validation_end(trainer, model)
         rates.append(adam.param_groups[0]["lr"])
     assert rates == [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
-    assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.0, 0.999), 1e-9)
 
 
 def test_both_forms_tell_the_order_of_a_pair() -> None:

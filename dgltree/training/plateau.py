@@ -1,0 +1,37 @@
+"""The learning rate, halved where validation no longer rises, in a way that an interrupted training goes on with."""
+
+from typing import Any
+
+from lightning import Callback, LightningModule, Trainer
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+
+class HalvedRate(Callback):
+    """Halves the rate when a figure has not risen for two epochs.
+
+    Lightning steps a scheduler of this kind behind its checkpoints, which then lack the step of their own epoch, and
+    leaves it out when it goes on from them: a resumed training would halve later than a whole one. This one steps
+    before they are written, and what it knows is in them.
+
+    Args:
+        monitor: the figure of validation; higher is better.
+    """
+
+    def __init__(self, monitor: str) -> None:
+        self.monitor = monitor
+        self.known: dict[str, Any] = {}
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        [optimizer] = trainer.optimizers
+        self.scheduler = ReduceLROnPlateau(optimizer, "max", factor=0.5, patience=2, threshold=0)
+        self.scheduler.load_state_dict(self.known)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.state.fn == "fit" and not trainer.sanity_checking:
+            self.scheduler.step(trainer.callback_metrics[self.monitor])
+
+    def state_dict(self) -> dict[str, Any]:
+        return {name: getattr(self.scheduler, name) for name in ("best", "num_bad_epochs", "last_epoch")}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.known = state_dict
