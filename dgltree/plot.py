@@ -67,10 +67,10 @@ def accuracy_by(
 
 
 def sample_efficiency(models: Mapping[str, Series]) -> "Figure":
-    """Accuracy (0 to 1) by the share of the training equations in percent, a line a model with its band."""
+    """Accuracy (0 to 1) by the share of the training examples in percent, a line a model with its band."""
     figure, axes = _figure()
     _lines(axes, models, percent=True)
-    axes.set(xlabel="training equations in %", ylabel="accuracy in %")
+    axes.set(xlabel="training examples in %", ylabel="accuracy in %")
     axes.set_xticks(sorted({x for series in models.values() for x in series}))
     return figure
 

@@ -131,13 +131,13 @@ def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> l
 
 
 def _by_share(rows: Mapping[tuple[str, str], list[Training]]) -> dict[str, plot.Series]:
-    """Model to {share in %: accuracy}, where there are several shares."""
+    """Model to {share in %: accuracy}, of the models with several shares."""
     found: dict[str, dict[float, tuple[float, float]]] = {}
     for (model, variant), trainings in rows.items():
         if variant.endswith("%"):
             share = float(variant.removesuffix(" %"))
             found.setdefault(model, {})[share] = _point([each.figures()["accuracy"] for each in trainings])
-    return dict(found) if len({share for of in found.values() for share in of}) > 1 else {}
+    return {model: of for model, of in found.items() if len(of) > 1}
 
 
 def _point(values: list[float]) -> tuple[float, float]:
