@@ -46,7 +46,14 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     encoder, options = _encoder(train, vocabulary, options)
     model, scale = _model(train, encoder, classes, options)
     module = TreeTraining(
-        model, scale, options.nodes, options.input_dropout, options.lr, options.weight_decay, options.seed
+        model,
+        scale,
+        nodes=options.nodes,
+        input_dropout=options.input_dropout,
+        lr=options.lr,
+        halve_after=options.halve_after,
+        weight_decay=options.weight_decay,
+        seed=options.seed,
     )
     return Built(module, options)
 

@@ -18,7 +18,7 @@ from dgltree.training.plateau import HalvedRate
 
 
 class TreeTraining(EncoderModule):
-    """Cross-entropy or squared error by Adam, whose rate is halved when validation has not risen for two epochs.
+    """Cross-entropy or squared error by Adam, whose rate is halved when validation no longer rises.
 
     Args:
         model: what is trained.
@@ -27,6 +27,7 @@ class TreeTraining(EncoderModule):
         nodes: whether every labelled node is learnt from, instead of the trees' own labels alone.
         input_dropout: of the vectors of tokens.
         lr: learning rate at first.
+        halve_after: epochs of which none was better after which the rate is halved; 0: never.
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
     """
@@ -38,12 +39,13 @@ class TreeTraining(EncoderModule):
         nodes: bool,
         input_dropout: float,
         lr: float,
+        halve_after: int,
         weight_decay: float,
         seed: int,
     ) -> None:
         super().__init__()
         self.model, self.scale, self.nodes, self.input_dropout = model, scale, nodes, input_dropout
-        self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
+        self.lr, self.halve_after, self.weight_decay, self.seed = lr, halve_after, weight_decay, seed
         self.metrics = MetricCollection(self._metrics())
         if input_dropout:
             cell = self._cell()
@@ -82,7 +84,7 @@ class TreeTraining(EncoderModule):
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
 
     def configure_callbacks(self) -> list[Callback]:
-        return [HalvedRate(self.monitored)]
+        return [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []
 
     def _loss(self, labelled: Labelled) -> Tensor:
         trees, labels = labelled.trees, labelled.labels

@@ -27,7 +27,8 @@ class FitOptions:
         unk: learn a function <unk> from rare functions, so that unknown ones can be read later on.
         epochs: passes over the training trees at most.
         patience: epochs without a better validation after which to stop.
-        lr: learning rate of Adam at first; halved when validation does not rise.
+        lr: learning rate of Adam at first.
+        halve_after: epochs that the rate is kept without a better validation before it is halved; 0: always kept.
         weight_decay: L2.
         batch_nodes: nodes of a batch. Default: a two-hundredth of the training nodes, from 512 to 8192.
         seed: of weights, order, dropout and the choice of parts.
@@ -50,6 +51,7 @@ class FitOptions:
     epochs: int = 30
     patience: int = 5
     lr: float = 2e-3
+    halve_after: int = 2
     weight_decay: float = 1e-5
     batch_nodes: int | None = None
     seed: int = 0
@@ -60,6 +62,8 @@ class FitOptions:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it is 1 or more")
+        if self.halve_after < 0:
+            raise ValueError(f"halve_after is {self.halve_after}; it is 0 or more")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it is from 0 to {2**31 - 1}")
         for name in ("dropout", "input_dropout"):

@@ -7,7 +7,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 
 class HalvedRate(Callback):
-    """Halves the rate when a figure has not risen for two epochs.
+    """Halves the rate when a figure has not risen for some epochs.
 
     Lightning steps a scheduler of this kind behind its checkpoints, which then lack the step of their own epoch, and
     leaves it out when it goes on from them: a resumed training would halve later than a whole one. This one steps
@@ -15,15 +15,16 @@ class HalvedRate(Callback):
 
     Args:
         monitor: the figure of validation; higher is better.
+        patience: epochs in which it may fail to rise.
     """
 
-    def __init__(self, monitor: str) -> None:
-        self.monitor = monitor
+    def __init__(self, monitor: str, patience: int = 2) -> None:
+        self.monitor, self.patience = monitor, patience
         self.known: dict[str, Any] = {}
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         [optimizer] = trainer.optimizers
-        self.scheduler = ReduceLROnPlateau(optimizer, "max", factor=0.5, patience=2, threshold=0)
+        self.scheduler = ReduceLROnPlateau(optimizer, "max", factor=0.5, patience=self.patience, threshold=0)
         self.scheduler.load_state_dict(self.known)
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
