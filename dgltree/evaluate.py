@@ -21,7 +21,8 @@ class Evaluation:
 
     examples: int
     metrics: dict[str, float]
-    """accuracy and macro_f1 (0 to 1), or r2, rmse and mae in the labels' unit."""
+    """accuracy and macro_f1, beside the share of the most frequent label (0 to 1); or r2, and rmse and mae in the unit
+    of the labels."""
     confusion: Tensor | None = None
     """(classes, classes) int64: row the label, column what the model says; of classes alone."""
     names: tuple[str, ...] = ()
@@ -35,7 +36,7 @@ class Evaluation:
     def confusion_table(self) -> str:
         """The confusions as text, columns separated by tabs."""
         assert self.confusion is not None
-        rows = [["label", *self.names]]
+        rows = [["label/said", *self.names]]
         rows += [[name, *map(str, row)] for name, row in zip(self.names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
 
@@ -60,7 +61,11 @@ def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
     right = confusion.diagonal()
     f1 = 2 * right / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
     stands = confusion.sum(1) > 0
-    metrics = {"accuracy": float(right.sum() / confusion.sum()), "macro_f1": float(f1[stands].mean())}
+    metrics = {
+        "accuracy": float(right.sum() / confusion.sum()),
+        "macro_f1": float(f1[stands].mean()),
+        "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
+    }
     if not stands[count]:
         confusion, names = confusion[:count, :count], model.classes
     return Evaluation(len(known), metrics, confusion, names)

@@ -119,7 +119,8 @@ def confusion(counts: ArrayLike, names: Sequence[str]) -> "Figure":
         axes.text(column, row, f"{counts[row, column]}", ha="center", va="center", color=colour, fontsize=7)
     axes.grid(visible=False)
     plain: dict[str, Any] = {"parse_math": False}  # a name may have dollar signs
-    axes.set_xticks(range(len(names)), names, rotation=90, **plain)
+    turned = 90 if max(map(len, names)) > 3 else 0  # a turned < is another sign
+    axes.set_xticks(range(len(names)), names, rotation=turned, **plain)
     axes.set_yticks(range(len(names)), names, **plain)
     axes.tick_params(length=0)
     axes.set(xlabel="the model says", ylabel="label")

@@ -66,7 +66,7 @@ def test_a_training_leaves_a_model_its_figures_and_its_card(folder: Path) -> Non
     assert card["versions"]["torch"] == torch.__version__
     text = (folder / "model" / "card.md").read_text()
     assert f"| test | {card['figures']['test']['examples']} |" in text
-    assert (folder / "model" / "confusion.tsv").read_text().splitlines()[0] == "label\tneg\tpos"
+    assert (folder / "model" / "confusion.tsv").read_text().splitlines()[0] == "label/said\tneg\tpos"
 
 
 def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_place(
@@ -77,11 +77,12 @@ def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_pla
     assert cli.main(["predict", str(folder / "model"), str(path)]) == 1
     out, err = capsys.readouterr()
     header, *rows = answers(out)
-    assert header == ["prediction", "neg", "pos"]
-    assert [row[0] in ("neg", "pos") for row in rows] == [True, False, False, False, True, False]
-    assert [len(row) for row in rows] == [3] * 6
+    assert header == ["id", "prediction", "neg", "pos"]
+    assert [row[0] for row in rows] == ["2", "3", "4", "5", "6", "7"]
+    assert [row[1] in ("neg", "pos") for row in rows] == [True, False, False, False, True, False]
+    assert [len(row) for row in rows] == [4] * 6
     for row in (rows[0], rows[4]):
-        assert float(row[1]) + float(row[2]) == pytest.approx(1, abs=2e-6)
+        assert float(row[2]) + float(row[3]) == pytest.approx(1, abs=2e-6)
     for line in ("line 3: tree: no infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
         assert line in err
     assert "fit with --unk" in err
@@ -98,7 +99,8 @@ def test_the_standard_input_is_a_file_too(
     assert cli.main(["predict", str(folder / "model"), "-"]) == 0
     rows = answers(capsys.readouterr().out)[1:]
     assert len(rows) == 150
-    assert rows[0] == rows[2] != rows[1] == rows[3]
+    assert [row[0] for row in rows] == [str(i) for i in range(1, 151)]
+    assert rows[0][1:] == rows[2][1:] != rows[1][1:] == rows[3][1:]
 
 
 def test_vectors_do_not_depend_on_the_batch_or_the_order(folder: Path, tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_evaluation_counts_labels_that_the_model_never_saw_as_errors(
     path.write_text(table(50, seed=7) + "x\tx+y\tother\n", encoding="utf-8")
     assert cli.main(["evaluate", str(folder / "model"), str(path)]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1].split("\t") == ["label", "neg", "pos", "(other)"]
+    assert out[1].split("\t") == ["label/said", "neg", "pos", "(other)"]
     counts = np.array([[int(count) for count in line.split("\t")[1:]] for line in out[2:]])
     assert counts.sum() == 51
     assert counts[2].sum() == 1
@@ -184,10 +186,9 @@ def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pyte
     assert float(found[0]) == pytest.approx(4002, rel=0.25)
     assert cli.main(["predict", str(out), str(test)]) == 0
     header, first, *_ = answers(capsys.readouterr().out)
-    assert header == ["prediction"]
-    assert float(first[0]) == pytest.approx(
-        float(model.predict([dgltree.read_infix(lines[0].split("\t")[0])])), rel=1e-4
-    )
+    assert header == ["id", "prediction"]
+    [wanted] = model.predict([dgltree.read_infix(lines[0].split("\t")[0])]).tolist()
+    assert float(first[1]) == pytest.approx(wanted, rel=1e-4)
 
 
 def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
@@ -238,7 +239,7 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     assert cli.main([*arguments, str(tmp_path / "halves")]) == 0
     assert "is done: nothing to do" in capsys.readouterr().err
     assert cli.main([*arguments, str(tmp_path / "halves"), "--seed", "1"]) == 1
-    assert "holds a training with other data or settings: give another folder" in capsys.readouterr().err
+    assert "holds a training with seed 0: give another folder" in capsys.readouterr().err
 
 
 def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
@@ -331,7 +332,7 @@ def test_a_block_of_trees_that_the_model_does_not_know_is_no_end(
     path = tmp_path / "new.tsv"
     path.write_text("tree\nsin(x)\ncos(x)\n", encoding="utf-8")
     assert cli.main(["predict", str(folder / "model"), str(path)]) == 1
-    assert capsys.readouterr().out.splitlines() == ["prediction\tneg\tpos", "\t\t", "\t\t"]
+    assert capsys.readouterr().out.splitlines() == ["id\tprediction\tneg\tpos", "2\t\t\t", "3\t\t\t"]
     assert cli.main(["encode", str(folder / "model"), str(path), "--out", str(tmp_path / "v.npy")]) == 1
     assert np.isnan(np.load(tmp_path / "v.npy")).all()
     assert cli.main(["encode", str(folder / "model"), str(path), "--out", str(tmp_path / "no" / "v.npy")]) == 1
@@ -350,7 +351,8 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
     new.write_text("def f(a):\n    return a\n\ndef g(a):\n    del a\n\ndef h(a):\n    return a\n")
     capsys.readouterr()
     assert cli.main(["predict", str(tmp_path / "model"), str(new)]) == 1
-    assert [line.split("\t")[0] != "" for line in capsys.readouterr().out.splitlines()[1:]] == [True, False, True]
+    rows = answers(capsys.readouterr().out)[1:]
+    assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("1", False), ("new.py:7:h", True)]
 
 
 def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
@@ -413,7 +415,7 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     for part in (
         "line 6: tree: no infix tree",
         "the id 'e3' stands on line",
-        "line 7: no label",
+        "no label",
         "test: labels that no training example has count as errors: zero",
         "test: 1 could not be read:\n  line 4: unknown function 'sin'",
     ):

@@ -30,8 +30,9 @@ examples:
   dgltree predict runs/trees new.tsv > answers.tsv
   cat trees.txt | dgltree predict runs/trees -
 
-One line for each record, in order, below a line of names: the answer, then of classes the probability of each. A record
-that cannot be read gets a line without an answer, and is reported on the standard error.
+One line for each record, in order, below a line of names: its id, or else its line in the file, the answer, and of
+classes the probability of each. A record that cannot be read gets a line without an answer, and is reported on the
+standard error.
 """,
     "encode": """\
 examples:
@@ -122,7 +123,7 @@ def _block(model: TrainedModel, part: Part, reading: Reading) -> Block:
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
-    print("\t".join(["prediction", *model.classes]))
+    print("\t".join(["id", "prediction", *model.classes]))
     failed = records = 0
     say = stopwatch()
     for block in _blocks(model, options):
@@ -135,8 +136,12 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
 
 def _answers(model: TrainedModel, block: Block) -> list[str]:
     """One line an example, and one without an answer for what is bad."""
-    lines = [] if block.known is None else _said(model, model.predict(block.known))
-    lines += ["\t" * len(model.classes)] * len(block.bad)
+    lines = []
+    if block.known is not None:
+        names = [name or str(line) for name, line in zip(block.known.ids, block.known.lines, strict=True)]
+        lines = [f"{name}\t{said}" for name, said in zip(names, _said(model, model.predict(block.known)), strict=True)]
+    nothing = "\t" * (1 + len(model.classes))
+    lines += [f"{bad.line}{nothing}" for bad in block.bad]
     return [lines[i] for i in block.order]
 
 

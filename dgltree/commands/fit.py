@@ -1,16 +1,17 @@
 """``dgltree fit``: train a model on own trees."""
 
 import argparse
-import logging
 import shlex
 import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from dgltree.cells import CELLS
 from dgltree.commands.reading import given_reading, options_of
 from dgltree.dataset.reading import Reading
 from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.training.options import FitOptions
 
 EXAMPLES = """\
@@ -28,7 +29,6 @@ def run(_: str, arguments: list[str]) -> int:
     options = _parse(arguments)
     from dgltree.training.fit import fit
 
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     reading = given_reading(options)
     parts = {name: _read(name, getattr(options, name), reading, options) for name in ("file", "valid", "test")}
     data = parts.pop("file")
@@ -61,15 +61,21 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("file", help="trees: TSV, JSON lines, Parquet, one tree a line, CoNLL-U, a folder of sources")
     parser.add_argument("--valid", type=str | None, help="a further file, to choose the epoch by")
     parser.add_argument("--test", type=str | None, help="a further file, for the figures at the end")
-    parser.add_argument("--out", default="runs/fit", help="folder of the model; a training that stopped goes on there")
+    parser.add_argument(
+        "--out",
+        default="runs/fit",
+        help="folder of the model; a training that stopped goes on there (default: runs/fit)",
+    )
     parser.add_argument("--strict", action="store_true", help="stop at a line that cannot be read")
     parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
     parser.add_argument("--config", action=ActionConfigFile, help="a YAML file with these settings")
+    names = ", ".join([*CELLS, *SEQUENCE_ENCODERS])
     for title, settings in (("how the trees are read", Reading), ("the model and its training", FitOptions)):
         group = parser.add_argument_group(title)
         for option in options_of(settings):
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
-            group.add_argument(option.flag, default=option.default, help=option.help, **how)
+            said = f"{option.said}: {names}" if option.name == "cell" else option.said
+            group.add_argument(option.flag, default=option.default, help=said, **how)
     return parser.parse_args(_config_first(arguments))
 
 

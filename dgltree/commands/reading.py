@@ -22,6 +22,18 @@ class Option(NamedTuple):
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that there are, where they are few."""
+        return next((get_args(t) for t in (self.type, *get_args(self.type)) if get_origin(t) is Literal), ())
+
+    @property
+    def said(self) -> str:
+        """The help text, with the choices and the default."""
+        choices = f" One of {', '.join(self.choices)}." if self.choices else ""
+        default = "" if self.default is None or self.type is bool else f" Default: {self.default}."
+        return self.help + choices + default
+
 
 def options_of(settings: type) -> Iterator[Option]:
     """The fields of a dataclass, each with what the class's docstring says of it."""
@@ -41,15 +53,13 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """How trees are read; what is not given is left out of the parsed options."""
     group = parser.add_argument_group("how the trees are read")
     for option in options_of(Reading):
-        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": option.help}
-        choices = next((get_args(t) for t in (option.type, *get_args(option.type)) if get_origin(t) is Literal), None)
+        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": option.said}
         if option.type is bool:
             how["action"] = "store_true"
-        elif choices:
-            how["choices"] = choices
+        elif option.choices:
+            how["choices"] = option.choices
         else:
             how |= {"type": option.type if option.type in (int, str) else str, "metavar": option.name.upper()}
-            how["help"] += "" if option.default is None else f" Default: {option.default}."
         group.add_argument(option.flag, **how)
 
 

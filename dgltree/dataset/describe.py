@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batch import unbatch
+from dgltree.batch import NO_LABEL, unbatch
 from dgltree.dataset.from_file import listed
 from dgltree.dataset.tree_dataset import TreeDataset
 from dgltree.subtrees import number_subtrees
@@ -39,6 +39,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
         _tokens(data, min_count),
         _duplicates(data),
         _labels(data),
+        _node_labels(data),
         f"a tree of middling size:\n{draw(_sample(data, sizes))}",
     ]
     if data.bad:
@@ -103,9 +104,7 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
     text = f"tokens, {len(counts):,} at {total:,} nodes:\n{_most(counts)}" if counts else "no tokens"
     if len(rare):
         share = int(rare.sum()) / max(total, 1)
-        text += (
-            f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share:.1%} of the nodes"
-        )
+        text += f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share:.1%} of these nodes"
     if trees.value is not None:
         numbers = trees.value[~trees.value.isnan()]
         text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"
@@ -124,7 +123,7 @@ def _duplicates(data: TreeDataset) -> str:
 def _labels(data: TreeDataset) -> str:
     known = [label for label in data.labels if label is not None]
     if not known:
-        return "no labels"
+        return f"no labels (they would stand in the column {data.reading.label!r}, or in the one that --label names)"
     counts = Counter(known)
     title = f"labels, {len(counts):,} at {len(known):,} of {len(data):,} examples"
     try:
@@ -135,6 +134,11 @@ def _labels(data: TreeDataset) -> str:
         return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
     spread = f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, deviation {numbers.std():g}"
     return f"{title}: numbers {spread}"
+
+
+def _node_labels(data: TreeDataset) -> str:
+    count = int((data.trees.label != NO_LABEL).sum())
+    return f"labels at {count:,} nodes, which fit --nodes learns from" if count > len(data.trees) else ""
 
 
 def _sample(data: TreeDataset, sizes: Tensor) -> Tree:

@@ -57,6 +57,8 @@ def with_notation(source: Source) -> Source:
     """
     if source.reading.notation is not None or source.format in ("conllu", "python"):
         return source
+    if source.reading.keys != Reading.keys:
+        return replace(source, reading=replace(source.reading, notation="json"))
     texts, error = _sample(source)
     if not texts:
         raise ValueError(f"{source.path}: no trees at the beginning of the file{error}")
@@ -72,7 +74,11 @@ def _sample(source: Source) -> tuple[list[str], str]:
     for raw in _first_records(source):
         try:
             fields = fields_of(source, raw)
-            texts += [tree_text(fields[name]) for name in tree_columns(source) if fields.get(name)]
+            found = [tree_text(fields[name]) for name in tree_columns(source) if fields.get(name)]
+            texts += found
+            if not found:
+                names = ", ".join(map(repr, fields))
+                why = why or f": no {source.reading.tree!r} among {names}; --tree names another column"
         except ValueError as error:
             why = why or f": {error}"
     return texts, why

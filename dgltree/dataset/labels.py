@@ -16,7 +16,7 @@ def usable(data: TreeDataset, numbers: bool) -> TreeDataset:
     wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers))}
     if not wrong:
         return data
-    bad = [Bad(data.lines[i], why) for i, why in wrong.items()]
+    bad = [Bad(data.lines[i], f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
     if len(bad) == len(data):
         hint = f"labels stand in the column {data.reading.label!r}, or in the one that --label names"
         raise ValueError(f"no example can be used: line {bad[0].line}: {bad[0].message} ({hint})")

@@ -21,7 +21,8 @@ class Reading:
         split: the column that says train, valid or test.
         id: the column with a name of the example, which must be its own.
         columns: the names of the columns of a TSV file without a header line, separated by commas.
-        keys: of generic JSON trees, the names of label, children and token, separated by commas.
+        keys: of generic JSON trees, the names of label, children and token, separated by commas; other ones mean that
+            the notation is json.
         node: the CoNLL-U column that gives a node's function.
         word: the CoNLL-U column that gives a node's token.
         unit: of Python files, whether a tree is a whole "file" or a "function".

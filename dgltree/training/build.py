@@ -18,6 +18,8 @@ from dgltree.vocabulary import Vocabulary
 
 WIDEST = 3
 """Children up to which trees are read by weights of their own for each place, unless a cell is named."""
+LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
+"""Of a batch, and how many of them an epoch has where that is between the two."""
 EMBEDDING_STD = 0.1
 """Tokens' vectors that gates read begin as N(0, EMBEDDING_STD^2)."""
 
@@ -36,7 +38,9 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     Raises ``ValueError`` for one class only, for ``nodes`` without labels at nodes, and for options that do not fit the
     data or each other. Every example has a label.
     """
-    options = replace(options, task=options.task or task_of(train), cell=options.cell or _cell_for(train))
+    nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.trees.num_nodes // STEPS))
+    task, cell = options.task or task_of(train), options.cell or _cell_for(train)
+    options = replace(options, task=task, cell=cell, batch_nodes=nodes)
     _check_labels(train, options)
     classes = [] if options.task == "regress" else classes_of(train, options.nodes)
     if options.device == "cuda" and not torch.cuda.is_available():

@@ -1,6 +1,7 @@
 """A training on own trees, from data to a folder with the model, its figures and its card."""
 
 import json
+import logging
 import sys
 import warnings
 from dataclasses import replace
@@ -30,7 +31,6 @@ from dgltree.training.settings import SETTINGS
 
 SETTINGS_FILE = "fit.json"
 CARD = "card.json"
-LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 
 
 def fit(
@@ -141,18 +141,24 @@ def _finished(folder: Path, settings: dict[str, Any]) -> bool:
         except ValueError:
             raise ValueError(f"{file}: damaged; delete the folder to begin anew") from None
         if found != settings:
-            raise ValueError(
-                f"{folder} holds a training with other data or settings: give another folder, or delete it"
-            )
+            raise ValueError(f"{folder} holds a training with {_other(found, settings)}: give another folder")
         return (folder / CARD).exists()
     folder.mkdir(parents=True, exist_ok=True)
     _write(file, json.dumps(settings, indent=1) + "\n")
     return False
 
 
+def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
+    """What of a training is not as in the one that the folder holds."""
+    before, now = found.get("options", {}), settings["options"]
+    names = [f"{name} {before.get(name)}" for name in now if before.get(name) != now[name]]
+    return ", ".join(names) or "other data"
+
+
 def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
     """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
     options, module = built.options, built.module
+    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
     warnings.filterwarnings("ignore", ".*does not have many workers.*|Checkpoint directory .* exists and is not empty")
     best, last = checkpoints(module.monitored)
@@ -173,11 +179,11 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
         **SETTINGS,
     )
     trainer.strategy.checkpoint_io = WholeCheckpoints()
-    nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, parts["train"].trees.num_nodes // STEPS))
     before = folder / "last.ckpt"
     if before.exists():
         checked(before)
-    data = Parts(parts["train"], parts["valid"], nodes, options.seed)
+    assert options.batch_nodes is not None
+    data = Parts(parts["train"], parts["valid"], options.batch_nodes, options.seed)
     try:
         trainer.fit(module, data, ckpt_path=str(before) if before.exists() else None, weights_only=True)
     except SystemExit:  # Lightning's answer to Ctrl-C

@@ -84,7 +84,7 @@ def test_bare_trees_have_the_label_of_their_root(text: str, notation: str, label
 def test_json_trees_in_records_and_under_other_keys(tmp_path: Path) -> None:
     record = {"tree": {"type": "add", "args": [{"type": "x"}, {"type": "y"}]}, "label": 1}
     path = written(tmp_path, "trees.jsonl", json.dumps(record) + "\n")
-    data = TreeDataset.from_file(path, notation="json", keys="type,args,name")
+    data = TreeDataset.from_file(path, keys="type,args,name")
     assert data[0] == (Tree("add", (Tree("leaf", token="x"), Tree("leaf", token="y"))), "1")
 
 
@@ -217,6 +217,7 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
         ("trees.parquet", "no table", "no Parquet file"),
         ("trees.tsv", "tree\ttree\tlabel\nx\ty\t1\n", "two columns are called 'tree'"),
         ("trees.tsv", "tree\tlabel\nx\n", "expected 2"),
+        ("trees.jsonl", '{"ast": "x"}\n', "no 'tree' among 'ast'; --tree names another column"),
         ("trees.txt", "$$ (\n", "none of 1 texts is in a known notation"),
         ("trees.jsonl", "[1]\n{\n", "no trees at the beginning of the file"),
     ],
