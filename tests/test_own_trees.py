@@ -479,6 +479,23 @@ def test_labels_of_all_nodes_are_learnt_from(tmp_path: Path, capsys: pytest.Capt
     assert card["figures"]["valid"]["accuracy"] > 0.8
 
 
+def test_the_figures_of_the_card_are_those_of_the_model_that_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    train, valid = tmp_path / "train.tsv", tmp_path / "valid.tsv"
+    train.write_text(table(150), encoding="utf-8")
+    valid.write_text(table(150, seed=1), encoding="utf-8")
+    arguments = ["fit", str(train), "--valid", str(valid), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "4"]
+    assert cli.main([*arguments, "--input-size", "8", "--input-dropout", "0.5", "--dropout", "0.5"]) == 0
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    rows = [json.loads(line) for line in (tmp_path / "model" / "epochs.jsonl").read_text().splitlines()]
+    assert card["figures"]["valid"]["accuracy"] == pytest.approx(max(row["accuracy"] for row in rows), abs=1e-6)
+    capsys.readouterr()
+    assert cli.main(["evaluate", str(tmp_path / "model"), str(valid), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert all(found[name] == pytest.approx(value) for name, value in card["figures"]["valid"].items())
+
+
 def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "trees.tsv"
     path.write_text(table(50) + "bad\tx+\tpos\n", encoding="utf-8")

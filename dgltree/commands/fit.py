@@ -74,7 +74,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         group = parser.add_argument_group(title)
         for option in options_of(settings):
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
-            said = f"{option.said}: {names}" if option.name == "cell" else option.said
+            said = f"{option.said} There are {names}." if option.name == "cell" else option.said
             group.add_argument(option.flag, default=option.default, help=said, **how)
     return parser.parse_args(_config_first(arguments))
 

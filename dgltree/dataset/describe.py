@@ -103,8 +103,8 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
     total, rare = int(numbers.sum()), numbers[numbers < min_count]
     text = f"tokens, {len(counts):,} at {total:,} nodes:\n{_most(counts)}" if counts else "no tokens"
     if len(rare):
-        share = int(rare.sum()) / max(total, 1)
-        text += f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share:.1%} of these nodes"
+        share = f"{int(rare.sum()) / max(total, 1):.1%} of these nodes"
+        text += f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share}"
     if trees.value is not None:
         numbers = trees.value[~trees.value.isnan()]
         text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"

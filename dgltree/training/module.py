@@ -108,5 +108,5 @@ class TreeTraining(EncoderModule):
             raise ValueError("input_dropout needs a cell with an input_size: it drops the vectors of tokens")
         return self.encoder.cell
 
-    def _dropped(self, _: nn.Module, __: Any, vectors: Tensor) -> Tensor:
-        return nn.functional.dropout(vectors, self.input_dropout, self.training)
+    def _dropped(self, embedding: nn.Module, _: Any, vectors: Tensor) -> Tensor:
+        return nn.functional.dropout(vectors, self.input_dropout, embedding.training)
