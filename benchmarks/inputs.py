@@ -5,9 +5,9 @@ import random
 from functools import cache
 from pathlib import Path
 
-from dgltree import BLANK, Equation, Tree
+from dgltree import BLANK, Equation, Tree, shipped_fillers
 from dgltree.read.bracket import iter_sst
-from dgltree.read.preorder import BlankExample, read_blanks
+from dgltree.read.preorder import BlankExample, read_blanks, read_candidates
 
 
 def data_folder() -> Path | None:
@@ -39,10 +39,35 @@ def _published() -> list[BlankExample]:
 
 
 def _generated() -> list[Equation]:
-    from tasks.equations.generate import generate
-    from tasks.equations.presets import PAPER_TRAIN
-
+    """Own equations; where the packages of their generator are missing, random ones of about the same size."""
+    try:
+        from tasks.equations.generate import generate
+        from tasks.equations.presets import PAPER_TRAIN
+    except ModuleNotFoundError:
+        draw = random.Random(2)
+        return [Equation(*(_drawn(draw, draw.randrange(2, 6)) for _ in range(2))) for _ in range(4096)]
     return [made.equation for made in generate(PAPER_TRAIN.scaled(4096).quotas(), seed=0)]
+
+
+def _drawn(draw: random.Random, depth: int) -> Tree:
+    if depth == 0:
+        return Tree("Symbol", token=f"var_{draw.randrange(4)}")
+    name, arity = draw.choice([("Add", 2), ("Mul", 2), ("Pow", 2), ("sin", 1), ("cos", 1)])
+    return Tree(name, [_drawn(draw, depth - 1 - draw.randrange(min(depth, 2))) for _ in range(arity)])
+
+
+@cache
+def fillers(count: int) -> list[Tree]:
+    """The published candidates, else the shipped ones, else random ones."""
+    folder = data_folder()
+    file = None if folder is None else folder / "equations" / "candidate_classes.json"
+    if file is not None and file.is_file():
+        return [candidate.filler for candidate in read_candidates(file)][:count]
+    try:
+        return shipped_fillers()[:count]
+    except ModuleNotFoundError:
+        draw = random.Random(3)
+        return [_drawn(draw, draw.randrange(3)) for _ in range(count)]
 
 
 def _with_blank(equation: Equation) -> Equation:

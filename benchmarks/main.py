@@ -4,6 +4,7 @@ import argparse
 import json
 import platform
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -42,12 +43,20 @@ def main(arguments: list[str] | None = None) -> int:
     print(", ".join(f"{key} {value}" for key, value in where.items()))
     rows: list[Row | Skipped] = []
     for suite in SUITES if options.suite == "all" else [options.suite]:
-        for row in SUITES[suite](options.device, options.repeats):
+        for row in _rows(suite, options):
             print(row, flush=True)
             rows.append(row)
     if options.json:
         _write(options.json, where, rows)
     return int(any(isinstance(row, Row) and not row.met for row in rows))
+
+
+def _rows(suite: str, options: argparse.Namespace) -> Iterator[Row | Skipped]:
+    """The rows of a suite, as far as the packages that it needs are there."""
+    try:
+        yield from SUITES[suite](options.device, options.repeats)
+    except ModuleNotFoundError as error:
+        yield Skipped(f"what else is in {suite}", f"{error.name} is not installed")
 
 
 def _machine(options: argparse.Namespace) -> dict[str, object]:

@@ -4,11 +4,15 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# The first example may import Lark or SymPy: no deadline. The same examples every time: no surprise on another machine.
-settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("steady")
+try:
+    from hypothesis import HealthCheck, settings
+except ModuleNotFoundError:  # the tests of a GPU need torch, numpy and pytest alone
+    pass
+else:
+    # An example may import Lark or SymPy: no deadline. The same examples every time: no surprise on another machine.
+    settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

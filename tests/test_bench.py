@@ -1,6 +1,8 @@
 """The benchmark: its peers compute what we compute, and its program says what it measured."""
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -125,6 +127,35 @@ def test_the_program_writes_its_rows_and_fails_where_one_is_missed(
     found = json.loads((tmp_path / "rows.json").read_text())
     assert found["rows"][0] | {"peers": {"them": 0.3}, "ratio": 3.0, "least": least, "ours_s": 0.1} == found["rows"][0]
     assert found["skipped"] == [{"name": "more", "reason": "no peer"}]
+
+
+def test_a_suite_whose_packages_are_missing_is_skipped_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def rows(device: str, repeats: int) -> Iterator[Row]:
+        yield Row("us", 3.0, "times them")
+        raise ModuleNotFoundError("No module named 'treelstm'", name="treelstm")
+
+    monkeypatch.setitem(program.SUITES, "batch", rows)
+    assert program.main(["--suite", "batch"]) == 0
+    assert "what else is in batch" in capsys.readouterr().out
+
+
+def test_equations_are_drawn_where_their_generator_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tasks.equations.generate", "dgltree.shipped"):
+        monkeypatch.setitem(sys.modules, name, None)
+    equations.cache_clear()
+    known = equations(50)
+    equations.cache_clear()
+    assert len(set(known)) > 40
+    assert {node.function for side in known[0] for node in side.preorder()} <= {
+        "Add",
+        "Mul",
+        "Pow",
+        "sin",
+        "cos",
+        "Symbol",
+    }
 
 
 def test_no_gpu_is_said(capsys: pytest.CaptureFixture[str]) -> None:
