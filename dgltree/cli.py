@@ -1,6 +1,7 @@
 """The ``dgltree`` command.
 
-Exit codes: 0 all answered, 1 an equation, a tree or a file was bad, 2 the command line was.
+Exit codes: 0 all answered; 1 an equation, a file, a setting, or a record for predict or encode was bad; 2 the command
+line was; 130 interrupted. What fit, evaluate and inspect leave out they say, and go on.
 """
 
 import argparse
