@@ -100,7 +100,7 @@ class TreeDataset(Dataset[Any]):
 
         Args:
             path: the file or folder.
-            workers: processes that read; default: one less than there are cores, for files over a megabyte.
+            workers: processes that read; default: one a core for files over a megabyte, else none but this.
             cached: whether to use and leave the hidden file.
             strict: whether a bad record is an error.
             progress: whether to show a progress bar.
