@@ -7,8 +7,8 @@ import torch
 from benchmarks.inputs import equations
 from benchmarks.row import Row, Skipped, in_turn
 from dgltree import Vocabulary, batch, select
-from dgltree.schedule import schedule
-from dgltree.subtrees import number_subtrees, twins
+from dgltree.batching.subtrees import number_subtrees, twins
+from dgltree.engine.schedule import schedule
 
 SIZE = 256
 

@@ -13,7 +13,7 @@ from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import make_encoder
 from dgltree.encoders.linearize import Sequences, sequences
-from dgltree.shipped import logic_model
+from dgltree.equations.shipped import logic_model
 from tasks.logic.language import VOCABULARY
 
 COUNT, SIZE, SLOTS = 256, 64, 12

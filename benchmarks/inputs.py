@@ -82,7 +82,7 @@ def treebank(count: int) -> list[Tree]:
     if folder and (folder / "sst" / "train.txt").is_file():
         trees = list(iter_sst((folder / "sst" / "train.txt").read_text(encoding="utf-8")))
     else:
-        from dgltree.induction import random_tree
+        from dgltree.induction.binary_trees import random_tree
 
         draw = random.Random(1)
         trees = [random_tree([f"w{draw.randrange(5000)}" for _ in range(20)], draw) for _ in range(count)]

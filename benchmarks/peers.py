@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from dgltree import Tree, TreeBatch, Vocabulary
 from dgltree.cells import Cell, TreeSMU
 from dgltree.encoders.memory_attention import allocate
-from dgltree.schedule import Schedule
+from dgltree.engine.schedule import Schedule
 
 
 class RecursiveTreeSMU(nn.Module):

@@ -11,7 +11,7 @@ from benchmarks.peers import BareProducts, RecursiveTreeSMU, child_sum_input, dg
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Vocabulary, batch
 from dgltree.cells import ChildSumTreeLSTM, TreeSMU
-from dgltree.propagate import plan_for, root_states
+from dgltree.engine.propagate import plan_for, root_states
 
 RECURSIVE = 32  # equations that recursion is timed on: a batch is no faster than its equations one by one
 

@@ -13,7 +13,7 @@ from benchmarks.propagate import training_step
 from benchmarks.row import Row, Skipped, in_turn
 from dgltree import TreeBatch, Vocabulary, batch, select
 from dgltree.cells import TreeSMU
-from dgltree.propagate import plan_for, root_states
+from dgltree.engine.propagate import plan_for, root_states
 
 FEW, MANY = 10_000, 3_000_000  # nodes
 TRAINED = 400_000

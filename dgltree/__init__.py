@@ -3,25 +3,25 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dgltree.batch import TreeBatch, batch, unbatch
-from dgltree.checkpoint import load, save
-from dgltree.equation import BLANK, Equation
-from dgltree.propagate import propagate
-from dgltree.published import load_published
-from dgltree.rank import Ranking, rank
+from dgltree.batching.batch import TreeBatch, batch, unbatch
+from dgltree.batching.select import select
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.engine.propagate import propagate
+from dgltree.equations.published import load_published
+from dgltree.equations.rank import Ranking, rank
+from dgltree.equations.shipped import open_model, shipped_fillers
+from dgltree.equations.verify import verify
+from dgltree.models.checkpoint import load, save
 from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
-from dgltree.select import select
-from dgltree.shipped import open_model, shipped_fillers
-from dgltree.tree import Tree
-from dgltree.verify import verify
-from dgltree.vocabulary import Vocabulary
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
-    from dgltree.dataset import TreeDataset
-    from dgltree.trained import TrainedModel
+    from dgltree.datasets import TreeDataset
     from dgltree.training.fit import fit
+    from dgltree.training.trained import TrainedModel
 
-_LATER = {"TreeDataset": "dgltree.dataset", "TrainedModel": "dgltree.trained", "fit": "dgltree.training.fit"}
+_LATER = {"TreeDataset": "dgltree.datasets", "TrainedModel": "dgltree.training.trained", "fit": "dgltree.training.fit"}
 """Imported when they are first asked for: they need packages that the rest does without."""
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from random import Random
 
 from dgltree import Tree
-from dgltree.evalb import score
-from dgltree.induction import balanced, left_branching, random_tree, right_branching
+from dgltree.induction.binary_trees import balanced, left_branching, random_tree, right_branching
+from dgltree.induction.evalb import score
 from dgltree.read.bracket import read_unlabelled
 from tasks.brackets import PARAMETERS
 from tasks.listops.data import ListOps

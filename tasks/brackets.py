@@ -2,8 +2,8 @@
 
 from dgltree import TreeBatch, unbatch
 from dgltree.encoders import InducingEncoder
-from dgltree.evalb import Corpus, Parameters, Sentence, score
-from dgltree.induction import without_tokens
+from dgltree.induction.binary_trees import without_tokens
+from dgltree.induction.evalb import Corpus, Parameters, Sentence, score
 
 PARAMETERS = Parameters(labelled=False)
 

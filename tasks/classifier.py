@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree import TreeBatch
+from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, InducingEncoder
-from dgltree.labelled import Labelled
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
 from tasks.brackets import FoundBrackets

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from dgltree import plot
 from dgltree.files import replacing
+from dgltree.plotting import charts
 from tasks.tables import Spread, percent, table
 from tasks.trainings import SOURCE, Training, done, run
 
@@ -88,7 +88,7 @@ def report(trainings: list[Training], out: Path) -> str:
         if models:
             lines += [f"## {variant}", "", *_table(models), "", *_picture(variant, models, out)]
     if shares := _by_share(rows):
-        plot.save(plot.sample_efficiency(shares), out / "shares")
+        charts.save(charts.sample_efficiency(shares), out / "shares")
         lines += ["## Accuracy by the share of the training data", "", "![shares](shares.png)", ""]
     text = "\n".join(lines)
     with replacing(out / "report.md") as beside:
@@ -117,7 +117,7 @@ def _short(key: str) -> str:
 
 
 def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> list[str]:
-    lines: dict[str, plot.Series] = {}
+    lines: dict[str, charts.Series] = {}
     for model, found in models.items():
         by_group: dict[float, list[float]] = {}
         for key, value in (item for training in found for item in training.figures().items()):
@@ -126,11 +126,11 @@ def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> l
         lines[model] = {at: _point(values) for at, values in by_group.items()}
     stem = f"accuracy-{variant.replace(' %', '')}"
     task = next(iter(models.values()))[0].task
-    plot.save(plot.accuracy_by(AXES[task], lines, log=task == "listops"), out / stem)
+    charts.save(charts.accuracy_by(AXES[task], lines, log=task == "listops"), out / stem)
     return [f"![{stem}]({stem}.png)", ""]
 
 
-def _by_share(rows: Mapping[tuple[str, str], list[Training]]) -> dict[str, plot.Series]:
+def _by_share(rows: Mapping[tuple[str, str], list[Training]]) -> dict[str, charts.Series]:
     """Model to {share in %: accuracy}, of the models with several shares."""
     found: dict[str, dict[float, tuple[float, float]]] = {}
     for (model, variant), trainings in rows.items():

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch
-from dgltree.labelled import Labelled
+from dgltree.datasets.labelled import Labelled
 from tasks.buckets import buckets
 
 if TYPE_CHECKING:

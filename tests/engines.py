@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
-from dgltree.runner import Graph, prop_nodes_topo
+from dgltree.engine.runner import Graph, prop_nodes_topo
 
 State = dict[str, Tensor]
 Engine = Callable[[Cell, TreeBatch], State]

@@ -11,7 +11,7 @@ from rows import ROWS, make_cell
 
 from dgltree import batch, propagate
 from dgltree.cells import TreeSMU
-from dgltree.propagate import plan_for, root_states
+from dgltree.engine.propagate import plan_for, root_states
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 

@@ -17,8 +17,8 @@ import dgltree
 from dgltree import BLANK, Equation, Tree, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.readout import EquationModel, EquationReadout
-from dgltree.runner import Graph, prop_nodes_topo
+from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.engine.runner import Graph, prop_nodes_topo
 
 x = Tree("Symbol", token="var_0")
 trees = [Tree("Add", (x, Tree("sin", (x,)))), x]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dgltree import cli
+from dgltree.commands.main import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -27,7 +27,7 @@ def test_the_command_line_examples_print_what_the_readme_says(capsys: pytest.Cap
     for command in session.split("$ dgltree ")[1:]:
         line, *expected = command.splitlines()
         arguments = [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|(\S+)', line)]
-        assert cli.main(arguments) == 0
+        assert main(arguments) == 0
         found = capsys.readouterr().out.splitlines()
         # the last digits may differ from one machine to the next
         assert [re.sub(r"\d\.\d+", "", row) for row in found] == [re.sub(r"\d\.\d+", "", row) for row in expected]

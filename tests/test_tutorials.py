@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dgltree import cli
+from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
                 exec(block, names)
                 continue
             for command in re.findall(r"^\$ dgltree (.*)", block, re.MULTILINE):
-                names["code"] = cli.main(shlex.split(command))
+                names["code"] = main(shlex.split(command))
         return capsys.readouterr().out, names
 
     return run

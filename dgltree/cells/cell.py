@@ -10,13 +10,13 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from dgltree.batch import TreeBatch
-from dgltree.cells.check import check_dropout, check_size
+from dgltree.arguments import check_dropout, check_size
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
 from dgltree.cells.inputs import Embedding, Leaf
 from dgltree.cells.message_passing import MessagePassing
 from dgltree.cells.typed import Affine, Linear, TypedLinear, split
-from dgltree.schedule import Segments
-from dgltree.vocabulary import ANY_ARITY, Vocabulary
+from dgltree.engine.schedule import Segments
 
 State = dict[str, Tensor]
 """Part name to (rows, *shape): ``{"h": (rows, n), "S": (rows, p, n)}``."""

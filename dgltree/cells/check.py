@@ -6,22 +6,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from dgltree.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
+from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 
 if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
-
-
-def check_size(name: str, size: int) -> None:
-    """``ValueError`` for what is no whole number from 1."""
-    if not isinstance(size, int) or size < 1:
-        raise ValueError(f"{name} is {size!r}; it is a whole number, 1 or more")
-
-
-def check_dropout(dropout: float) -> None:
-    """``ValueError`` for what is no probability below 1."""
-    if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
 
 
 def check_batch(cell: "Cell", batch: TreeBatch) -> None:

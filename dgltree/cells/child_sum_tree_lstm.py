@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
 from dgltree.cells.typed import Linear
-from dgltree.vocabulary import Vocabulary
 
 
 class ChildSumTreeLSTM(SumCell):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 from torch import Tensor
 
-from dgltree.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch
 from dgltree.cells.check import check_batch
 from dgltree.cells.typed import sorted_by
 
@@ -37,8 +37,8 @@ class MessagePassing:
     def prepare(self: "Cell", graph: Any) -> None:  # type: ignore[misc]
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
-        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.runner.Graph`. Propagation overwrites the states, so a
-        second pass over a graph that was not prepared again would differentiate through the first.
+        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states, so
+        a second pass over a graph that was not prepared again would differentiate through the first.
         """
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)

@@ -6,10 +6,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dgltree.arguments import check_size
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import stack
 from dgltree.cells.cell import Cell, State
-from dgltree.cells.check import check_size
-from dgltree.vocabulary import Vocabulary
 
 
 class StackCell(Cell):

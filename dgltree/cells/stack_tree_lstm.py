@@ -4,10 +4,10 @@ from typing import Any
 
 import torch
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Children, Computed, State
 from dgltree.cells.stack_cell import StackCell
 from dgltree.cells.typed import Linear
-from dgltree.vocabulary import Vocabulary
 
 
 class StackTreeLSTM(StackCell):

@@ -4,11 +4,11 @@ from typing import Any, Literal
 
 import torch
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Children, Computed, State
 from dgltree.cells.stack_cell import StackCell
 from dgltree.cells.tree_rnn import activation_named
 from dgltree.cells.typed import Affine, Linear, concatenate
-from dgltree.vocabulary import Vocabulary
 
 
 class StackTreeRNN(StackCell):

@@ -4,10 +4,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell, Children, Computed, State
 from dgltree.cells.gated_recursive import gated_recursive
 from dgltree.cells.typed import Affine, Linear
-from dgltree.vocabulary import Vocabulary
 
 
 class TreeCell(Cell):

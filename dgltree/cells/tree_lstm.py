@@ -5,9 +5,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell, Children, Computed, State
 from dgltree.cells.typed import Linear
-from dgltree.vocabulary import Vocabulary
 
 
 class TreeLSTM(Cell):

@@ -6,9 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell, Children, State
 from dgltree.cells.typed import Affine, Linear
-from dgltree.vocabulary import Vocabulary
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.stack_tree_lstm import StackTreeLSTM
-from dgltree.vocabulary import Vocabulary
 
 
 class TreeSMU(StackTreeLSTM):

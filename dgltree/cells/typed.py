@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltree.schedule import Segments
+from dgltree.engine.schedule import Segments
 
 Linear = Callable[[str, Tensor], Tensor]
 """``linear(name, v)``: the map ``name`` of rows ``v``, (rows, ..., in) to (rows, ..., out)."""

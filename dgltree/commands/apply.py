@@ -14,15 +14,15 @@ from tqdm import tqdm
 
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
-from dgltree.dataset.from_file import FEW, LARGE, with_notation
-from dgltree.dataset.labels import usable
-from dgltree.dataset.parallel import default_workers, parts
-from dgltree.dataset.parse import Bad, Part
-from dgltree.dataset.reading import Reading
-from dgltree.dataset.sources import STDIN, open_source
-from dgltree.dataset.tree_dataset import TreeDataset
-from dgltree.dataset.vectors import writer_for
-from dgltree.trained import TrainedModel
+from dgltree.datasets.from_file import FEW, LARGE, with_notation
+from dgltree.datasets.labels import usable
+from dgltree.datasets.parallel import default_workers, parts
+from dgltree.datasets.parse import Bad, Part
+from dgltree.datasets.reading import Reading
+from dgltree.datasets.sources import STDIN, open_source
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.datasets.vectors import writer_for
+from dgltree.training.trained import TrainedModel
 
 EXAMPLES = {
     "predict": """\
@@ -166,7 +166,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    from dgltree.evaluate import evaluate
+    from dgltree.training.evaluate import evaluate
 
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dgltree.cli import COMMANDS
+from dgltree.commands.main import COMMANDS
 
 EXAMPLES = """\
 examples:
@@ -85,10 +85,10 @@ class _Report:
 
 
 def _complete(options: argparse.Namespace) -> int:
-    from dgltree.rank import Ranking, check_fillers, rank
+    from dgltree.equations.rank import Ranking, check_fillers, rank
+    from dgltree.equations.shipped import open_model, read_fillers, shipped_fillers
+    from dgltree.equations.truth import numeric_truth
     from dgltree.read.infix import write_infix
-    from dgltree.shipped import open_model, read_fillers, shipped_fillers
-    from dgltree.truth import numeric_truth
 
     model = open_model(options.model)
     fillers = read_fillers(options.fillers) if options.fillers else shipped_fillers()
@@ -118,9 +118,9 @@ def _complete(options: argparse.Namespace) -> int:
 
 
 def _verify(options: argparse.Namespace) -> int:
-    from dgltree.shipped import open_model
-    from dgltree.truth import numeric_truth
-    from dgltree.verify import verify
+    from dgltree.equations.shipped import open_model
+    from dgltree.equations.truth import numeric_truth
+    from dgltree.equations.verify import verify
 
     model = open_model(options.model)
 

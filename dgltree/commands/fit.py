@@ -9,8 +9,8 @@ from typing import Any
 
 from dgltree.cells import CELLS
 from dgltree.commands.reading import given_reading, options_of
-from dgltree.dataset.reading import Reading
-from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.datasets.reading import Reading
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.training.options import FitOptions
 

@@ -4,8 +4,8 @@ import argparse
 
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
-from dgltree.dataset.describe import describe
-from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.datasets.describe import describe
+from dgltree.datasets.tree_dataset import TreeDataset
 
 EXAMPLES = """\
 examples:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from dgltree.dataset.reading import Reading
+from dgltree.datasets.reading import Reading
 
 
 class Option(NamedTuple):

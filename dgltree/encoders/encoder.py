@@ -5,12 +5,12 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from dgltree.batch import TreeBatch
-from dgltree.vocabulary import Vocabulary
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
 
 
 class Encoder(nn.Module, ABC):
-    """A batch of trees to one vector a root: what readouts and :class:`dgltree.readout.EquationModel` build on."""
+    """A batch of trees to one vector a root: what readouts and models build on."""
 
     vocabulary: Vocabulary
     config: dict[str, Any]

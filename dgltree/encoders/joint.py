@@ -5,12 +5,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.linearize import PADDING, Order, Sequences, check_order, sequences, symbol_count
 from dgltree.encoders.registry import SEQUENCE_ENCODERS
 from dgltree.encoders.sequence import SequenceEncoder
-from dgltree.vocabulary import Vocabulary
 
 
 class JointEncoder(Encoder):

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from dgltree.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
+from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.encoders.unfold import unfold
-from dgltree.pickling import PickledAsArrays
-from dgltree.vocabulary import Vocabulary
 
 Order = Literal["leaves", "bracketed", "unlabelled"]
 ORDERS = get_args(Order)

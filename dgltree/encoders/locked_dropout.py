@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dgltree.cells.check import check_dropout
+from dgltree.arguments import check_dropout
 
 
 class LockedDropout(nn.Module):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from dgltree.cells.check import check_dropout, check_size
+from dgltree.arguments import check_dropout, check_size
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.sequence import SequenceCore, SequenceEncoder
 

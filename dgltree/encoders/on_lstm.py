@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltree.cells.check import check_dropout, check_size
+from dgltree.arguments import check_dropout, check_size
 from dgltree.encoders.ends import Ends, front
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
@@ -17,8 +17,8 @@ from dgltree.encoders.sequence import (
     check_sequences,
     padding,
 )
-from dgltree.induction import tree_from_distances
-from dgltree.tree import Tree
+from dgltree.induction.binary_trees import tree_from_distances
+from dgltree.trees.tree import Tree
 
 
 class ONLSTMSteps(NamedTuple):

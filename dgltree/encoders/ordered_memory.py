@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltree.cells.check import check_dropout, check_size
+from dgltree.arguments import check_dropout, check_size
 from dgltree.encoders.ends import Ends, front
 from dgltree.encoders.linearize import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
@@ -14,8 +14,8 @@ from dgltree.encoders.memory_attention import ATTENTIONS, allocate
 from dgltree.encoders.memory_operators import OPERATORS
 from dgltree.encoders.memory_slots import Slots
 from dgltree.encoders.sequence import InducingEncoder, SequenceCore, check_present, check_sequences, padding
-from dgltree.induction import tree_from_attention
-from dgltree.tree import Tree
+from dgltree.induction.binary_trees import tree_from_attention
+from dgltree.trees.tree import Tree
 
 
 class MemorySteps(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from inspect import Parameter, signature
 from typing import Any
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Cell
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.lstm import LSTMEncoder
@@ -14,7 +15,6 @@ from dgltree.encoders.transformer import TransformerEncoder
 from dgltree.encoders.tree import TreeEncoder
 from dgltree.encoders.tree_transformer import TreeTransformerEncoder
 from dgltree.encoders.universal_transformer import UniversalTransformerEncoder
-from dgltree.vocabulary import Vocabulary
 
 SEQUENCE_ENCODERS: dict[str, type[SequenceEncoder] | type[TreeTransformerEncoder]] = {
     "lstm": LSTMEncoder,

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from dgltree.batch import TreeBatch
-from dgltree.cells.check import check_size
+from dgltree.arguments import check_size
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.linearize import Order, check_order, sequences, symbol_count, symbol_names
-from dgltree.tree import Tree
-from dgltree.vocabulary import Vocabulary
+from dgltree.trees.tree import Tree
 
 
 class SequenceCore(nn.Module, ABC):
@@ -94,7 +94,7 @@ class InducingEncoder(SequenceEncoder):
         """The tree found over the sequence of each tree of a batch, without gradients; one a root.
 
         Its leaves are the sequence's words: tokens, names of functions, and the brackets ``(`` and ``)``, which
-        :func:`dgltree.induction.without_tokens` takes out. Inner nodes are ``phrase``, with two children.
+        :func:`dgltree.induction.binary_trees.without_tokens` takes out. Inner nodes are ``phrase``, with two children.
         """
         found, names = sequences(batch, self.order, self.vocabulary), symbol_names(self.vocabulary)
         with torch.no_grad():

@@ -2,10 +2,10 @@
 
 from torch import Tensor
 
-from dgltree.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch
 from dgltree.cells.cell import Cell
 from dgltree.encoders.encoder import Encoder
-from dgltree.propagate import plan_for, propagate, root_states
+from dgltree.engine.propagate import plan_for, propagate, root_states
 
 
 class TreeEncoder(Encoder):

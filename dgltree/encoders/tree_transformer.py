@@ -6,14 +6,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from dgltree.batch import TreeBatch, place
-from dgltree.cells.check import check_size
+from dgltree.arguments import check_size
+from dgltree.batching.batch import TreeBatch, place
+from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.linearize import PADDING, symbol_count, symbols
 from dgltree.encoders.sequence import SequenceCore, padding
 from dgltree.encoders.transformer import OutputMap, SelfAttention
 from dgltree.encoders.unfold import Unfolded, unfold
-from dgltree.vocabulary import ANY_ARITY, Vocabulary
 
 
 class TreePositions(nn.Module):

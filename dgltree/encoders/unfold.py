@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dgltree.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch
 
 MOST_NODES = 10_000_000  # of one tree: shared children may unfold to 2^60
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dgltree.read.text import error_at
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 _WORD = re.compile(r"[^()\s]+", re.ASCII)
 _LABELLED = re.compile(r"\(\s*([^()\s]*)|\)|([^()\s]+)", re.ASCII)  # groups: the label of a bracket that opens, a word

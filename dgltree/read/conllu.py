@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dgltree.read.text import FEW, nearest
-from dgltree.tree import Tree
+from dgltree.arguments import FEW, nearest
+from dgltree.trees.tree import Tree
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ID, _FORM, _HEAD = (COLUMNS.index(name) for name in ("id", "form", "head"))

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from dgltree.equation import Equation
+from dgltree.arguments import nearest
 from dgltree.read.notation import (
     CONSTANTS,
     DIGITS,
@@ -29,8 +29,9 @@ from dgltree.read.notation import (
     leaf_text,
     number,
 )
-from dgltree.read.text import error_at, nearest
-from dgltree.tree import Tree
+from dgltree.read.text import error_at
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     from lark import Lark, Token

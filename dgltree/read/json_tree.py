@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from dgltree.read.rows import Row, trees_of
 from dgltree.read.text import error_at
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
 _EXAMPLE = '{"label": "add", "children": [{"label": "x"}]}'

@@ -11,7 +11,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from dgltree.read.json_tree import load_json
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     from networkx import DiGraph, MultiDiGraph

@@ -8,8 +8,8 @@ import re
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 
-from dgltree.equation import BLANK
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK
+from dgltree.trees.tree import Tree
 
 _CIRCULAR = "sin cos csc sec tan cot asin acos acsc asec atan acot"
 _HYPERBOLIC = "sinh cosh csch sech tanh coth asinh acosh acsch asech atanh acoth"

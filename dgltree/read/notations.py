@@ -10,7 +10,7 @@ from dgltree.read.json_tree import read_json_tree
 from dgltree.read.networkx import read_node_link
 from dgltree.read.python import read_python
 from dgltree.read.sexpr import read_sexpr
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 class Notation(NamedTuple):

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from dgltree.equation import BLANK, Equation
 from dgltree.read.text import read_text
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 T = TypeVar("T")
 

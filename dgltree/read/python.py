@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from dgltree.read.rows import Row, trees_of
 from dgltree.read.text import error_at
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 TOKEN_LIMIT = 200  # characters of a constant: a text of a megabyte is no better a token
 _CONSTANT_FIELDS = {"MatchSingleton": "value", "Interpolation": "str"}  # constants without a node of their own

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 Row: TypeAlias = tuple[str, str | None, int]
 """A node: function, token, number of children. Plain tuples cost the garbage collector nothing."""

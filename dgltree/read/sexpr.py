@@ -18,7 +18,7 @@ Reading and writing take time linear in the text, at any depth.
 import re
 
 from dgltree.read.text import error_at
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 _ATOM = re.compile(r'[^\s()";]+', re.ASCII)
 _STRING = r'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'

@@ -7,10 +7,10 @@ node is kept, so tree -> SymPy -> tree is the same tree; what SymPy cannot keep 
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dgltree.equation import BLANK, Equation
+from dgltree.arguments import nearest
 from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, number
-from dgltree.read.text import nearest
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import sympy

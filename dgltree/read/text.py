@@ -1,10 +1,6 @@
 """What every reader shares: decoding a file, and errors that say where."""
 
-import difflib
-from collections.abc import Iterable
 from pathlib import Path
-
-FEW = 40  # names that a message may list
 
 
 def error_at(text: str, offset: int, message: str) -> ValueError:
@@ -27,12 +23,3 @@ def decode(data: bytes, source: str) -> str:
 def read_text(path: str | Path) -> str:
     """The text of a UTF-8 file; errors as in :func:`decode`."""
     return decode(Path(path).read_bytes(), str(path))
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """``nearest known: sin, sinh``: part of a message about an unknown ``name``; all of a few, if none is like it."""
-    names = sorted(set(known))
-    near = difflib.get_close_matches(name.lower(), names)
-    if not near and len(names) <= FEW:
-        return f"known: {', '.join(names) or 'none'}"
-    return f"nearest known: {', '.join(near or difflib.get_close_matches(name, names, cutoff=0.0))}"

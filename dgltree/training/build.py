@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import torch
 
-from dgltree.batch import NO_LABEL, NO_TOKEN
+from dgltree.batching.batch import NO_LABEL, NO_TOKEN
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, SumCell
-from dgltree.dataset.batches import label_numbers
-from dgltree.dataset.tree_dataset import TreeDataset
+from dgltree.datasets.batches import label_numbers
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
-from dgltree.readout import ClassifierReadout, NumberReadout, PairModel, PairReadout, TreeModel
+from dgltree.models.readout import ClassifierReadout, NumberReadout, PairModel, PairReadout, TreeModel
 from dgltree.training.module import TreeTraining
 from dgltree.training.options import FitOptions, Task
-from dgltree.vocabulary import Vocabulary
 
 WIDEST = 3
 """Children up to which trees are read by weights of their own for each place, unless a cell is named."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from dgltree.dataset.tree_dataset import TreeDataset
-from dgltree.evaluate import Evaluation
-from dgltree.trained import TrainedModel
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.evaluate import Evaluation
 from dgltree.training.options import FitOptions
+from dgltree.training.trained import TrainedModel
 
 PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 

@@ -6,9 +6,9 @@ import lightning
 import torch
 from torch.utils.data import DataLoader
 
-from dgltree.dataset.batches import Collate, NodeBatches
-from dgltree.dataset.tree_dataset import TreeDataset
-from dgltree.labelled import Labelled
+from dgltree.datasets.batches import Collate, NodeBatches
+from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.module import TreeTraining
 
 SMALL = 50_000

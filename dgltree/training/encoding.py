@@ -4,7 +4,7 @@ from typing import Any
 
 import lightning
 
-from dgltree import TreeBatch
+from dgltree.batching.batch import TreeBatch
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.training.steps import seed_step
 

@@ -11,23 +11,23 @@ from typing import Any
 import lightning
 from lightning.pytorch.callbacks import EarlyStopping
 
-from dgltree.dataset.flat import with_classes
-from dgltree.dataset.from_file import listed
-from dgltree.dataset.labels import usable
-from dgltree.dataset.parse import Bad
-from dgltree.dataset.split import shared_examples, split
-from dgltree.dataset.tree_dataset import TreeDataset
-from dgltree.evaluate import Evaluation, evaluate
+from dgltree.datasets.flat import with_classes
+from dgltree.datasets.from_file import listed
+from dgltree.datasets.labels import usable
+from dgltree.datasets.parse import Bad
+from dgltree.datasets.split import shared_examples, split
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
-from dgltree.readout import NumberReadout
-from dgltree.trained import TrainedModel
+from dgltree.models.readout import NumberReadout
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import WholeCheckpoints, checked, checkpoints
 from dgltree.training.data import Parts
+from dgltree.training.evaluate import Evaluation, evaluate
 from dgltree.training.options import FitOptions
 from dgltree.training.report import EpochReport
 from dgltree.training.settings import SETTINGS
+from dgltree.training.trained import TrainedModel
 
 SETTINGS_FILE = "fit.json"
 CARD = "card.json"
@@ -48,12 +48,12 @@ def fit(
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
 
     Args:
-        data: with a column of splits, or parted by chance (see :func:`dgltree.dataset.split.split`); all to train on
+        data: with a column of splits, or parted by chance (see :func:`dgltree.datasets.split.split`); all to train on
             where ``valid`` and ``test`` are given.
         valid: to choose the epoch by.
         test: for the figures at the end.
-        out: the folder: ``model.safetensors`` and ``reading.json`` (:class:`dgltree.trained.TrainedModel`), ``card.md``
-            and ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
+        out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
+            ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
         options: of :class:`dgltree.training.options.FitOptions`.
 
@@ -208,9 +208,9 @@ def _leave(folder: Path, figures: dict[str, Evaluation]) -> None:
         return
     _write(folder / "confusion.tsv", found.confusion_table())
     try:
-        from dgltree import plot
+        from dgltree.plotting import charts
 
-        plot.save(plot.confusion(found.confusion.numpy(), found.names), folder / "confusion")
+        charts.save(charts.confusion(found.confusion.numpy(), found.names), folder / "confusion")
     except ImportError:
         _say("no picture of the confusions: pip install 'dgltree[plot]'")
 

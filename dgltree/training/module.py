@@ -8,11 +8,11 @@ from torch import Tensor, nn
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, Metric, MetricCollection, R2Score
 from torchmetrics.classification import MulticlassAccuracy
 
-from dgltree.batch import NO_LABEL, TreeBatch
-from dgltree.dataset.batches import UNSEEN
+from dgltree.batching.batch import NO_LABEL, TreeBatch
+from dgltree.datasets.batches import UNSEEN
+from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
-from dgltree.labelled import Labelled
-from dgltree.readout import TreeModel
+from dgltree.models.readout import TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
 

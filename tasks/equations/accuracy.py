@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from dgltree.readout import EquationModel
-from dgltree.shipped import open_model
-from dgltree.verify import verify
+from dgltree.equations.shipped import open_model
+from dgltree.equations.verify import verify
+from dgltree.models.readout import EquationModel
 from tasks.equations.store import Row, read
 
 BLOCK = 2048  # equations between two updates of the progress bar

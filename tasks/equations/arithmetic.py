@@ -1,6 +1,6 @@
 """Values of all rows of a schedule at random complex points, fast and without error bounds: labels for training.
 
-Labels of data sets and answers to users come from dgltree.truth, which knows how far to trust a value.
+Labels of data sets and answers to users come from dgltree.equations.truth, which knows how far to trust a value.
 """
 
 import math
@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.bounded import leaf_value
-from dgltree.schedule import Schedule
+from dgltree.engine.schedule import Schedule
+from dgltree.equations.bounded import leaf_value
 from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
 
 LARGEST, TINY = 1e7, 1e-11  # beyond: no value; below: 0

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batch import TreeBatch
-from dgltree.schedule import Schedule, schedule
+from dgltree.batching.batch import TreeBatch
+from dgltree.engine.schedule import Schedule, schedule
 from tasks.equations.arithmetic import equal, values
 from tasks.equations.canonical import word_digest
 from tasks.equations.data import vocabulary

@@ -2,9 +2,9 @@
 
 from hashlib import blake2b
 
-from dgltree.equation import BLANK as BLANK_TREE
-from dgltree.equation import Equation
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK as BLANK_TREE
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, renamed, tree, variables
 
 

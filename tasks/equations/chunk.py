@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equation import Equation
-from dgltree.truth import Truth
+from dgltree.equations.truth import Truth
+from dgltree.trees.equation import Equation
 from tasks.equations.canonical import word_digest
 from tasks.equations.growth import WIDENINGS, begun, grammar, grown
 from tasks.equations.held_out import held_out

@@ -7,9 +7,9 @@ from torch import Tensor
 from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryRecall
 
 from dgltree import TreeBatch, Vocabulary
+from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, make_encoder
-from dgltree.labelled import Labelled
-from dgltree.readout import EquationModel, EquationReadout
+from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.training.encoding import EncoderModule
 from tasks.equations.majority import Majority
 from tasks.grouped import Grouped

@@ -13,11 +13,11 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from dgltree.propagate import run_schedule
+from dgltree.engine.propagate import run_schedule
+from dgltree.engine.schedule import schedule
+from dgltree.engine.trace import Trace
+from dgltree.models.readout import EquationModel, evaluating
 from dgltree.read.preorder import Candidate
-from dgltree.readout import EquationModel, evaluating
-from dgltree.schedule import schedule
-from dgltree.trace import Trace
 from tasks.equations import store
 from tasks.equations.arithmetic import equal, values
 from tasks.equations.blanked import POINTS, Blanked, Fillers, Maker, as_graph

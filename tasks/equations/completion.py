@@ -19,13 +19,13 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from dgltree.equations.rank import Ranking, rank_each
+from dgltree.equations.shipped import open_model
+from dgltree.equations.truth import Evaluator, Truth
 from dgltree.files import replacing
-from dgltree.rank import Ranking, rank_each
+from dgltree.models.readout import EquationModel
 from dgltree.read.preorder import BlankExample, Candidate, read_blanks, read_candidates
-from dgltree.readout import EquationModel
-from dgltree.shipped import open_model
-from dgltree.tree import Tree
-from dgltree.truth import Evaluator, Truth
+from dgltree.trees.tree import Tree
 
 COLUMNS = ("file", "index", "depth", "raw_rank", "class_rank", "collapse_rank")
 VALID = 5  # fillers that are tried numerically

@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree import Vocabulary
-from dgltree.labelled import Labelled
+from dgltree.datasets.labelled import Labelled
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import NUMBER, SYMBOLS, Row, read

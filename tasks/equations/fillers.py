@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dgltree.files import replacing
 from dgltree.read.infix import write_infix
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 TRIGONOMETRIC = ("sin", "cos", "tan", "csc", "sec", "cot")
 BINARY = ("Add", "Mul", "Pow")

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dgltree.equation import Equation
 from dgltree.files import replacing
-from dgltree.tree import Tree
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations.canonical import digest
 from tasks.equations.fillers import VARIABLES, fillers
 from tasks.equations.leaves import variables, with_leaves

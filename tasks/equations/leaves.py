@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 def variables(tree: Tree) -> list[Tree]:
@@ -11,7 +11,7 @@ def variables(tree: Tree) -> list[Tree]:
 
 
 def with_leaves(tree: Tree, replacements: Mapping[Tree, Tree]) -> Tree:
-    """What ``dgltree.equation.substitute`` returns; a shared child is walked once for each parent."""
+    """What ``dgltree.trees.equation.substitute`` returns; a shared child is walked once for each parent."""
     done: list[Tree] = []
     for node in reversed(list(tree.preorder())):
         if not node.children:

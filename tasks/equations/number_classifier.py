@@ -7,7 +7,7 @@ from torch import Tensor
 from torchmetrics import MeanMetric, MeanSquaredError
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.readout import NumberReadout
+from dgltree.models.readout import NumberReadout
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.number_data import Numbers
 from tasks.equations.store import NUMBER

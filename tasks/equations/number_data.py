@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch
-from dgltree.labelled import Labelled
-from dgltree.pickling import PickledAsArrays
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.datasets.labelled import Labelled
 from tasks.equations.data import LabelledEquations, vocabulary
 from tasks.equations.numbers import decoded
 from tasks.equations.store import Row, read

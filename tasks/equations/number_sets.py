@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from dgltree.equation import Equation
-from dgltree.tree import Tree
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations import store
 from tasks.equations.canonical import digest
 from tasks.equations.fillers import literal

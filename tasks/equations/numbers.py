@@ -1,7 +1,7 @@
 """Number leaves, and the side of a number equation that is decoded."""
 
-from dgltree.equation import Equation
-from dgltree.tree import Tree
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations.fillers import literal
 
 MINUS_ONE = literal("-1")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from dgltree.truth import Evaluator
+from dgltree.equations.truth import Evaluator
 from tasks.equations.completion import read_folder
 
 

@@ -4,10 +4,10 @@ from collections import defaultdict
 from pathlib import Path
 from random import Random
 
-from dgltree.equation import Equation
 from dgltree.read.infix import read_equation
 from dgltree.read.text import read_text
-from dgltree.tree import Tree
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations import fillers
 from tasks.equations.leaves import with_leaves
 from tasks.equations.places import Places

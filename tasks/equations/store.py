@@ -12,10 +12,10 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dgltree.equation import Equation
 from dgltree.files import replacing
 from dgltree.read.infix import write_equation
-from dgltree.tree import Tree
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations.chunk import Made
 from tasks.equations.leaves import with_leaves
 from tasks.equations.words import SYMBOLS, Symbol, Word, tree

@@ -6,11 +6,11 @@ complex points; the fillers are those that ``dgltree complete`` offers.
 
 import argparse
 
-from dgltree.equation import Equation
-from dgltree.rank import Ranking, rank
+from dgltree.equations.rank import Ranking, rank
+from dgltree.equations.shipped import open_model, shipped_fillers
+from dgltree.equations.truth import Evaluator, Truth
 from dgltree.read.infix import write_equation, write_infix
-from dgltree.shipped import open_model, shipped_fillers
-from dgltree.truth import Evaluator, Truth
+from dgltree.trees.equation import Equation
 from tasks.equations.rewrite import TEXTBOOK, read_lines
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dgltree.read.infix import phrase
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 from tasks.equations.places import Places
 from tasks.equations.words import NAMES, SYMBOLS, Word
 

@@ -8,10 +8,10 @@ from jsonargparse import auto_cli
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dgltree.cells import CELLS
-from dgltree.checkpoint import save
 from dgltree.encoders import TreeEncoder
+from dgltree.models.checkpoint import save
+from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates
-from dgltree.readout import EquationModel, EquationReadout
 from dgltree.training.checkpoints import WholeCheckpoints
 from dgltree.training.report import EpochReport
 from tasks.equations import chains, own_blanks

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgltree.bounded import POINTS, Value, apply, leaf_value
-from dgltree.truth import Truth, decide
+from dgltree.equations.bounded import POINTS, Value, apply, leaf_value
+from dgltree.equations.truth import Truth, decide
 from tasks.equations.places import Places
 from tasks.equations.words import ARITIES, CALLED, SINGLE, SYMBOLS, Word, tree
 
@@ -18,7 +18,7 @@ Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
 
 
 class Values:
-    """Decides as ``dgltree.truth.Evaluator`` does; call it with numpy's floating-point warnings off."""
+    """Decides as ``dgltree.equations.truth.Evaluator`` does; call it with numpy's floating-point warnings off."""
 
     def __init__(self) -> None:
         self._rows: dict[Word, int] = {}  # of each of the arrays: values, magnitudes, error bounds

@@ -8,8 +8,8 @@ trained to evaluate number equations such as sin(0.7) = 0.644218 (see number_set
 
 from pathlib import Path
 
-from dgltree.checkpoint import save
 from dgltree.encoders import TreeEncoder
+from dgltree.models.checkpoint import save
 from tasks.cli import TaskCLI, run
 from tasks.equations.number_classifier import EquationAndNumberClassifier
 from tasks.equations.number_data import EquationsAndNumbers

@@ -1,13 +1,13 @@
 """Trees of the generator's symbols as bytes: the preorder of symbol ids, which is what data sets hold.
 
 A symbol has one number of children, so the bytes alone say where a subtree ends. Equal trees are equal bytes, a part is
-replaced by slicing and variables by ``bytes.translate``: many times faster than with :class:`~dgltree.tree.Tree`.
+replaced by slicing and variables by ``bytes.translate``: many times faster than with :class:`~dgltree.trees.tree.Tree`.
 """
 
 from collections.abc import Sequence
 
-from dgltree.equation import Equation
-from dgltree.tree import Tree
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC
 
 Word = bytes

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 
 from dgltree import batch
-from dgltree.labelled import Labelled
-from dgltree.subtrees import number_subtrees
+from dgltree.batching.subtrees import number_subtrees
+from dgltree.datasets.labelled import Labelled
 from tasks.buckets import buckets
 from tasks.data import BucketedData
 from tasks.listops import generate

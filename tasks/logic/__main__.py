@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dgltree.checkpoint import save
-from dgltree.readout import PairModel, PairReadout
+from dgltree.models.checkpoint import save
+from dgltree.models.readout import PairModel, PairReadout
 from tasks.cli import TaskCLI, run
 from tasks.logic.data import LogicPairs
 from tasks.logic.language import RELATIONS

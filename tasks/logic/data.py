@@ -7,9 +7,9 @@ from pathlib import Path
 import torch
 
 from dgltree import batch
-from dgltree.labelled import Labelled
+from dgltree.batching.subtrees import number_subtrees
+from dgltree.datasets.labelled import Labelled
 from dgltree.read.bracket import read_unlabelled
-from dgltree.subtrees import number_subtrees
 from tasks.data import BucketedData
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import torch
 
-from dgltree import Tree, batch, load, plot
+from dgltree import Tree, batch, load
 from dgltree.encoders import InducingEncoder, linearize
 from dgltree.encoders.linearize import symbol_names
-from dgltree.evalb import Parameters, score
-from dgltree.induction import without_tokens
-from dgltree.plot_trees import attention, trees
+from dgltree.equations.shipped import logic_model
+from dgltree.induction.binary_trees import without_tokens
+from dgltree.induction.evalb import Parameters, score
+from dgltree.models.readout import PairModel, evaluating
+from dgltree.plotting.charts import save
+from dgltree.plotting.trees import attention, trees
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
-from dgltree.readout import PairModel, evaluating
-from dgltree.shipped import logic_model
 from tasks.logic.language import is_formula
 
 
@@ -64,13 +65,13 @@ def _show_tree(text: str, given: Tree, encoder: InducingEncoder, out: Path | Non
     if out is None:
         return
     out.parent.mkdir(parents=True, exist_ok=True)
-    plot.save(trees(given, {"found": found}), f"{out}-trees")
+    save(trees(given, {"found": found}), f"{out}-trees")
     ids, lengths = linearize(flat, encoder.order, encoder.vocabulary)
     with torch.no_grad():
         evidence = encoder.evidence(ids, lengths)[0]
     if evidence.dim() == 2:
         names = symbol_names(encoder.vocabulary)
-        plot.save(attention([names[i] for i in ids[0].tolist()], evidence.numpy()), f"{out}-attention")
+        save(attention([names[i] for i in ids[0].tolist()], evidence.numpy()), f"{out}-attention")
 
 
 if __name__ == "__main__":

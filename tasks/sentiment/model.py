@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree import TreeBatch, Vocabulary
+from dgltree.batching.labels import Supervision, supervised
 from dgltree.cells import CELLS
 from dgltree.cells.inputs import Embedding
 from dgltree.encoders import TreeEncoder
-from dgltree.labels import Supervision, supervised
+from dgltree.models.readout import ClassifierReadout
 from dgltree.read.glove import WordVectors
-from dgltree.readout import ClassifierReadout
 from dgltree.training.steps import seed_step
 from tasks.sentiment.data import CLASSES
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dgltree.read import bracket
 from dgltree.read.text import read_text
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 the = Tree("DT", token="the")
 cat = Tree("NN", token="cat")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree.read.conllu import COLUMNS, iter_conllu
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 def row(id, form="w", head=0, deprel="dep"):

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
 from dgltree.read.notation import FUNCTIONS
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 
 def symbol(name):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree.read.json_tree import Keys, load_json, read_json_tree
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 def leaf(token):

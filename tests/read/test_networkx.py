@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree.read.networkx import from_networkx, read_node_link, to_networkx
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 x = Tree("Symbol", token="x")
 sin = Tree("sin", (x,))

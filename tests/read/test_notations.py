@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dgltree.read.notations import NOTATIONS, detect
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 def test_every_notation_reads_its_example_and_is_detected_by_it():

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.equation import BLANK, Equation
 from dgltree.read.preorder import (
     read_blanks,
     read_candidates,
@@ -17,7 +16,8 @@ from dgltree.read.preorder import (
     write_equation_record,
     write_preorder,
 )
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 x = Tree("Symbol", token="var_0")
 two = Tree("Integer", token="2")

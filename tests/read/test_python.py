@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree.read.python import TOKEN_LIMIT, iter_functions, read_python
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 def name(token):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree.read.sexpr import read_sexpr, write_sexpr
-from dgltree.tree import Tree
+from dgltree.trees.tree import Tree
 
 
 def atom(token):

@@ -3,11 +3,11 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.equation import BLANK, Equation
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.notation import FUNCTIONS
 from dgltree.read.sympy import from_sympy, to_sympy
-from dgltree.tree import Tree
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
 
 X, Y, Z = sympy.symbols("x y z")
 

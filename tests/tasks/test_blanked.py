@@ -9,13 +9,13 @@ pytest.importorskip("pyarrow", reason="the train extra is not installed")
 from dgltree import Equation, batch
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.propagate import run_schedule
+from dgltree.engine.propagate import run_schedule
+from dgltree.engine.schedule import schedule
+from dgltree.engine.trace import Trace
+from dgltree.equations.truth import Evaluator, Truth
+from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.read.infix import read_equation
-from dgltree.readout import EquationModel, EquationReadout
-from dgltree.schedule import schedule
-from dgltree.trace import Trace
-from dgltree.tree import Tree
-from dgltree.truth import Evaluator, Truth
+from dgltree.trees.tree import Tree
 from tasks.equations import blanked as module
 from tasks.equations.arithmetic import equal, values
 from tasks.equations.blanked import Maker

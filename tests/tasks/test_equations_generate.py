@@ -15,11 +15,11 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree.equation import Equation, substitute
+from dgltree.equations.truth import Evaluator, Truth
 from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
 from dgltree.read.preorder import read_candidates
-from dgltree.tree import Tree
-from dgltree.truth import Evaluator, Truth
+from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.tree import Tree
 from tasks.equations import generate as program
 from tasks.equations.canonical import canonical_key, digest, word_digest
 from tasks.equations.chunk import USUAL, Chunk, Made

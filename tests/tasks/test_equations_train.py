@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import dgltree
-from dgltree.shipped import FOLDER
+from dgltree.equations.shipped import FOLDER
 from tasks.equations import textbook
 
 pytest.importorskip("lightning", reason="the train extra is not installed")

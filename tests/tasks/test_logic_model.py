@@ -7,10 +7,10 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import batch
 from dgltree.encoders.linearize import sequences
-from dgltree.evalb import Parameters, score
-from dgltree.induction import right_branching, without_tokens
+from dgltree.equations.shipped import FOLDER, LOGIC, logic_model, model_names
+from dgltree.induction.binary_trees import right_branching, without_tokens
+from dgltree.induction.evalb import Parameters, score
 from dgltree.read.bracket import read_unlabelled
-from dgltree.shipped import FOLDER, LOGIC, logic_model, model_names
 from tasks.logic import generate
 from tasks.logic.language import RELATIONS, VOCABULARY
 

@@ -12,8 +12,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import dgltree
 from dgltree import batch
+from dgltree.models.readout import PairModel
 from dgltree.read.bracket import read_unlabelled
-from dgltree.readout import PairModel
 from tasks.brackets import FoundBrackets
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main

@@ -14,8 +14,8 @@ from pyarrow import parquet
 from test_equations_verification import run, weights
 
 from dgltree import Tree, batch
-from dgltree.equation import Equation
 from dgltree.read.infix import read_equation, read_infix
+from dgltree.trees.equation import Equation
 from tasks.equations import number_sets, store
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.data import vocabulary

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
+from dgltree.equations.truth import Evaluator, Truth
 from dgltree.read.infix import read_infix
 from dgltree.read.preorder import read_candidates
-from dgltree.truth import Evaluator, Truth
 from tasks.equations import chains, own_blanks
 from tasks.equations.completion import Ranks, read_folder
 

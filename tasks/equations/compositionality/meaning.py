@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dgltree import Tree, plot
+from dgltree import Tree
+from dgltree.plotting import charts
 from dgltree.read.infix import write_infix
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.jobs import Job
@@ -77,7 +78,7 @@ class Meaning:
 
     def _picture(self, label: str, states: Points) -> list[str]:
         stem = f"substitutivity-{label}"
-        plot.save(plot.classes(in_the_plane(states), self._expressions[1], self._names), self.folder / stem)
+        charts.save(charts.classes(in_the_plane(states), self._expressions[1], self._names), self.folder / stem)
         return ["", f"![{stem}]({stem}.png)"]
 
 

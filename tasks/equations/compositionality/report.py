@@ -6,8 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dgltree import plot
 from dgltree.files import replacing
+from dgltree.plotting import charts
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.jobs import TESTS, Job, Test, jobs
 from tasks.equations.compositionality.meaning import Meaning
@@ -76,9 +76,9 @@ class Report:
         rows = {label: list(found.values()) for label, found in done.items()}
         lines += [*tables.by_range(rows, test.ranges), "", "Accuracy by depth:", "", *tables.by_depth(rows)]
         if name == "sample-efficiency":
-            lines += self._picture(name, plot.sample_efficiency(_by_share(test, done)))
+            lines += self._picture(name, charts.sample_efficiency(_by_share(test, done)))
         else:
-            lines += self._picture(name, plot.accuracy_by("depth of the equation", _by_depth(rows), test.depths))
+            lines += self._picture(name, charts.accuracy_by("depth of the equation", _by_depth(rows), test.depths))
         return lines + self._stacks(name, rows)
 
     def _stacks(self, name: str, rows: tables.Rows) -> list[str]:
@@ -86,14 +86,14 @@ class Report:
         if name not in ("table", "stack-size") or not usage:
             return []
         lines = ["", "Rows of the stack in use (2-norm over 1e-3) by the depth of the expression:", ""]
-        return lines + tables.usage(usage) + self._picture(f"{name}-usage", plot.stack_usage(_lines(usage)))
+        return lines + tables.usage(usage) + self._picture(f"{name}-usage", charts.stack_usage(_lines(usage)))
 
     def _picture(self, stem: str, figure: "Figure") -> list[str]:
-        plot.save(figure, self.folder / stem)
+        charts.save(figure, self.folder / stem)
         return ["", f"![{stem}]({stem}.png)"]
 
 
-def _by_depth(rows: tables.Rows) -> dict[str, plot.Series]:
+def _by_depth(rows: tables.Rows) -> dict[str, charts.Series]:
     accuracy = tables.MEASURES["accuracy"]
     return _lines(
         {
@@ -107,7 +107,7 @@ def _by_depth(rows: tables.Rows) -> dict[str, plot.Series]:
     )
 
 
-def _by_share(test: Test, done: dict[str, dict[Job, Result]]) -> dict[str, plot.Series]:
+def _by_share(test: Test, done: dict[str, dict[Job, Result]]) -> dict[str, charts.Series]:
     """Model -> {share of the training equations: accuracy}."""
     found: dict[str, dict[int, Spread]] = {}
     for results in done.values():
@@ -127,5 +127,5 @@ def _usage(results: Sequence[Result]) -> dict[int, Spread]:
     }
 
 
-def _lines(rows: dict[str, dict[int, Spread]]) -> dict[str, plot.Series]:
+def _lines(rows: dict[str, dict[int, Spread]]) -> dict[str, charts.Series]:
     return {label: {x: (at.mean, at.deviation or 0.0) for x, at in found.items()} for label, found in rows.items()}

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltree import Tree, batch
-from dgltree.equation import Equation
-from dgltree.readout import evaluating
-from dgltree.truth import BLURRED, Evaluator
+from dgltree.equations.truth import BLURRED, Evaluator
+from dgltree.models.readout import evaluating
+from dgltree.trees.equation import Equation
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.data import vocabulary
 

@@ -19,13 +19,13 @@ import yaml
 
 from dgltree import TreeBatch, batch, propagate
 from dgltree.cells import stack
-from dgltree.checkpoint import save
 from dgltree.encoders import TreeEncoder
-from dgltree.equation import Equation
 from dgltree.files import replacing
-from dgltree.readout import evaluating
+from dgltree.models.checkpoint import save
+from dgltree.models.readout import evaluating
 from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
 from dgltree.training.settings import SETTINGS
+from dgltree.trees.equation import Equation
 from tasks.equations.accuracy import Counts, counted, together
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.compositionality.jobs import Job

@@ -1,0 +1,1 @@
+"""Trees to flat tensors: vocabulary, batch and its DGL form, selections, duplicate subtrees."""

@@ -1,0 +1,260 @@
+"""Trees to flat tensors and back: what every engine runs on."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
+from dgltree.trees.tree import Tree
+
+if TYPE_CHECKING:
+    import dgl
+
+
+class Plan(Protocol):
+    """What was made of a batch before it is computed: tensors on its device."""
+
+    def map(self, function: Callable[[Tensor], Tensor], /) -> Self:
+        """The same, with ``function`` applied to every tensor."""
+
+
+P = TypeVar("P", bound=Plan)
+
+NO_TOKEN = -1
+NO_LABEL = -100  # what torch's losses ignore by default
+
+
+@dataclass(frozen=True)
+class TreeBatch(PickledAsArrays):
+    """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
+
+    A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
+    user's DAG the numbering is that of the graph.
+    """
+
+    function: Tensor
+    """(N,) int64, ids of the vocabulary's functions."""
+    token: Tensor
+    """(N,) int64, ids of the vocabulary's tokens; ``NO_TOKEN`` where there is none."""
+    child_ptr: Tensor
+    """(N + 1,) int64: the children of node j are ``child_index[child_ptr[j]:child_ptr[j + 1]]``, in order."""
+    child_index: Tensor
+    """(E,) int64, node numbers."""
+    level: Tensor
+    """(N,) int64: 0 for a leaf, else one more than the highest child's."""
+    roots: Tensor
+    """(B,) int64, node numbers."""
+    sizes: Tensor
+    """(G,) int64, nodes of each tree (of each graph, for a user's DGLGraph)."""
+    label: Tensor
+    """(N,) int64, what is to be predicted; ``NO_LABEL`` where there is none."""
+    value: Tensor | None = None
+    """(N,) float64, numbers of leaves; NaN where there is none."""
+    x: Tensor | None = None
+    """(N, d) floating, one input vector a node."""
+    vocabulary: Vocabulary | None = None
+    plans: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What :meth:`planned` made, by what it is and the versions of the tensors that it was made of."""
+
+    def __len__(self) -> int:
+        """The number of trees."""
+        return len(self.roots)
+
+    def __repr__(self) -> str:
+        return f"<TreeBatch: {len(self)} trees, {self.num_nodes} nodes, {len(self.child_index)} edges>"
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.function)
+
+    @property
+    def device(self) -> torch.device:
+        return self.function.device
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """How often each tensor was changed in place; torch does not count this for inference tensors."""
+        tensors = [value for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)]
+        return tuple(-1 if tensor.is_inference() else tensor._version for tensor in tensors)
+
+    def planned(self, what: tuple[Hashable, ...], make: Callable[[], P]) -> P:
+        """The plan that goes by the name ``what``: the one that was made before, unless a tensor was changed since."""
+        key = (*what, self.versions)
+        if key not in self.plans:
+            self.plans[key] = make()
+        return self.plans[key]
+
+    @cached_property
+    def arity(self) -> Tensor:
+        """(N,) int64, children of each node."""
+        return self.child_ptr.diff()
+
+    @cached_property
+    def parent_index(self) -> Tensor:
+        """(E,) int64: edge e runs from ``child_index[e]`` to ``parent_index[e]``."""
+        return torch.repeat_interleave(torch.arange(self.num_nodes, device=self.device), self.arity)
+
+    @cached_property
+    def slot(self) -> Tensor:
+        """(E,) int64: the child's position among its siblings, from 0."""
+        edges = torch.arange(len(self.child_index), device=self.device)
+        return edges - self.child_ptr[self.parent_index]
+
+    def to(self, device: torch.device | str) -> "TreeBatch":
+        return self._map(lambda tensor: tensor.to(device))
+
+    def pin_memory(self) -> "TreeBatch":
+        return self._map(lambda tensor: tensor.pin_memory())
+
+    def _map(self, function: Any) -> "TreeBatch":
+        tensors = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
+        mapped = replace(self, **{name: function(tensor) for name, tensor in tensors.items()})
+        for (*what, versions), plan in self.plans.items():
+            if versions == self.versions:
+                mapped.plans[*what, mapped.versions] = plan.map(function)
+        return mapped
+
+    @cached_property
+    def graph(self) -> "dgl.DGLGraph":
+        """The same batch as a DGLGraph: edges child -> parent, ``edata["slot"]``, our fields in ``ndata``."""
+        from dgltree.batching.dgl_graph import to_dgl
+
+        return to_dgl(self)
+
+    @classmethod
+    def from_graph(cls, graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> "TreeBatch":
+        """Any DAG built with DGL; see :func:`dgltree.batching.dgl_graph.from_dgl`."""
+        from dgltree.batching.dgl_graph import from_dgl
+
+        return from_dgl(graph, vocabulary)
+
+
+def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: Tensor | None = None) -> TreeBatch:
+    """Flatten trees into one :class:`TreeBatch`; a pair (an equation) gives two trees, with roots 2i and 2i + 1.
+
+    Args:
+        trees: trees, or tuples of trees, which are flattened.
+        vocabulary: gives the ids.
+        x: (N, d) floating, input vectors in public numbering.
+
+    Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
+    children, a label that is no class number, or an ``x`` of another length. Linear in the number of distinct nodes.
+    """
+    flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
+    if not flat:
+        raise ValueError("an empty batch: give at least one tree")
+    nodes: list[Tree] = []
+    sizes: list[int] = []
+    children: list[int] = []
+    for tree in flat:
+        start = len(nodes)
+        nodes.extend(tree.distinct_preorder())
+        number = {id(node): j for j, node in enumerate(nodes[start:], start)}
+        sizes.append(len(nodes) - start)
+        for node in nodes[start:]:
+            for child in node.children:
+                children.append(number[id(child)])
+    sizes_array = np.asarray(sizes)
+    function, token = _ids(nodes, sizes_array, vocabulary)
+    if x is not None and len(x) != len(nodes):
+        raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
+    values = [node.value for node in nodes]
+    numbers = np.array([np.nan if value is None else value for value in values])
+    pointers = np.cumsum([0, *(len(node.children) for node in nodes)])
+    return TreeBatch(
+        function=torch.tensor(function),
+        token=torch.tensor(token),
+        child_ptr=torch.from_numpy(pointers),
+        child_index=torch.tensor(children, dtype=torch.int64),
+        level=torch.tensor([node.depth for node in nodes]),
+        roots=torch.from_numpy(np.cumsum(sizes_array) - sizes_array),
+        sizes=torch.from_numpy(sizes_array),
+        label=torch.tensor([NO_LABEL if node.label is None else _class_number(node) for node in nodes]),
+        value=None if all(value is None for value in values) else torch.from_numpy(numbers),
+        x=x,
+        vocabulary=vocabulary,
+    )
+
+
+def _ids(nodes: list[Tree], sizes: np.ndarray, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
+    i = 0
+    try:
+        function, token = [], []
+        for i, node in enumerate(nodes):  # noqa: B007 (the error below names it)
+            function.append(vocabulary.function_id(node.function, len(node.children)))
+            token.append(NO_TOKEN if node.token is None else vocabulary.token_id(node.token))
+        return function, token
+    except ValueError as error:
+        tree = int(np.searchsorted(np.cumsum(sizes), i, side="right"))
+        raise ValueError(f"tree {tree}, node {i - int(sizes[:tree].sum())} in preorder: {error}") from None
+
+
+def _class_number(node: Tree) -> int:
+    if isinstance(node.label, int) and node.label >= 0:
+        return int(node.label)
+    raise ValueError(f"the label {node.label!r} of a {node.function!r} node is no class number: 0, 1, ...")
+
+
+def unbatch(batch: TreeBatch) -> list[Tree]:
+    """The trees of a batch, one a root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
+
+    Raises ``ValueError`` where the batch has no vocabulary to name its functions by.
+    """
+    if batch.vocabulary is None:
+        raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")
+    functions, tokens = batch.vocabulary.functions, batch.vocabulary.tokens
+    function, token, label = batch.function.tolist(), batch.token.tolist(), batch.label.tolist()
+    pointer, child = batch.child_ptr.tolist(), batch.child_index.tolist()
+    value: Sequence[float] | None = None if batch.value is None else batch.value.tolist()
+    trees: dict[int, Tree] = {}
+    for j in torch.argsort(batch.level, stable=True).tolist():
+        trees[j] = Tree(
+            functions[function[j]][0],
+            [trees[k] for k in child[pointer[j] : pointer[j + 1]]],
+            token=None if token[j] == NO_TOKEN else tokens[token[j]],
+            value=None if value is None or value[j] != value[j] else value[j],
+            label=None if label[j] == NO_LABEL else label[j],
+        )
+    return [trees[j] for j in batch.roots.tolist()]
+
+
+def check_ids(batch: TreeBatch, vocabulary: Vocabulary) -> None:
+    """``ValueError`` naming the first node whose ids a vocabulary lacks, or whose function has another arity there."""
+    function, arity = batch.function.cpu(), batch.arity.cpu()
+    for kind, ids, count, lowest in (
+        ("function", function, len(vocabulary.functions), 0),
+        ("token", batch.token.cpu(), len(vocabulary.tokens), NO_TOKEN),
+    ):
+        wrong = torch.nonzero((ids < lowest) | (ids >= count))
+        if len(wrong):
+            j = int(wrong[0])
+            raise ValueError(f"{place(batch, j)} has {kind} id {int(ids[j])}; the vocabulary has ids 0 to {count - 1}")
+    known = torch.tensor([-1 if known is ANY_ARITY else known for _, known in vocabulary.functions])[function]
+    wrong = torch.nonzero((known != arity) & (known >= 0))
+    if len(wrong):
+        j = int(wrong[0])
+        name, right = vocabulary.functions[int(function[j])]
+        raise ValueError(f"{place(batch, j)} ({name!r}) has {int(arity[j])} children; this model knows it with {right}")
+
+
+def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> None:
+    """``ValueError`` for a batch of another vocabulary than ``owner``, "cell" or "encoder", has."""
+    if batch.vocabulary is None:
+        check_ids(batch, vocabulary)
+    elif batch.vocabulary != vocabulary:
+        raise ValueError(
+            f"the batch was made with another vocabulary than the {owner}'s; batch with {owner}.vocabulary"
+        )
+
+
+def place(batch: TreeBatch, node: int) -> str:
+    """Where a node is, for error messages: the tree and the node's number in it, both from 0."""
+    ends = torch.cumsum(batch.sizes, 0).cpu()
+    tree = int(torch.searchsorted(ends, node, right=True))
+    return f"tree {tree}, node {node - int(ends[tree] - batch.sizes[tree])}"

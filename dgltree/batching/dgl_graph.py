@@ -1,0 +1,124 @@
+"""TreeBatch to DGLGraph and back: the only file that imports DGL, and only when called."""
+
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import NO_LABEL, NO_TOKEN, TreeBatch, check_ids
+from dgltree.batching.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import dgl
+
+
+def to_dgl(batch: TreeBatch) -> "dgl.DGLGraph":
+    """One DGLGraph of the whole batch, made from its flat arrays (``dgl.batch`` of small graphs is far slower)."""
+    os.environ.setdefault("DGLBACKEND", "pytorch")  # else DGL prints and writes a file in the user's home
+    import dgl
+
+    graph = dgl.graph((batch.child_index, batch.parent_index), num_nodes=batch.num_nodes)
+    graph.edata["slot"] = batch.slot
+    for name in ("function", "token", "label", "value", "x"):
+        column = getattr(batch, name)
+        if column is not None:
+            graph.ndata[name] = column
+    graph.set_batch_num_nodes(batch.sizes)
+    ends = torch.cumsum(batch.sizes, 0)
+    graph.set_batch_num_edges(batch.child_ptr[ends] - batch.child_ptr[ends - batch.sizes])
+    return graph
+
+
+def from_dgl(graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> TreeBatch:
+    """The batch of a user's DAG.
+
+    The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and ``ndata["function"]``;
+    ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` where they are there. The roots are the nodes
+    without a parent, in their order.
+
+    Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one slot,
+    gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
+    """
+    if graph.num_nodes() == 0:
+        raise ValueError("an empty graph: give at least one node")
+    if "function" not in graph.ndata:
+        raise ValueError('the graph has no ndata["function"], (N,) ids of the functions')
+    if graph.num_edges() and "slot" not in graph.edata:
+        raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
+    child, parent = (end.long().cpu().numpy() for end in graph.edges())
+    slot = graph.edata["slot"].long().cpu().numpy() if graph.num_edges() else np.empty(0, np.int64)
+    n = graph.num_nodes()
+    order = np.lexsort((slot, parent))
+    child, parent, slot = child[order], parent[order], slot[order]
+    pointer = np.concatenate(([0], np.cumsum(np.bincount(parent, minlength=n))))
+    _check_slots(parent, slot, pointer)
+    device = graph.device
+
+    def column(name: str, missing: int) -> Tensor:
+        return graph.ndata[name].long() if name in graph.ndata else torch.full((n,), missing, device=device)
+
+    is_root = np.ones(n, bool)
+    is_root[child] = False
+    value = graph.ndata.get("value")
+    batch = TreeBatch(
+        function=graph.ndata["function"].long(),
+        token=column("token", NO_TOKEN),
+        child_ptr=torch.from_numpy(pointer).to(device),
+        child_index=torch.from_numpy(child).to(device),
+        level=torch.from_numpy(levels(child, parent, n)).to(device),
+        roots=torch.from_numpy(np.flatnonzero(is_root)).to(device),
+        sizes=graph.batch_num_nodes().long().to(device),
+        label=column("label", NO_LABEL),
+        value=None if value is None else value.double(),
+        x=graph.ndata.get("x"),
+        vocabulary=vocabulary,
+    )
+    if vocabulary is not None:
+        check_ids(batch, vocabulary)
+    return batch
+
+
+def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:
+    """Edges sorted by (parent, slot) must count 0, 1, ... for every parent."""
+    wrong = np.flatnonzero(slot != np.arange(len(slot)) - pointer[parent])
+    if not len(wrong):
+        return
+    e = int(wrong[0])
+    if e and parent[e] == parent[e - 1] and slot[e] == slot[e - 1]:
+        raise ValueError(f"node {parent[e]} has two children in slot {slot[e]}")
+    expected = e - int(pointer[parent[e]])
+    raise ValueError(f"node {parent[e]} has a child in slot {slot[e]} but none in slot {expected}")
+
+
+def levels(child: np.ndarray, parent: np.ndarray, n: int) -> np.ndarray:
+    """(n,) int64: 0 for nodes without children, else one more than the highest child. ``ValueError`` for a cycle."""
+    by_child = np.argsort(child, kind="stable")
+    out_ptr = np.concatenate(([0], np.cumsum(np.bincount(child, minlength=n))))
+    waiting = np.bincount(parent, minlength=n)
+    level = np.zeros(n, np.int64)
+    frontier = np.flatnonzero(waiting == 0)
+    depth = 0
+    while len(frontier):
+        level[frontier] = depth
+        starts, counts = out_ptr[frontier], np.diff(out_ptr)[frontier]
+        inside = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        above, finished = np.unique(parent[by_child[np.repeat(starts, counts) + inside]], return_counts=True)
+        waiting[above] -= finished
+        frontier = above[waiting[above] == 0]
+        depth += 1
+    if waiting.any():
+        raise ValueError(f"the graph has a cycle through node {_on_cycle(child, parent, waiting)}; a DAG is needed")
+    return level
+
+
+def _on_cycle(child: np.ndarray, parent: np.ndarray, waiting: np.ndarray) -> int:
+    """A node on a cycle: from any node still waiting, walk to children that wait until one comes back."""
+    stuck = (waiting[parent] > 0) & (waiting[child] > 0)
+    below = dict(zip(parent[stuck].tolist(), child[stuck].tolist(), strict=True))
+    node, seen = next(iter(below)), set[int]()
+    while node not in seen:
+        seen.add(node)
+        node = below[node]
+    return node

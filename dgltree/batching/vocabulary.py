@@ -1,0 +1,137 @@
+"""Names to numbers: the functions and tokens that a model knows, saved with it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from operator import index
+from typing import Any
+
+from dgltree.arguments import nearest
+from dgltree.trees.tree import Tree
+
+ANY_ARITY = None
+UNKNOWN = "<unk>"
+
+
+class Vocabulary:
+    """Functions with their arity, and tokens; the position in its list is the id.
+
+    Args:
+        functions: ``(name, arity)`` pairs. A function used with two arities stands here twice, because typed weights
+            belong to a function at an arity. Leaves have functions too, with arity 0 ("Symbol", "DT"). A function of
+            arity ``ANY_ARITY`` may have any number of children, none included; a cell that sums over children reads it.
+        tokens: texts of leaves (variables, words, constants). A token's id depends on its text alone, so the noun
+            "run" and the verb "run" share an embedding.
+        unk: whether a token that is not among ``tokens`` gets the id of ``<unk>``, which is then one of them (the first
+            unless it stands elsewhere). Otherwise it is an error. An unknown function is an error too, because it would
+            have no weights, unless ``<unk>`` stands among ``functions`` with its number of children.
+
+    Raises ``ValueError`` for an entry that stands twice, a negative arity, or a function of one arity and of any, and
+    ``TypeError`` for an arity that is no whole number.
+    """
+
+    def __init__(
+        self, functions: Iterable[tuple[str, int | None]], tokens: Iterable[str], *, unk: bool = False
+    ) -> None:
+        self.functions = tuple((str(name), arity if arity is ANY_ARITY else index(arity)) for name, arity in functions)
+        self.tokens = tuple(tokens)
+        self.unk = unk
+        if unk and UNKNOWN not in self.tokens:
+            self.tokens = (UNKNOWN, *self.tokens)
+        self._function_ids = {function: i for i, function in enumerate(self.functions)}
+        self._token_ids = {token: i for i, token in enumerate(self.tokens)}
+        for kind, entries, ids in (
+            ("function", self.functions, self._function_ids),
+            ("token", self.tokens, self._token_ids),
+        ):
+            if len(ids) < len(entries):
+                twice = next(entry for i, entry in enumerate(entries) if ids[entry] != i)  # type: ignore[index]
+                raise ValueError(f"the vocabulary names the {kind} {twice!r} twice")
+        for name, arity in self.functions:
+            if arity is not ANY_ARITY and arity < 0:
+                raise ValueError(f"the function {name!r} has arity {arity}; an arity is 0 or more")
+            if arity is not ANY_ARITY and (name, ANY_ARITY) in self._function_ids:
+                raise ValueError(f"the vocabulary names the function {name!r} at arity {arity} and at any arity")
+
+    @classmethod
+    def from_trees(
+        cls, trees: Iterable[Tree], *, any_arity: bool = False, unk: bool = False, min_count: int = 1
+    ) -> "Vocabulary":
+        """What stands in ``trees``, sorted, so that their order does not matter.
+
+        Args:
+            trees: where functions and tokens are taken from.
+            any_arity: give every function ``ANY_ARITY`` instead of the arities at which it stands.
+            unk: see :class:`Vocabulary`.
+            min_count: a token that stands at fewer nodes becomes ``<unk>``; objects that a tree holds twice count once.
+
+        Raises ``ValueError`` for a ``min_count`` below 1, or above 1 without ``unk``.
+        """
+        if min_count < 1 or (min_count > 1 and not unk):
+            raise ValueError(f"min_count is {min_count}; it is 1 or more, and above 1 rare tokens need unk=True")
+        functions: set[tuple[str, int | None]] = set()
+        counts: Counter[str] = Counter()
+        for tree in trees:
+            for node in tree.distinct():
+                functions.add((node.function, ANY_ARITY if any_arity else len(node.children)))
+                if node.token is not None:
+                    counts[node.token] += 1
+        tokens = (token for token, count in counts.items() if count >= min_count)
+        return cls(sorted(functions, key=lambda function: (function[0], function[1] or 0)), sorted(tokens), unk=unk)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return (self.functions, self.tokens, self.unk) == (other.functions, other.tokens, other.unk)
+
+    def __hash__(self) -> int:
+        return hash((self.functions, self.tokens, self.unk))
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self.functions)} functions, {len(self.tokens)} tokens>"
+
+    def knows_token(self, token: str) -> bool:
+        return token in self._token_ids
+
+    def function_id(self, name: str, arity: int | None) -> int:
+        """Raises ``ValueError`` for an unknown name (with the nearest known ones) or a known name at another arity."""
+        found = self.find_function(name, arity)
+        if found is not None:
+            return found
+        arities = [known for other, known in self.functions if other == name]
+        if arities:
+            known = " or ".join(map(str, arities))
+            raise ValueError(f"{name!r} has {arity} children here; this model knows it with {known}")
+        raise ValueError(f"unknown function {name!r}; {nearest(name, (f for f, _ in self.functions))}")
+
+    def find_function(self, name: str, arity: int | None) -> int | None:
+        """The id of a function, or of what stands for it; None for an unknown one."""
+        for known in ((name, arity), (name, ANY_ARITY), (UNKNOWN, arity), (UNKNOWN, ANY_ARITY)):
+            if known in self._function_ids:
+                return self._function_ids[known]
+        return None
+
+    def token_id(self, token: str) -> int:
+        """That of ``<unk>`` for an unknown token, or without ``unk`` a ``ValueError`` with the nearest known ones."""
+        try:
+            return self._token_ids[token]
+        except KeyError:
+            if self.unk:
+                return self._token_ids[UNKNOWN]
+            raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
+
+    def at_arity(self, arity: int | None) -> list[int]:
+        """Ids of the functions of one arity, ascending: the order in which a cell stacks their weights."""
+        return [i for i, (_, known) in enumerate(self.functions) if known == arity]
+
+    @property
+    def arities(self) -> list[int]:
+        """Without ``ANY_ARITY``."""
+        return sorted({arity for _, arity in self.functions if arity is not ANY_ARITY})
+
+    def to_json(self) -> dict[str, Any]:
+        functions = [list(function) for function in self.functions]
+        return {"functions": functions, "tokens": list(self.tokens), "unk": self.unk}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
+        return cls([(name, arity) for name, arity in data["functions"]], data["tokens"], unk=data["unk"])

@@ -1,0 +1,114 @@
+"""Batches by their number of nodes, for any torch DataLoader: ::
+
+data = TreeDataset.from_file("trees.tsv")
+data = data.within(data.vocabulary(min_count=2, unk=True))
+loader = DataLoader(data, batch_sampler=NodeBatches(data.sizes, 4096, seed=0), collate_fn=Collate(classes))
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.utils.data import Sampler
+
+from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import Encoder
+
+if TYPE_CHECKING:
+    import dgl
+
+UNSEEN = -1
+"""The class number of a label that is none of the classes."""
+
+
+class NodeBatches(Sampler[list[int]]):
+    """Which examples stand in which batch: as many as have ``most_nodes`` nodes together, at least one.
+
+    Args:
+        sizes: (E,) int64, the nodes of each example.
+        most_nodes: of a batch; an example that alone has more is a batch of its own.
+        seed: of the order, which depends on it and on ``epoch``; None: the order of the examples.
+        epoch: counted from 0.
+
+    Raises ``ValueError`` for ``most_nodes`` below 1.
+    """
+
+    def __init__(self, sizes: Tensor, most_nodes: int, seed: int | None = None, epoch: int = 0) -> None:
+        if most_nodes < 1:
+            raise ValueError(f"most_nodes is {most_nodes}; it is 1 or more")
+        self.batches: list[list[int]] = []
+        order, room, count = list(range(len(sizes))), 0, sizes.tolist()
+        if seed is not None:
+            order = torch.randperm(len(sizes), generator=torch.Generator().manual_seed(seed * 10_000 + epoch)).tolist()
+        for i in order:
+            if not self.batches or count[i] > room:
+                self.batches.append([])
+                room = most_nodes
+            self.batches[-1].append(i)
+            room -= count[i]
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return iter(self.batches)
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+
+class Collate:
+    """What a DataLoader makes of the examples of a batch: flat trees and labels, planned for an encoder.
+
+    Args:
+        classes: the names of the classes; labels become their numbers, :data:`UNSEEN` for others. None: labels are
+            numbers, NaN where there is none.
+        encoder: what the batches are for; the loader's workers then plan them while the model computes.
+        share: as in :func:`dgltree.propagate`.
+    """
+
+    def __init__(
+        self, classes: Sequence[str] | None = None, encoder: Encoder | None = None, share: bool = True
+    ) -> None:
+        self.classes, self.encoder, self.share = classes, encoder, share
+
+    def __call__(self, examples: TreeDataset) -> Labelled:
+        trees = examples.trees
+        if self.encoder is not None:
+            self.encoder.plan(trees, self.share)
+        depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
+        return Labelled(trees, label_numbers(examples.labels, self.classes), depth)
+
+
+def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:
+    """(E,) int64, the numbers of classes, :data:`UNSEEN` for others; without classes float32, NaN for no label.
+
+    Raises ``ValueError`` for a label that is no number, where there are no classes.
+    """
+    if classes is not None:
+        number = {name: i for i, name in enumerate(classes)}
+        return torch.tensor([UNSEEN if label is None else number.get(label, UNSEEN) for label in labels])
+    try:
+        return torch.tensor([torch.nan if label is None else float(label) for label in labels])
+    except ValueError as error:
+        raise ValueError(f"a label is no number: {error}") from None
+
+
+class Graphs:
+    """A data set as DGL's own loaders read it: ``graphs[i]`` is a DGLGraph and its label.
+
+    A graph has ``ndata["function"]``, ``ndata["token"]`` and ``edata["slot"]``, in the vocabulary of the data set; a
+    pair is one graph of two trees.
+
+    Args:
+        dataset: in a model's vocabulary.
+        classes: as in :class:`Collate`.
+    """
+
+    def __init__(self, dataset: TreeDataset, classes: Sequence[str] | None = None) -> None:
+        self.dataset, self.labels = dataset, label_numbers(dataset.labels, classes)
+
+    def __len__(self) -> int:
+        return len(self.dataset)
+
+    def __getitem__(self, i: int) -> tuple["dgl.DGLGraph", Tensor]:
+        return self.dataset.select([range(len(self))[i]]).trees.graph, self.labels[i]

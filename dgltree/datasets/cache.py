@@ -1,0 +1,87 @@
+"""What was read of a file, kept beside it: the second reading takes as long as the arrays take to load."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import NO_LABEL, TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.sources import Source
+from dgltree.files import replacing
+
+VERSION = 1
+DIGEST = "dgltree"  # the key in the file's metadata
+CHECKSUM = "contents"
+BLOCK = 1 << 22
+
+
+def cache_path(path: str | Path) -> Path:
+    """The hidden file beside ``path`` that holds its flat trees; a file has one."""
+    path = Path(path).resolve()
+    return path.with_name(f".{path.name}.dgltree")
+
+
+def digest_of(source: Source) -> str:
+    """sha256 of what is in a file, or in a folder's source files by their names, and of how it is read."""
+    digest = hashlib.sha256(f"{VERSION} {json.dumps(source.reading.to_json())}".encode())
+    paths = [path for chunk in source.chunks() for path in chunk.raw] if source.format == "python" else [source.path]
+    for path in map(Path, paths):
+        digest.update(f"\n{path}\n".encode() if source.format == "python" else b"\n")
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _checksum(tensors: dict[str, Tensor]) -> str:
+    """Of all tensors with their names, sizes and dtypes, so that a damaged file is read anew and not believed."""
+    digest = hashlib.blake2b()
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any]) -> None:
+    """Keep flat trees and what stands beside them. Raises ``OSError`` where the folder cannot be written."""
+    from safetensors.torch import save_file
+
+    tensors = {name: getattr(trees, name) for name in ("function", "token", "child_ptr", "child_index", "level")}
+    tensors |= {"roots": trees.roots, "sizes": trees.sizes}
+    tensors = {name: tensor.to(torch.int32) for name, tensor in tensors.items()}
+    if bool((trees.label != NO_LABEL).any()):
+        tensors["label"] = trees.label.to(torch.int32)
+    if trees.value is not None:
+        tensors["value"] = trees.value
+    assert trees.vocabulary is not None
+    texts = json.dumps({"vocabulary": trees.vocabulary.to_json(), "columns": columns}).encode()
+    tensors["texts"] = torch.from_numpy(np.frombuffer(texts, np.uint8).copy())  # metadata has a limit
+    with replacing(path) as beside:
+        save_file(tensors, beside, metadata={DIGEST: digest, CHECKSUM: _checksum(tensors)})
+
+
+def read(path: Path, digest: str) -> tuple[TreeBatch, dict[str, Any]] | None:
+    """What :func:`write` kept under this digest; None where there is nothing, or something else or damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            said = file.metadata() or {}
+            if said.get(DIGEST) != digest:
+                return None
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        if said.get(CHECKSUM) != _checksum(tensors):
+            return None
+        texts = json.loads(tensors.pop("texts").numpy().tobytes())
+    except (OSError, SafetensorError, KeyError, ValueError):
+        return None
+    value = tensors.pop("value", None)
+    tensors = {name: tensor.long() for name, tensor in tensors.items()}
+    label = tensors.pop("label", torch.full_like(tensors["function"], NO_LABEL))
+    vocabulary = Vocabulary.from_json(texts["vocabulary"])
+    return TreeBatch(**tensors, label=label, value=value, vocabulary=vocabulary), texts["columns"]

@@ -1,0 +1,166 @@
+"""What is in a data set, as text."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import NO_LABEL, unbatch
+from dgltree.batching.subtrees import number_subtrees
+from dgltree.batching.vocabulary import UNKNOWN
+from dgltree.datasets.from_file import listed
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.trees.tree import Tree
+
+MOST = 12
+"""Rows of a table, and branches of the sample that is drawn."""
+DRAWN = 40
+"""Nodes of the sample at most."""
+WIDTH = 40
+"""Characters of the longest bar."""
+
+
+def describe(data: TreeDataset, min_count: int) -> str:
+    """Counts, histograms, labels, shares of duplicates, what would become ``<unk>``, and a drawn sample.
+
+    Args:
+        data: the trees.
+        min_count: a token that stands at fewer nodes would become ``<unk>``.
+    """
+    trees = data.trees
+    sizes, depths = data.sizes, trees.level[trees.roots]
+    parts = [
+        _counts(data, sizes),
+        _histogram("depth of the trees", depths.tolist()),
+        _histogram("children of the inner nodes", trees.arity[trees.arity > 0].tolist(), doubling=True),
+        _functions(data),
+        _tokens(data, min_count),
+        _duplicates(data),
+        _labels(data),
+        _node_labels(data),
+        f"a tree of middling size:\n{draw(_sample(data, sizes))}",
+    ]
+    if data.bad:
+        parts.append(listed(data.bad))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _counts(data: TreeDataset, sizes: Tensor) -> str:
+    kind = "trees" if data.each == 1 else "pairs"
+    notation = f", read as {data.reading.notation}" if data.reading.notation else ""
+    sizes = sizes.double()
+    middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
+    return f"{len(data):,} {kind}{notation}\n{data.trees.num_nodes:,} nodes; nodes of an example: {middle}"
+
+
+def _histogram(what: str, values: Sequence[int], doubling: bool = False) -> str:
+    """A bar for each value, or where there are many for ranges of equal width, or each twice as wide as the last."""
+    if not len(values):
+        return ""
+    array = np.asarray(values)
+    low, high = int(array.min()), int(array.max())
+    width = -(-(high - low + 1) // MOST)
+    starts = list(range(low, high + 1, width))
+    if doubling and width > 1:
+        starts = [low, *(low + 2**k for k in range((high - low).bit_length()))]
+    counts = np.bincount(np.searchsorted(starts, array, side="right") - 1, minlength=len(starts))
+    rows = []
+    for start, stop, count in zip(starts, [*starts[1:], high + 1], counts.tolist(), strict=True):
+        rows.append((f"{start}" if stop == start + 1 else f"{start} to {stop - 1}", count))
+    return f"{what}:\n{_bars(rows)}"
+
+
+def _bars(rows: Sequence[tuple[str, int]]) -> str:
+    most, wide = max(count for _, count in rows), max(len(name) for name, _ in rows)
+    return "\n".join(
+        f"  {name:>{wide}}  {count:>11,}  {'#' * -(-WIDTH * count // most)}".rstrip() for name, count in rows
+    )
+
+
+def _most(counts: Counter[str]) -> str:
+    rows = counts.most_common(MOST)
+    rest = len(counts) - len(rows)
+    return _bars(rows) + (f"\n  and {rest:,} more" if rest else "")
+
+
+def _functions(data: TreeDataset) -> str:
+    vocabulary = data.trees.vocabulary
+    assert vocabulary is not None
+    numbers = torch.bincount(data.trees.function, minlength=len(vocabulary.functions)).tolist()
+    counts: Counter[str] = Counter()
+    for (name, arity), count in zip(vocabulary.functions, numbers, strict=True):
+        counts[f"{name}/{arity}"] += count
+    return f"functions and their numbers of children, {len(counts):,}:\n{_most(counts)}"
+
+
+def _tokens(data: TreeDataset, min_count: int) -> str:
+    trees = data.trees
+    assert trees.vocabulary is not None
+    numbers = torch.bincount(trees.token[trees.token >= 0], minlength=len(trees.vocabulary.tokens))
+    counts = Counter(dict(zip(trees.vocabulary.tokens, numbers.tolist(), strict=True)))
+    total, rare = int(numbers.sum()), numbers[numbers < min_count]
+    text = f"tokens, {len(counts):,} at {total:,} nodes:\n{_most(counts)}" if counts else "no tokens"
+    if len(rare):
+        share = f"{int(rare.sum()) / max(total, 1):.1%} of these nodes"
+        text += f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share}"
+    if trees.value is not None:
+        numbers = trees.value[~trees.value.isnan()]
+        text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"
+    return text
+
+
+def _duplicates(data: TreeDataset) -> str:
+    trees = data.trees
+    number = number_subtrees(trees).number
+    roots = number[trees.roots].view(-1, data.each)
+    whole = 1 - len(torch.unique(roots, dim=0)) / len(data)
+    below = 1 - len(torch.unique(number)) / trees.num_nodes
+    return f"duplicates: {whole:.1%} of the examples, {below:.1%} of all subtrees"
+
+
+def _labels(data: TreeDataset) -> str:
+    known = [label for label in data.labels if label is not None]
+    if not known:
+        return f"no labels (they would stand in the column {data.reading.label!r}, or in the one that --label names)"
+    counts = Counter(known)
+    title = f"labels, {len(counts):,} at {len(known):,} of {len(data):,} examples"
+    try:
+        numbers = np.array([float(label) for label in known])
+    except ValueError:
+        return f"{title}:\n{_most(counts)}"
+    if len(counts) <= MOST:
+        return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
+    spread = f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, deviation {numbers.std():g}"
+    return f"{title}: numbers {spread}"
+
+
+def _node_labels(data: TreeDataset) -> str:
+    count = int((data.trees.label != NO_LABEL).sum())
+    return f"labels at {count:,} nodes, which fit --nodes learns from" if count > len(data.trees) else ""
+
+
+def _sample(data: TreeDataset, sizes: Tensor) -> Tree:
+    """A tree of median size, or the largest one that can be drawn if that is smaller."""
+    order = torch.argsort(sizes, stable=True)
+    middle = int(order[len(order) // 2])
+    return unbatch(data.select([middle]).trees)[0]
+
+
+def draw(tree: Tree, most: int = DRAWN) -> str:
+    """A tree as indented text, a node a line, at most so many."""
+    lines: list[str] = []
+    stack: list[tuple[Tree, str, str]] = [(tree, "  ", "  ")]
+    while stack and len(lines) < most:
+        node, here, below = stack.pop()
+        said = node.token if node.token is not None else node.value
+        lines.append(
+            here + node.function + ("" if said is None else f" {said!r}" if isinstance(said, str) else f" {said:g}")
+        )
+        for i, child in reversed(list(enumerate(node.children))):
+            last = i == len(node.children) - 1
+            stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))
+    if stack:
+        lines.append(f"  ... {tree.size - most:,} more nodes")
+    return "\n".join(lines)

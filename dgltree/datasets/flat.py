@@ -1,0 +1,174 @@
+"""Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from math import isfinite, nan
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import NO_LABEL, NO_TOKEN, TreeBatch
+from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN, Vocabulary
+
+UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
+UNKNOWN_ARITY = " (fit with --cell child_sum or --binarize right to read any number of children)"
+LONGEST = 400
+"""Characters of a message: a name may be as long as its file."""
+FEW = 10
+"""Unknown functions for which the known ones most like them are looked up, which takes a while."""
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def join(batches: Sequence[TreeBatch]) -> TreeBatch:
+    """The trees of all batches, in a vocabulary with the functions and tokens of all."""
+    functions = list(dict.fromkeys(f for batch in batches for f in _vocabulary(batch).functions))
+    tokens = list(dict.fromkeys(t for batch in batches for t in _vocabulary(batch).tokens))
+    union = Vocabulary(functions, tokens)
+    parts = [_renamed(batch, union) for batch in batches]
+    nodes = np.cumsum([0, *(part.num_nodes for part in parts)])
+    edges = np.cumsum([0, *(len(part.child_index) for part in parts)])
+    pointers = [part.child_ptr[:-1] + int(e) for part, e in zip(parts, edges, strict=False)]
+    values = [part.value for part in parts]
+    return TreeBatch(
+        function=torch.cat([part.function for part in parts]),
+        token=torch.cat([part.token for part in parts]),
+        child_ptr=torch.cat([*pointers, torch.tensor([int(edges[-1])])]),
+        child_index=torch.cat([part.child_index + int(n) for part, n in zip(parts, nodes, strict=False)]),
+        level=torch.cat([part.level for part in parts]),
+        roots=torch.cat([part.roots + int(n) for part, n in zip(parts, nodes, strict=False)]),
+        sizes=torch.cat([part.sizes for part in parts]),
+        label=torch.cat([part.label for part in parts]),
+        value=None if all(value is None for value in values) else torch.cat([_values(part) for part in parts]),
+        vocabulary=union,
+    )
+
+
+def _vocabulary(batch: TreeBatch) -> Vocabulary:
+    assert batch.vocabulary is not None
+    return batch.vocabulary
+
+
+def _values(batch: TreeBatch) -> Tensor:
+    if batch.value is not None:
+        return batch.value
+    return torch.full((batch.num_nodes,), torch.nan, dtype=torch.float64)
+
+
+def _renamed(batch: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
+    """The same in a vocabulary that has all its functions and tokens."""
+    own = _vocabulary(batch)
+    functions = torch.tensor([vocabulary.function_id(*f) for f in own.functions], dtype=torch.int64)
+    tokens = torch.tensor([*(vocabulary.token_id(t) for t in own.tokens), NO_TOKEN])  # the last by its number, -1
+    return replace(batch, function=functions[batch.function], token=tokens[batch.token], vocabulary=vocabulary)
+
+
+def with_leaf_tokens(batch: TreeBatch) -> TreeBatch:
+    """Leaves without a token or number get the name of their function as token, for cells to embed."""
+    bare = (batch.arity == 0) & (batch.token == NO_TOKEN)
+    if batch.value is not None:
+        bare &= batch.value.isnan()
+    if not bare.any():
+        return batch
+    own = _vocabulary(batch)
+    names = [own.functions[f][0] for f in batch.function[bare].tolist()]
+    tokens = list(dict.fromkeys([*own.tokens, *names]))
+    number = {token: i for i, token in enumerate(tokens)}
+    token = batch.token.clone()
+    token[bare] = torch.tensor([number[name] for name in names])
+    return replace(batch, token=token, vocabulary=Vocabulary(own.functions, tokens))
+
+
+def with_numbers(batch: TreeBatch) -> TreeBatch:
+    """Leaves whose token is written as a finite number carry that number instead."""
+    numbers = torch.tensor([*map(_number, _vocabulary(batch).tokens), torch.nan], dtype=torch.float64)
+    value = torch.where(batch.arity == 0, numbers[batch.token], torch.nan)
+    token = torch.where(value.isnan(), batch.token, NO_TOKEN)
+    value = torch.where(value.isnan(), _values(batch), value)
+    return replace(batch, token=token, value=None if bool(value.isnan().all()) else value)
+
+
+def _number(text: str) -> float:
+    """NaN for what is not written as a finite number; ``nan`` and ``inf`` are words here."""
+    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else nan
+
+
+def vocabulary_of(batch: TreeBatch, any_arity: bool, min_count: int, unk: bool) -> Vocabulary:
+    """The functions and tokens of flat trees, sorted; tokens that stand at fewer than ``min_count`` nodes are left out.
+
+    Args:
+        batch: the trees to learn from.
+        any_arity: give functions ``ANY_ARITY``, for cells that add up their children.
+        min_count: of a token, and with ``unk`` of a function.
+        unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
+    """
+    own = _vocabulary(batch)
+    counts = torch.bincount(batch.function, minlength=len(own.functions)).tolist()
+    functions: dict[tuple[str, int | None], int] = {}
+    for (name, arity), count in zip(own.functions, counts, strict=True):
+        key = (name, ANY_ARITY if any_arity else arity)
+        functions[key] = functions.get(key, 0) + count
+    kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
+    kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
+    stands = torch.bincount(batch.token[batch.token >= 0], minlength=len(own.tokens)).tolist()
+    tokens = [token for token, count in zip(own.tokens, stands, strict=True) if count >= min_count]
+    return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
+
+
+def translate(batch: TreeBatch, vocabulary: Vocabulary) -> tuple[TreeBatch, dict[int, str]]:
+    """Flat trees in a model's vocabulary, and what it does not know: tree number to message.
+
+    The ids of those trees are wrong: they are to be left out.
+    """
+    own = _vocabulary(batch)
+    functions = [vocabulary.find_function(*f) for f in own.functions]
+    unknown = [i for i, known in enumerate(functions) if known is None]
+    why = {i: _why(vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
+    tokens, strange = _token_ids(own.tokens, vocabulary)
+    bad: dict[int, str] = {}
+    ends = torch.cumsum(batch.sizes, 0)
+    for ids, messages in ((batch.function, why), (batch.token, strange)):
+        if messages:
+            nodes = torch.nonzero(torch.isin(ids, torch.tensor(list(messages)))).flatten()
+            trees = torch.searchsorted(ends, nodes, right=True).tolist()
+            for tree, number in zip(trees, ids[nodes].tolist(), strict=True):
+                bad.setdefault(tree, messages[number])
+    function = torch.tensor([known or 0 for known in functions])[batch.function]
+    token = torch.tensor([*tokens, NO_TOKEN])[batch.token]
+    return replace(batch, function=function, token=token, vocabulary=vocabulary), bad
+
+
+def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:
+    """What is wrong with a function that a model does not know, and what would help; in brief without its likes."""
+    names = {known for known, _ in vocabulary.functions}
+    if brief and name not in names:
+        return f"unknown function {name[:LONGEST]!r}"
+    try:
+        vocabulary.function_id(name, arity)
+    except ValueError as error:
+        help_ = UNKNOWN_ARITY if name in names else "" if UNKNOWN in names else UNKNOWN_FUNCTION
+        return str(error)[:LONGEST] + help_
+    raise AssertionError(f"{name!r} is known")
+
+
+def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], dict[int, str]]:
+    """The ids that a vocabulary gives, 0 where it gives none, and why."""
+    found, why = [], {}
+    for i, token in enumerate(tokens):
+        try:
+            found.append(vocabulary.token_id(token))
+        except ValueError as error:
+            found.append(0)
+            why[i] = str(error)[:LONGEST]
+    return found, why
+
+
+def with_classes(batch: TreeBatch, classes: Sequence[str]) -> TreeBatch:
+    """Labels of nodes as numbers of classes; ``NO_LABEL`` for others."""
+    if bool((batch.label == NO_LABEL).all()):
+        return batch
+    highest = int(batch.label.max())
+    known = {name: i for i, name in enumerate(classes)}
+    table = torch.tensor([*(known.get(str(label), NO_LABEL) for label in range(highest + 1)), NO_LABEL])
+    return replace(batch, label=table[batch.label.clamp(min=-1)])

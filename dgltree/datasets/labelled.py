@@ -1,0 +1,33 @@
+"""Labelled trees: a data set, and what a data loader takes out of it for a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.select import select
+
+
+@dataclass
+class Labelled(PickledAsArrays):
+    """E examples."""
+
+    trees: TreeBatch
+    """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression."""
+    labels: Tensor
+    """(E,), what is to be predicted: float32 where it is yes or no, class numbers int64 otherwise."""
+    groups: Tensor
+    """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
+
+    def to(self, device: torch.device) -> "Labelled":
+        return Labelled(self.trees.to(device), self.labels.to(device), self.groups)
+
+    def select(self, examples: Sequence[int]) -> "Labelled":
+        """Some of the examples, in the given order."""
+        rows = torch.tensor(examples)
+        each = len(self.trees) // len(self.labels)
+        trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
+        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows])

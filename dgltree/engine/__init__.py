@@ -1,0 +1,1 @@
+"""A cell along a batch: schedule, level engine, message-passing runner, trace, memory check."""

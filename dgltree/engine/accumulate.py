@@ -1,0 +1,118 @@
+"""Pieces of autograd for the level pass: products whose weight gradients are added up in one buffer each."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltree.cells.cell import Cell
+from dgltree.cells.typed import Linear, Runs, TypedLinear
+from dgltree.engine.schedule import Segments
+
+TOGETHER = 4096
+"""Rows of one map whose weight gradients are computed together: more would only take memory."""
+ENOUGH = 128
+"""Rows that make a good matrix product by themselves."""
+
+
+class Sink:
+    """Where a backward pass adds up the gradients of parameters, by name.
+
+    A product leaves its inputs and the gradients of its outputs here. They wait for those of other steps, because a few
+    rows make a poor matrix product: there is one for each matrix, not one for each matrix and step.
+    """
+
+    def __init__(self) -> None:
+        self.gradients: dict[str, Tensor] = {}
+        self._waiting: dict[str, list[tuple[Runs, Tensor, Tensor]]] = {}
+
+    def start(self, parameters: Mapping[str, Tensor]) -> None:
+        """A pass begins, which wants the gradients of these parameters."""
+        self.gradients = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
+        self._waiting = {}
+
+    def add(self, name: str, runs: Runs, v: Tensor, d_out: Tensor) -> None:
+        """Of the map ``name``: inputs (rows, in) and gradients of outputs (rows, out)."""
+        waiting = self._waiting.setdefault(name, [])
+        waiting.append((runs, v, d_out))
+        if sum(len(rows) for _, rows, _ in waiting) > TOGETHER:
+            self._multiply(name)
+
+    def finish(self) -> list[Tensor]:
+        """The gradients, in the order in which the pass asked for them."""
+        for name in list(self._waiting):
+            self._multiply(name)
+        gradients, self.gradients = list(self.gradients.values()), {}
+        return gradients
+
+    def _multiply(self, name: str) -> None:
+        rows: dict[int, list[tuple[Tensor, Tensor]]] = {}
+        for runs, v, d_out in self._waiting.pop(name):
+            for matrix, start, stop in runs:
+                rows.setdefault(matrix, []).append((v[start:stop], d_out[start:stop]))
+        d_weight, d_bias = (self.gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))
+        for matrix, parts in rows.items():
+            large = [part for part in parts if len(part[0]) >= ENOUGH]
+            small = [part for part in parts if len(part[0]) < ENOUGH]
+            together = [tuple(map(torch.cat, zip(*small, strict=True)))] if len(small) > 1 else small
+            for v, d_out in large + together:
+                if d_weight is not None:
+                    d_weight[matrix].addmm_(d_out.t(), v)
+                if d_bias is not None:
+                    d_bias[matrix] += d_out.sum(0)
+
+
+def accumulating(cell: Cell, arity: int, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
+    """As ``cell.linear_for``; with a sink, its gradients go there."""
+    if sink is None:
+        return cell.linear_for(arity, segments)
+    key, maps = cell.key(arity), cell.named_maps()
+
+    def linear(name: str, v: Tensor) -> Tensor:
+        name = f"{name}_{key}"
+        return Product.apply(anchor, v, name, maps[name], maps[name].runs(segments), sink)
+
+    return linear
+
+
+class Product(torch.autograd.Function):
+    """A typed product whose backward leaves the gradients of its weights to a sink.
+
+    The anchor is a scalar that requires gradients: through it autograd comes here even where v requires none.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, v: Tensor, name: str, linear: TypedLinear, runs: Runs, sink: Sink) -> Tensor:
+        ctx.save_for_backward(v)
+        ctx.name, ctx.linear, ctx.runs, ctx.sink = name, linear, runs, sink
+        return linear.product(v, runs)
+
+    @staticmethod
+    def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
+        (v,) = ctx.saved_tensors
+        weight, d_v = ctx.linear.weight, torch.empty_like(v, memory_format=torch.contiguous_format)
+        for matrix, start, stop in ctx.runs:
+            d_rows = d_out[start:stop].flatten(0, -2)
+            torch.mm(d_rows, weight[matrix], out=d_v[start:stop].view(-1, v.shape[-1]))
+        inner = math.prod(v.shape[1:-1])  # rows that each row has, such as those of a stack
+        runs = [(matrix, start * inner, stop * inner) for matrix, start, stop in ctx.runs]
+        ctx.sink.add(ctx.name, runs, v.flatten(0, -2), d_out.flatten(0, -2))
+        return None, d_v, None, None, None, None
+
+
+class Inject(torch.autograd.Function):
+    """A scalar whose backward hands its inputs the gradients that a list then holds.
+
+    ``torch.autograd.grad(..., grad_outputs)`` would do, but it checks the shapes, at every call, by means of SymPy.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, gradients: list[Tensor], *outputs: Tensor) -> Tensor:
+        ctx.gradients = gradients
+        return outputs[0].new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, _: Tensor) -> tuple[Tensor | None, ...]:
+        return None, *ctx.gradients

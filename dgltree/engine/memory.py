@@ -1,0 +1,109 @@
+"""What a pass must have of memory at least, and what there is: a batch that cannot fit is refused before it begins."""
+
+from dataclasses import replace
+from math import prod
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dgltree.cells.cell import Cell
+from dgltree.engine.accumulate import Sink
+from dgltree.engine.level_pass import asked_arity, forward_step, generator_at, generator_state
+from dgltree.engine.schedule import Schedule, Segments, Step
+from dgltree.engine.trace import Trace
+
+LARGE = 100_000
+"""Rows from which on a batch is looked at."""
+SAMPLE = 64
+"""Rows of a step that are run to see what they keep."""
+MEMINFO = Path("/proc/meminfo")  # of Linux; elsewhere nothing is known, and nothing refused
+
+
+def check_memory(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> None:
+    """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit."""
+    if len(plan) < LARGE:
+        return
+    device = plan.node.device
+    left, needed = available_bytes(device), least_bytes(cell, plan, record, recompute)
+    if left is None or needed <= left:
+        return
+    hints = [f"at most {int(len(plan) * left / needed):,} of these nodes in a batch"]
+    if record and not recompute and (again := least_bytes(cell, plan, True, True)) < needed:
+        hints.append(f"recompute=True ({_gib(again)})")
+    if len(plan) == len(plan.row):
+        hints.append("share=True if subtrees repeat")
+    raise MemoryError(
+        f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(plan):,} nodes to compute, and "
+        f"{device} has {_gib(left)} left; use {', or '.join(hints)}"
+    )
+
+
+def least_bytes(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> int:
+    """States; with a backward pass to come their gradients too, and what the steps keep for it.
+
+    A bound from below: what a step needs only while it runs comes on top, some hundred bytes a node of a large batch.
+    """
+    like = next(cell.parameters())
+    states = len(plan) * sum(prod(shape) for shape in cell.state.values()) * like.element_size()
+    if not record:
+        return states
+    if recompute:
+        return 2 * states
+    each: dict[int, float] = {}
+    for step in plan.steps:
+        arity = asked_arity(step)
+        each[arity] = each.get(arity) or _kept_by_a_row(cell, plan, step)
+    return 2 * states + int(sum(each[asked_arity(step)] * (step.stop - step.start) for step in plan.steps))
+
+
+def available_bytes(device: torch.device) -> int | None:
+    """Bytes that are left on a device, or None where that is not known."""
+    if device.type == "cuda":
+        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + unused
+    if not MEMINFO.exists():
+        return None
+    known = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
+    return 1024 * int(known["MemAvailable"].split()[0])
+
+
+def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
+    """Bytes: some rows of the step are run, on states that take no memory, and what stays for later is counted."""
+    few = _first(plan, step, min(SAMPLE, step.stop - step.start))
+    rows, like = few.stop - few.start, next(cell.parameters())
+    states = {part: like.new_zeros(()).expand(len(plan), *shape) for part, shape in cell.state.items()}
+    x_pre = None
+    if cell.input_size is not None:
+        x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(asked_arity(step))}"].affine.fan_out)
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    undrawn = generator_at(generator_state(cell), like.device)
+    with undrawn, torch.autograd.graph.saved_tensors_hooks(keep, keep):
+        local, _ = forward_step(cell, plan, few, states, x_pre, Trace(cell, ()), Sink())
+    for tensor in local.inputs:
+        keep(tensor)
+    for parameter in cell.parameters():
+        kept.pop(parameter.untyped_storage().data_ptr(), None)
+    return sum(kept.values()) / rows
+
+
+def _first(plan: Schedule, step: Step, rows: int) -> Step:
+    """The first rows of a step."""
+    edges = rows * step.arity if step.arity else int((plan.parent[step.edges] < rows).sum())
+    among = slice(step.edges.start, step.edges.start + edges)
+    segments, edge_segments = _within(step.segments, rows), _within(step.edge_segments, edges)
+    return replace(step, stop=step.start + rows, edges=among, segments=segments, edge_segments=edge_segments)
+
+
+def _within(segments: Segments, rows: int) -> Segments:
+    return [(function, start, min(stop, rows)) for function, start, stop in segments if start < rows]
+
+
+def _gib(count: float) -> str:
+    return f"{count / 2**30:,.1f} GiB"

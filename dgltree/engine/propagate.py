@@ -1,0 +1,130 @@
+"""The level engine: a cell along a batch."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.cells.cell import Cell, State
+from dgltree.cells.check import check_batch, check_finite
+from dgltree.cells.sum_cell import SumCell
+from dgltree.engine.level_pass import LevelPass, Run, asked_arity, parameters_of
+from dgltree.engine.memory import check_memory
+from dgltree.engine.schedule import Schedule, schedule
+from dgltree.engine.trace import Trace
+
+if TYPE_CHECKING:
+    import dgl
+
+
+def propagate(
+    batch: "TreeBatch | dgl.DGLGraph",
+    cell: Cell,
+    share: bool = False,
+    trace: Sequence[str] = (),
+    check: bool = False,
+    recompute: bool = False,
+) -> State:
+    """States of all nodes, leaves first, each node after its children.
+
+    Args:
+        batch: a TreeBatch, or any DAG as a DGLGraph with ``ndata["function"]``, ``ndata["token"]`` and
+            ``edata["slot"]``. Without a vocabulary of its own it is taken to use the cell's.
+        cell: gives the mathematics and the weights.
+        share: compute equal subtrees once. States and gradients are unchanged; every occurrence still has its state.
+        trace: names of what else to return, of all that the cell computes on the way: gates, actions, stacks ("in",
+            "o", "f", "push", ...). An unknown name is an error that lists them.
+        check: whether to look for states that are not finite.
+        recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
+            forward pass: the same gradients for a fraction of the memory and a third more time.
+
+    Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights, also under autocast,
+    which does not reach into the pass (for bfloat16 use ``cell.bfloat16()``); under the names of
+    ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
+    ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
+
+    Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
+    training (equal subtrees would get equal masks), for sharing with an ``x`` that requires gradients (only one of
+    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite; and
+    ``MemoryError`` for a batch that the device's memory cannot hold, with what it needs and what would help.
+
+    The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
+    be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
+    """
+    if not isinstance(batch, TreeBatch):
+        batch = TreeBatch.from_graph(batch)
+    traced = Trace(cell, trace)
+    plan, states = _planned_states(cell, batch, share, traced, recompute)
+    states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
+    if check:
+        check_finite(cell, batch, states)
+    return states | traced.results(plan, batch)
+
+
+def root_states(batch: TreeBatch, cell: Cell, share: bool = False, recompute: bool = False) -> Tensor:
+    """(B, n), the hidden states of the roots alone, as :func:`propagate` gives them; no other state is copied."""
+    plan, states = _planned_states(cell, batch, share, Trace(cell, ()), recompute)
+    return states["h"].index_select(0, plan.row[batch.roots])
+
+
+def plan_for(cell: Cell, batch: TreeBatch, share: bool = False) -> Schedule:
+    """The schedule by which a cell runs a batch; a data loader's worker calls it to have it made beforehand."""
+    return schedule(batch, share, by_arity=not isinstance(cell, SumCell))
+
+
+def _planned_states(
+    cell: Cell, batch: TreeBatch, share: bool, traced: Trace, recompute: bool
+) -> tuple[Schedule, State]:
+    """States in the order of the schedule, for a batch that the cell can run on."""
+    check_batch(cell, batch)
+    if share and cell.training and cell.dropout > 0:
+        raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
+    if share and batch.x is not None and batch.x.requires_grad:
+        raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
+    plan = plan_for(cell, batch, share)
+    with torch.autocast(batch.device.type, enabled=False):  # the buffers of states have one dtype, the cell's
+        return plan, run_schedule(cell, plan, batch, traced, recompute)
+
+
+def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool = False) -> State:
+    """States in the schedule's own order, part name to (R, *shape)."""
+    leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
+    traced.keep(slice(0, plan.leaves), leaf)
+    x_pre = _input_products(cell, plan, batch)
+    parameters = list(parameters_of(cell).values())
+    leaf_states = [leaf[part] for part in cell.state]
+    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
+    check_memory(cell, plan, record, recompute)
+    run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))
+    outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters)
+    return dict(zip(cell.state, outputs, strict=True))
+
+
+def _input_products(cell: Cell, plan: Schedule, batch: TreeBatch) -> list[Tensor]:
+    """What x adds to the gates of each step, or nothing: few products of many rows, ahead of the recursion."""
+    if cell.input_size is None:
+        return []
+    inner = plan.node[plan.leaves :]
+    x = None if batch.x is None else batch.x.index_select(0, inner)
+    inputs = cell.node_inputs(batch.token.index_select(0, inner), None, x)
+    if inputs is None:
+        return []
+    by_arity: dict[int, list[int]] = {}
+    for k, step in enumerate(plan.steps):
+        by_arity.setdefault(asked_arity(step), []).append(k)
+    found: dict[int, Tensor] = {}
+    for arity, numbers in by_arity.items():
+        steps = [plan.steps[k] for k in numbers]
+        rows = torch.cat([inputs[step.start - plan.leaves : step.stop - plan.leaves] for step in steps])
+        sizes = [step.stop - step.start for step in steps]
+        segments = [
+            (function, before + start, before + stop)
+            for step, before in zip(steps, accumulate(sizes, initial=0), strict=False)
+            for function, start, stop in step.segments
+        ]
+        products = cell.linear_for(arity, segments)("input", rows)
+        found |= zip(numbers, products.split(sizes), strict=True)
+    return [found[k] for k in range(len(plan.steps))]

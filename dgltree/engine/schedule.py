@@ -1,0 +1,139 @@
+"""A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.subtrees import twins
+from dgltree.engine.agenda import runs, step_numbers
+
+MOST_ROWS = 8192
+"""Of a step: what it computes on the way is then little beside the states of a large batch."""
+Segments = list[tuple[int, int, int]]
+"""``(function id, start, stop)``: runs of rows with one function."""
+
+
+@dataclass
+class Step:
+    """Rows ``start:stop``: nodes that are computed together, sorted by function."""
+
+    start: int
+    stop: int
+    arity: int | None
+    """None where the rows have different arities."""
+    edges: slice
+    """Where its edges stand among those of the schedule."""
+    segments: Segments
+    """Counted from ``start``."""
+    edge_segments: Segments
+    """The runs of edges whose parents have one function; empty where the arity says it."""
+
+
+@dataclass
+class Schedule(PickledAsArrays):
+    """The private order of a batch: rows sorted by (step, function), leaves first.
+
+    So a step's outputs are a slice, and its children one gather.
+    """
+
+    node: Tensor
+    """(R,) int64: the node that each row computes; R < N where subtrees are shared."""
+    row: Tensor
+    """(N,) int64: the row of each node, in public numbering."""
+    children: Tensor
+    """(edges,) int64, rows of the children: step after step, row after row, in slot order."""
+    parent: Tensor
+    """(edges,) int64: the parents' rows, counted from the start of their step."""
+    leaves: int
+    """Rows ``0:leaves`` are leaves."""
+    leaf_segments: Segments
+    """The leaves' runs of rows with one function."""
+    steps: list[Step]
+
+    def __len__(self) -> int:
+        """The number of rows."""
+        return len(self.node)
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
+        """The same with ``function`` of every tensor."""
+        node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
+        return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps)
+
+
+def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
+    """The plan of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
+
+    A step has one arity (see agenda.py). ``by_arity=False`` makes one step a level, whatever the arities, for
+    cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device. The
+    batch keeps the plan: a second call costs nothing, and a data loader's worker can plan while the model computes. A
+    batch whose tensors were changed in place is planned anew.
+    """
+    return batch.planned((share, by_arity), lambda: _plan(batch, share, by_arity))
+
+
+def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
+    level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
+    pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
+    twin = twins(batch) if share else np.arange(len(level))
+    node, row = _distinct(twin)
+    if by_arity:
+        parent, edge = _edges(arity[node], pointer[node])
+        step = step_numbers(level[node], arity[node], parent, row[child[edge]])
+    else:
+        step = level[node]
+    order = np.lexsort((function[node], step))
+    node, row = node[order], np.argsort(order)[row]
+    parent, edge = _edges(arity[node], pointer[node])
+    steps = _steps(step[order], arity[node], function[node], parent, by_arity)
+    leaves = int((level[node] == 0).sum())
+    tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, row[child[edge]], parent)]
+    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, _segments(function[node[:leaves]]), steps)
+
+
+def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(R,) the nodes that are their own twin, and (N,) the place among them of every node's twin."""
+    node = np.flatnonzero(twin == np.arange(len(twin)))
+    place = np.empty(len(twin), np.int64)
+    place[node] = np.arange(len(node))
+    return node, place[twin]
+
+
+def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np.ndarray, by_arity: bool) -> list[Step]:
+    """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
+    stops = np.cumsum(arity)
+    steps = []
+    for start, stop in _pieces(step):
+        if not arity[start]:
+            continue
+        width = int(arity[start])
+        edges = slice(int(stops[start]) - width, int(stops[stop - 1]))
+        parent[edges] -= start
+        segments = _segments(function[start:stop])
+        if by_arity:
+            steps.append(Step(start, stop, width, edges, segments, []))
+        else:
+            steps.append(Step(start, stop, None, edges, segments, _segments(function[start:stop][parent[edges]])))
+    return steps
+
+
+def _pieces(step: np.ndarray) -> Iterator[tuple[int, int]]:
+    """The runs of one step number, those of many rows in pieces."""
+    for first, last in runs(step):
+        for start in range(first, last, MOST_ROWS):
+            yield start, min(start + MOST_ROWS, last)
+
+
+def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(edges,) the parent's position, and the edge's place in ``child_index``, of nodes with these pointers."""
+    parent = np.repeat(np.arange(len(arity)), arity)
+    first = np.cumsum(arity) - arity
+    return parent, np.arange(len(parent)) + (pointer - first)[parent]
+
+
+def _segments(function: np.ndarray) -> Segments:
+    return [(int(function[start]), start, stop) for start, stop in runs(function)]

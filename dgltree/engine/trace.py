@@ -1,0 +1,61 @@
+"""What a network did: gates, actions and stacks, node by node, for those who ask."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.cells.cell import Cell, Computed, State
+from dgltree.engine.schedule import Schedule
+
+
+class Trace:
+    """Collects, step by step, what a cell computes under some names besides its state."""
+
+    def __init__(self, cell: Cell, names: Sequence[str]) -> None:
+        if isinstance(names, str):
+            raise TypeError(f"trace is a sequence of names, not the text {names!r}; write [{names!r}]")
+        self.cell = cell
+        self.names = [name for name in dict.fromkeys(names) if name not in cell.state]
+        self._nodes: dict[str, list[tuple[slice, Tensor]]] = {}
+        self._edges: dict[str, list[Tensor]] = {}
+
+    def keep(self, rows: slice, computed: Computed, sent: Mapping[str, Tensor] | None = None) -> None:
+        """Remember what is asked for of these rows of the schedule, and of the edges to their children.
+
+        Raises ``ValueError`` for a name under which an inner node computes nothing.
+        """
+        for name in self.names:
+            if sent is not None and name in sent:
+                self._edges.setdefault(name, []).append(sent[name].detach())
+            elif isinstance(value := computed.get(name), Tensor):
+                self._nodes.setdefault(name, []).append((rows, value.detach()))
+            elif value is not None:
+                self._edges.setdefault(name, []).append(torch.stack(list(value), 1).flatten(0, 1).detach())
+            elif rows.start:
+                known = sorted({*computed, *(sent or ())})
+                raise ValueError(f"trace {name!r}: {type(self.cell).__name__} computes {', '.join(known)}")
+
+    def results(self, plan: Schedule, batch: TreeBatch) -> State:
+        """Name to (N, *shape), or (E, *shape) for what belongs to a child, in public numbering."""
+        found: State = {}
+        for name in self.names:
+            if name in self._nodes:
+                kept = self._nodes[name]
+                rows = kept[0][1].new_full((len(plan), *kept[0][1].shape[1:]), torch.nan)
+                for place, value in kept:
+                    rows[place] = value
+                found[name] = rows[plan.row]
+            elif name in self._edges:
+                found[name] = torch.cat(self._edges[name])[_edge_rows(plan, batch)]
+            else:
+                raise ValueError(f"trace {name!r}: no node of this batch computes it; it has leaves only")
+        return found
+
+
+def _edge_rows(plan: Schedule, batch: TreeBatch) -> Tensor:
+    """(E,) int64: where an edge's row lies when the edges of the schedule's rows are laid one after another."""
+    arity = batch.arity[plan.node]
+    first = arity.cumsum(0) - arity
+    return first[plan.row[batch.parent_index]] + batch.slot

@@ -1,0 +1,1 @@
+"""Ranking, verification and numeric truth of equations, and the models for them."""

@@ -1,0 +1,200 @@
+"""Values of nodes at fixed random complex points, each with a bound on its rounding error (to first order).
+
+Call these with numpy's floating-point warnings off: a point that fails is marked by its error bound.
+"""
+
+import functools
+import hashlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dgltree.trees.tree import Tree
+
+POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
+LARGEST, SMALLEST = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
+EPS = 2.0**-51  # the relative error charged for one operation
+NEAR_CUT = 1e-9  # relative distance from the negative axis at which a logarithm says nothing
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Result = tuple[Array, Array]
+"""(values, error bounds), each (..., POINTS)"""
+Value = tuple[Array, Array, Array]
+"""(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point
+that is not usable."""
+
+
+_CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+
+
+@functools.lru_cache(maxsize=1000)
+def variable_values(name: str) -> Array:
+    """The values of the variable ``name`` at the points: they depend on the name only, one quadrant after another."""
+    seed = int.from_bytes(hashlib.sha256(f"equations {name}".encode()).digest()[:8], "big")
+    random = np.random.default_rng(seed)
+    quadrant = random.permutation(np.arange(POINTS) % 4)
+    angle = (quadrant + random.uniform(0.1, 0.9, POINTS)) * (math.pi / 2)
+    values: Array = random.uniform(0.4, 2.5, POINTS) * np.exp(1j * angle)
+    return values
+
+
+def leaf_value(node: Tree) -> Value:
+    """The value of a leaf. Raises ``ValueError`` for one that is no variable, finite number, pi or e."""
+    return _settle(_leaf(node))
+
+
+def apply(function: str, arguments: list[Value]) -> Value:
+    """The value of a node from those of its children; of as many nodes as the first child has rows.
+
+    A second child has as many rows, or one for all; the exponent of a power has one, because whole ones are special.
+    Raises ``ValueError`` for a function without a value.
+    """
+    operation = _OPERATIONS.get((function, len(arguments)))
+    if operation is None:
+        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
+    return _settle(operation(*arguments))
+
+
+def _leaf(node: Tree) -> Result:
+    if node.function == "Symbol" and node.token is not None:
+        return variable_values(node.token), np.zeros(POINTS)
+    if node.function in _CONSTANTS:
+        return np.full(POINTS, _CONSTANTS[node.function] + 0j), np.full(POINTS, EPS)
+    text = node.token or ""
+    top, slash, bottom = text.partition("/")
+    try:
+        number = float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ZeroDivisionError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"leaf {node!r} has no numeric value; use variables, finite numbers, pi and e")
+    exact = not slash and number == int(number)
+    return np.full(POINTS, number + 0j), np.full(POINTS, 0.0 if exact else EPS * abs(number))
+
+
+def _settle(result: Result) -> Value:
+    """Make 0 of what its error swallows; mark what is out of range."""
+    v, error = result
+    size = np.abs(v)
+    inside = ((size <= LARGEST) & (size >= SMALLEST)).all(axis=-1, keepdims=True)
+    if not inside.all():
+        zero = ~inside & (size <= 4 * error)
+        v, size = np.where(zero, 0.0, v), np.where(zero, 0.0, size)
+        error = np.where((size <= LARGEST) & ((size >= SMALLEST) | (size == 0)), error, np.inf)
+    return v, size, error
+
+
+def _add(a: Value, b: Value) -> Result:
+    return a[0] + b[0], a[2] + b[2] + EPS * (a[1] + b[1])
+
+
+def _multiply(a: Value, b: Value) -> Result:
+    return a[0] * b[0], a[1] * b[2] + b[1] * (a[2] + EPS * a[1]) + a[2] * b[2]
+
+
+def _power(a: Value, b: Value) -> Result:
+    n = round(float(b[0][0].real)) if abs(b[0][0]) <= LARGEST else 0
+    if abs(n) <= 20 and (np.abs(b[0] - n) <= 1e-12 + 4 * b[2]).all():  # a whole exponent: no logarithm, no branch
+        return _whole_power(a, n, b[2])
+    log = np.log(a[0])
+    v = np.exp(b[0] * log)
+    exponent_error = np.abs(log) * (b[2] + 3 * EPS * b[1]) + b[1] * (a[2] / a[1])
+    error = np.abs(v) * (exponent_error + 2 * EPS)
+    zero = (a[1] == 0) & (a[2] == 0) & (b[0].real > SMALLEST) & (b[0].imag == 0)
+    v, error = np.where(zero, 0.0, v), np.where(zero, 0.0, error)
+    return v, np.where(_on_cut(a) | (~zero & (a[1] == 0)), np.inf, error)
+
+
+def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
+    if n == 2:
+        v = a[0] * a[0]
+    elif n == -1:
+        v = 1.0 / a[0]
+    else:
+        v = a[0] ** n
+    size = np.abs(v)
+    if n > 0:
+        error = n * a[2] * (a[1] + a[2]) ** (n - 1) + n * EPS * size
+    else:  # 0 ^ 0 is left undecided
+        error = size * (abs(n) * (a[2] / a[1]) + (abs(n) + 1) * EPS) + np.where(a[1] == 0, np.inf, 0.0)
+    return v, error + np.where(np.isfinite(exponent_error), 0.0, np.inf)
+
+
+def _sin(a: Value) -> Result:
+    v = np.sin(a[0])
+    return v, np.abs(np.cos(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
+
+
+def _cos(a: Value) -> Result:
+    v = np.cos(a[0])
+    return v, np.abs(np.sin(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
+
+
+def _sinh(a: Value) -> Result:
+    v, error = _sin((1j * a[0], a[1], a[2]))
+    return -1j * v, error
+
+
+def _cosh(a: Value) -> Result:
+    return _cos((1j * a[0], a[1], a[2]))
+
+
+def _exp(a: Value) -> Result:
+    v = np.exp(a[0])
+    return v, np.abs(v) * (a[2] + EPS * (1 + a[1]))
+
+
+def _inverse(of: Callable[[Value], Result]) -> Callable[[Value], Result]:
+    def inverse(a: Value) -> Result:
+        v, size, error = _settle(of(a))
+        inverted = 1.0 / v
+        return inverted, np.abs(inverted) * (error / size + EPS)
+
+    return inverse
+
+
+def _product(first: Callable[[Value], Result], second: Callable[[Value], Result]) -> Callable[[Value], Result]:
+    return lambda a: _multiply(_settle(first(a)), _settle(second(a)))
+
+
+def _natural_log(a: Value) -> Result:
+    v = np.log(a[0])
+    error = a[2] / a[1] + EPS * (1 + np.abs(v))
+    return v, np.where(_on_cut(a) | (a[1] == 0), np.inf, error)
+
+
+def _log(a: Value, base: Value) -> Result:
+    v, size, error = _settle(_natural_log(base))
+    inverted = 1.0 / v
+    return _multiply(_settle(_natural_log(a)), (inverted, np.abs(inverted), np.abs(inverted) * (error / size + EPS)))
+
+
+def _on_cut(a: Value) -> Array:
+    """Where the sign of the imaginary part, which a logarithm depends on, is lost in rounding."""
+    on_cut: Array = (a[0].real < 0) & (np.abs(a[0].imag) <= NEAR_CUT * a[1]) & (a[2] > 0)
+    return on_cut
+
+
+_sec, _csc, _sech, _csch = (_inverse(function) for function in (_cos, _sin, _cosh, _sinh))
+
+_OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
+    ("Add", 2): _add,
+    ("Mul", 2): _multiply,
+    ("Pow", 2): _power,
+    ("log", 2): _log,
+    ("exp", 1): _exp,
+    ("sin", 1): _sin,
+    ("cos", 1): _cos,
+    ("tan", 1): _product(_sin, _sec),
+    ("cot", 1): _product(_cos, _csc),
+    ("sec", 1): _sec,
+    ("csc", 1): _csc,
+    ("sinh", 1): _sinh,
+    ("cosh", 1): _cosh,
+    ("tanh", 1): _product(_sinh, _sech),
+    ("coth", 1): _product(_cosh, _csch),
+    ("sech", 1): _sech,
+    ("csch", 1): _csch,
+}

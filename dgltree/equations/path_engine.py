@@ -1,0 +1,167 @@
+"""Scores of all fillers for blocks of equations, computing only what a filler changes.
+
+A filler changes the path from the blank to the root. What stands off the path is computed once an equation, what a
+filler is once a call, and a piece of path that several equations share once a block. In evaluation mode this is exact:
+the path runs through the same ``combine`` as everything else.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from itertools import groupby
+from math import prod
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import batch
+from dgltree.cells.cell import Cell, State
+from dgltree.cells.sum_cell import SumCell
+from dgltree.cells.typed import TypedLinear, concatenate
+from dgltree.engine.propagate import propagate
+from dgltree.engine.schedule import Segments
+from dgltree.equations.paths import Context, Path, find_blank, merge_paths, path_order
+from dgltree.models.readout import EquationModel, evaluating
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
+
+
+def score_blocks(
+    model: EquationModel, equations: Sequence[Equation], fillers: Sequence[Tree], memory_bytes: int
+) -> Iterator[tuple[list[int], Tensor]]:
+    """Blocks of equations that share pieces of path: their numbers, and (block, F) logits of all fillers.
+
+    Equations and fillers are in the model's vocabulary; see :func:`dgltree.rank` for the arguments.
+    """
+    cell = model.cell
+    paths = [find_blank(equation) for equation in equations]
+    distinct: dict[Tree, int] = {}
+    twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
+    with evaluating(model):
+        leaf = _root_states(cell, list(distinct))
+    # two heights of states and a cell's temporaries, for each equation and filler
+    state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
+    pairs = max(1, memory_bytes // (3 * state_bytes))
+    width = min(len(distinct), pairs)
+    order = path_order(paths)
+    size = max(1, pairs // width)
+    for start in range(0, len(order), size):
+        numbers = order[start : start + size]
+        with evaluating(model):
+            block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
+            chunks = [
+                block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
+                for first in range(0, len(distinct), width)
+            ]
+        yield numbers, torch.cat(chunks, 1)[:, twin]
+
+
+def _root_states(cell: Cell, trees: list[Tree]) -> State:
+    """Part name to (trees, *shape)."""
+    flat = batch(trees, cell.vocabulary).to(next(cell.parameters()).device)
+    states = propagate(flat, cell, share=True)
+    return {part: rows.index_select(0, flat.roots) for part, rows in states.items()}
+
+
+class _Block:
+    """Some equations, with everything about them that does not depend on the fillers."""
+
+    def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path]) -> None:
+        self.cell, self.readout = model.cell, model.readout
+        self.paths = merge_paths(equations, paths, self.cell.vocabulary)
+        self.off_path = _root_states(self.cell, list(self.paths.off_path))
+        contexts = self.paths.contexts
+        self.order = sorted(range(len(contexts)), key=lambda c: (*_together(contexts[c]), contexts[c].function))
+        widest = max((context.arity for context in contexts), default=1)
+        known = [[contexts[c].token, *contexts[c].siblings, *[0] * (widest - contexts[c].arity)] for c in self.order]
+        # one copy to the device for all steps, which then need not wait for it
+        columns = torch.tensor(known, dtype=torch.int64, device=self.off_path["h"].device)
+        self.token, *self.siblings = columns.view(len(known), widest).unbind(1)
+
+    def scores(self, fillers: State) -> Tensor:
+        """(E, F) logits for filler states (F, *shape): up the paths, one height after another."""
+        contexts, ends = self.paths.contexts, self.paths.ends
+        out = fillers["h"].new_empty(len(ends), len(fillers["h"]))
+        at_root: dict[int | None, list[int]] = {}
+        for equation, (root, _, _) in enumerate(ends):
+            at_root.setdefault(root, []).append(equation)
+        self._read_out(out, at_root.get(None, []), fillers["h"])
+        below: dict[int | None, State] = {None: fillers}
+        for _, level in groupby(self._groups(len(out[0])), key=lambda group: contexts[self.order[group.start]].height):
+            states: dict[int | None, State] = {}
+            for group in level:
+                rows = self._step(group, below)
+                for i, c in enumerate(self.order[group]):
+                    self._read_out(out, at_root.get(c, []), rows["h"][i])
+                    if contexts[c].above:
+                        states[c] = {part: tensor[i] for part, tensor in rows.items()}
+            below = states
+        return out
+
+    def _groups(self, width: int) -> Iterator[slice]:
+        """Places in the order of contexts that run through the cell together, lower ones first."""
+        size = max(1, ROWS // width)
+        for _, same in groupby(range(len(self.order)), key=lambda i: _together(self.paths.contexts[self.order[i]])):
+            places = list(same)
+            for start in range(places[0], places[-1] + 1, size):
+                yield slice(start, min(start + size, places[-1] + 1))
+
+    def _step(self, places: slice, below: dict[int | None, State]) -> State:
+        """The states of C contexts for F fillers, part name to (C, F, *shape)."""
+        cell = self.cell
+        group = [self.paths.contexts[c] for c in self.order[places]]
+        first = group[0]
+        steps = first.above + 1  # cells between the children's states and a root
+        path = {part: _stack([below[c.below][part] for c in group]) for part in cell.state}
+        siblings = [
+            {part: rows.index_select(0, self.siblings[k][places]).unsqueeze(1) for part, rows in self.off_path.items()}
+            for k in range(first.arity - 1)
+        ]
+        slots = [cell.reachable(state, steps) for state in (*siblings[: first.slot], path, *siblings[first.slot :])]
+        runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
+        segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
+        linear = cell.linear_for(first.arity, segments)
+        x = cell.node_inputs(self.token[places], None, None)
+        x_node, x_message = cell.split_inputs(None if x is None else linear("input", x).unsqueeze(1))
+        if isinstance(cell, SumCell):
+            sent = [cell.send(state, x_message, linear) for state in slots]
+            sums = {name: [reduce(torch.add, (message[name] for message in sent))] for name in cell.messages}
+            return {**cell.compute(sums["h"][0], x_node, sums, linear)}
+        children = {part: [state[part] for state in slots] for part in cell.state}
+        maps, key = cell.named_maps(), cell.key(first.arity)
+        gates = [maps[f"{name}_{key}"] for name in cell.gate_maps(first.arity)]
+        products = [_split_product(gate, children["h"], first.slot, segments) for gate in gates]
+        return {**cell.compute_from(products, x_node, children, linear)}
+
+    def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
+        """Scores of equations whose blank side has the root states h, (F, n)."""
+        for e in equations:
+            _, other, side = self.paths.ends[e]
+            sides = (h, self.off_path["h"][other])
+            out[e] = self.readout(sides[side], sides[1 - side])
+
+
+def _together(context: Context) -> tuple[int, int, int, int]:
+    """Contexts that run through the cell together have the same height, arity, slot and reach."""
+    return context.height, context.arity, context.slot, context.above
+
+
+def _stack(states: list[Tensor]) -> Tensor:
+    return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)
+
+
+def _split_product(gate: TypedLinear, h: list[Tensor], slot: int, segments: Segments) -> Tensor:
+    """(C, F, out): the gate of all children's h, what stands off the path multiplied once for all fillers.
+
+    The children are (C, 1, n), but for the one on the path, (C, F, n).
+    """
+    off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
+    constant = gate(concatenate(off), segments)
+    n = h[slot].shape[-1]
+    weight = gate.weight[:, :, slot * n : (slot + 1) * n].mT
+    out = constant.new_empty(*h[slot].shape[:-1], constant.shape[-1])
+    for matrix, start, stop in gate.runs(segments):
+        for i in range(start, stop):
+            torch.addmm(constant[i, 0], h[slot][i], weight[matrix], out=out[i])
+    return out

@@ -1,0 +1,107 @@
+"""The published weights of the Tree-SMU papers (Arabshahi et al. 2021, arXiv 1911.01545) as models of ours."""
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import Cell, TreeLSTM, TreeRNN, TreeSMU
+from dgltree.encoders import TreeEncoder
+from dgltree.models.readout import EquationModel, EquationReadout
+
+LEAVES = ("Symbol", "Integer", "Rational", "Float", "NegativeOne", "NaN", "Infinity", "Exp1", "Pi", "Half")
+CIRCULAR = ("sin", "cos", "csc", "sec", "tan", "cot")
+HYPERBOLIC = ("sinh", "cosh", "csch", "sech", "tanh", "coth")
+UNARY = (*CIRCULAR, *HYPERBOLIC, *(f"a{f}" for f in CIRCULAR + HYPERBOLIC), "exp")
+BINARY = ("Add", "Mul", "Pow", "log")
+# In the order of the rows of "Symbol.weight". None: "Rational 0" and "One", which readers turn into Integers 0 and 1.
+ROWS = (
+    *(f"var_{i}" for i in range(10)),
+    *(str(i) for i in range(11)),
+    *("-2", "-3", "2/5", "-1/2", None, "0.7", "-1", "nan", "oo", "e", "pi", None, "1/2"),
+)
+VOCABULARY = Vocabulary(
+    [*((leaf, 0) for leaf in LEAVES), *((f, 1) for f in UNARY), *((f, 2) for f in BINARY)],
+    [token for token in ROWS if token is not None],
+)
+
+Weights = dict[str, Tensor]
+
+
+def load_published(path: str | Path) -> EquationModel:
+    """A published checkpoint (Tree-RNN, Tree-LSTM or Tree-SMU, told apart by its parameter names), in evaluation mode.
+
+    The number encoder and decoder are left out. The size of the stack cannot be seen in the weights: it is 5, as in
+    training.
+
+    Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no legacy torch file of tensors, or whose
+    parameters are not those of one of the three models. Nothing is unpickled but tensors (``weights_only``).
+    """
+    weights = _read(Path(path))
+    try:
+        n = weights["Symbol.weight"].shape[1]
+        if "sin.linear.weight" in weights:
+            cell: Cell = TreeRNN(VOCABULARY, n)
+            rows = _tree_rnn_rows
+        elif "sin.forget.weight" in weights:
+            cell, rows = TreeLSTM(VOCABULARY, n), _tree_lstm_rows
+        else:
+            cell, rows = TreeSMU(VOCABULARY, n, stack_size=5, no_op=True), _tree_smu_rows
+        with torch.no_grad():
+            kept = [i for i, token in enumerate(ROWS) if token is not None]
+            cell.embedding.weight.copy_(weights["Symbol.weight"][kept])
+            for arity, functions in ((1, UNARY), (2, BINARY)):
+                gates = cell.named_maps()[f"gates_{arity}"]
+                assert gates.bias is not None
+                for f in functions:
+                    place = gates.position[VOCABULARY.function_id(f, arity)]
+                    pairs = rows(weights, f, arity)
+                    gates.weight[place].copy_(torch.cat([weight for weight, _ in pairs]))
+                    gates.bias[place].copy_(torch.cat([bias for _, bias in pairs]))
+            readout = EquationReadout()
+            readout.bias.copy_(weights["bias"])
+    except (KeyError, IndexError, RuntimeError) as error:
+        raise ValueError(f"{path}: not the weights of a published Tree-RNN, Tree-LSTM or Tree-SMU ({error})") from None
+    return EquationModel(TreeEncoder(cell), readout).eval()
+
+
+def _read(path: Path) -> Weights:
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        weights = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises whatever its unpickler meets
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{path}: not a torch file of tensors ({reason})") from None
+    if not isinstance(weights, dict) or not all(isinstance(tensor, Tensor) for tensor in weights.values()):
+        raise ValueError(f"{path}: not a dict of tensors")
+    return weights
+
+
+# Each gives (weight, bias) of a function's gates, in the order of the cell's ``gates``; weights are (n, arity * n).
+
+
+def _tree_rnn_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+    return [(weights[f"{f}.linear.weight"], weights[f"{f}.linear.bias"])]
+
+
+def _tree_lstm_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+    gates = ("input", "data", "output")  # u, in, o: the published "data" is the input gate
+    if arity == 1:
+        return [(weights[f"{f}.{gate}.weight"], weights[f"{f}.{gate}.bias"]) for gate in (*gates, "forget")]
+
+    def side_by_side(name: str) -> Tensor:
+        return torch.cat([weights[f"{f}.{name}_{child}.weight"] for child in ("left", "right")], 1)
+
+    return [
+        *((side_by_side(gate), weights[f"{f}.{gate}_bias"]) for gate in gates),
+        *((side_by_side(f"forget_{k}_by"), weights[f"{f}.forget_bias_{k}"]) for k in ("left", "right")),
+    ]
+
+
+def _tree_smu_rows(weights: Weights, f: str, arity: int) -> list[tuple[Tensor, Tensor]]:
+    g = ["gate_linear"] if arity == 1 else ["gate_linear_l", "gate_linear_r"]
+    stack = [f"{f}_stack.{name}" for name in ("push_gate_linear", "pop_gate_linear", "no_op_gate_linear", *g)]
+    names = [f"{f}_stack.input_linear", f"{f}.o_linear", *stack]
+    return [(weights[f"{name}.weight"], weights[f"{name}.bias"]) for name in names]

@@ -1,0 +1,103 @@
+"""Whether an equation holds, decided numerically at fixed random complex points.
+
+Every subtree gets a value and a bound on its rounding error at each of ``POINTS`` points, so that cancellation neither
+hides a difference nor makes one up. A point where a value overflows, vanishes against its error, lies on a branch cut
+or leaves the range in which small terms still count is not used. All functions take their principal branch.
+"""
+
+import enum
+
+import numpy as np
+
+from dgltree.equations.bounded import EPS, Array, Value, apply, leaf_value
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+NEEDED = 12  # usable points without which nothing is decided
+BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
+EQUAL, DIFFERENT = 16.0, 1e5  # a difference under / over so many error bounds; between them: doubtful
+CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
+
+
+class Truth(enum.Enum):
+    """What the points say of an equation."""
+
+    TRUE = 1
+    FALSE = 0
+    UNDECIDED = -1
+
+    def __str__(self) -> str:
+        """In words, for answers to people."""
+        return {1: "holds", 0: "does not hold", -1: "undecided"}[self.value]
+
+
+def numeric_truth(equation: Equation) -> Truth:
+    """Whether an equation holds as arithmetic says, UNDECIDED also for a function or constant without a value."""
+    try:
+        return Evaluator().truth(equation)
+    except ValueError:
+        return Truth.UNDECIDED
+
+
+def decide(left: Value, right: Value) -> Array:
+    """The decisions as numbers of ``Truth`` (...) from the values of both sides, each (..., POINTS).
+
+    Call it with numpy's floating-point warnings off.
+    """
+    error = left[2] + right[2] + EPS * (left[1] + right[1])
+    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))
+    difference = np.abs(left[0] - right[0])
+    agree = ((difference <= EQUAL * error) | ~usable).all(axis=-1)
+    differ = (usable & (difference > DIFFERENT * error)).any(axis=-1)
+    decision: Array = np.where(agree, Truth.TRUE.value, np.where(differ, Truth.FALSE.value, Truth.UNDECIDED.value))
+    decision[np.count_nonzero(usable, axis=-1) < NEEDED] = Truth.UNDECIDED.value
+    return decision
+
+
+class Evaluator:
+    """Evaluates equations, remembering the values of the subtrees that it met."""
+
+    def __init__(self) -> None:
+        self._values: dict[Tree, Value] = {}
+        self._by_id: dict[
+            int, tuple[Tree, Value]
+        ] = {}  # spares comparing trees; the tree is held, so its id stays its own
+
+    def truth(self, equation: Equation) -> Truth:
+        """TRUE if the sides agree at every usable point, FALSE if they clearly differ at one, else UNDECIDED."""
+        if len(self._by_id) > CACHED:
+            self._values.clear()
+            self._by_id.clear()
+        with np.errstate(all="ignore"):
+            return Truth(int(decide(self.value(equation.left), self.value(equation.right))))
+
+    def value(self, tree: Tree) -> Value:
+        """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
+        stack = [tree]
+        while stack:
+            node = stack[-1]
+            if self._known(node) is not None:
+                stack.pop()
+                continue
+            arguments = []
+            for child in node.children:
+                argument = self._known(child)
+                if argument is None:
+                    stack.append(child)
+                else:
+                    arguments.append(argument)
+            if len(arguments) == len(node.children):
+                stack.pop()
+                value = apply(node.function, arguments) if arguments else leaf_value(node)
+                self._values[node] = value
+                self._by_id[id(node)] = node, value
+        return self._by_id[id(tree)][1]
+
+    def _known(self, tree: Tree) -> Value | None:
+        found = self._by_id.get(id(tree))
+        if found is not None:
+            return found[1]
+        value = self._values.get(tree)
+        if value is not None:
+            self._by_id[id(tree)] = tree, value
+        return value

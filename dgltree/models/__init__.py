@@ -1,0 +1,1 @@
+"""An encoder and a readout together, and their files."""

@@ -1,0 +1,142 @@
+"""Models on disk: one safetensors file, whose header says what the weights are weights of."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import CELLS
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
+from dgltree.files import replacing
+from dgltree.models.readout import (
+    ClassifierReadout,
+    EquationModel,
+    EquationReadout,
+    NumberReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+)
+
+VERSION = 2
+HEADER = "dgltree"  # the key of our JSON in the file's metadata
+READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
+    "pair": (PairReadout, PairModel),
+    "classifier": (ClassifierReadout, TreeModel),
+    "number": (NumberReadout, TreeModel),
+}
+"""Readouts by name, besides that of equations, and the models that they are part of."""
+
+
+def save(model: TreeModel, path: str | Path) -> None:
+    """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
+
+    An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
+    registered, and for another readout than those of :mod:`dgltree.models.readout`.
+    """
+    from safetensors.torch import save_file
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+    header = {
+        "version": VERSION,
+        **_encoder_header(model.encoder),
+        **_readout_header(model),
+        "vocabulary": model.encoder.vocabulary.to_json(),
+    }
+    header["sha256"] = _digest(header, tensors)
+    with replacing(path) as beside:
+        save_file(tensors, beside, metadata={HEADER: json.dumps(header)})
+
+
+def load(path: str | Path) -> TreeModel:
+    """Read a model that :func:`save` wrote, in evaluation mode, on the CPU, in the dtype it was saved in.
+
+    What reads equations is an :class:`dgltree.models.readout.EquationModel`, what reads other pairs of trees a
+    :class:`dgltree.models.readout.PairModel`.
+
+    Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
+    written by dgltree, has a version, cell, encoder or readout this release does not know, or whose contents do not
+    match their hash or their header.
+    """
+    header, tensors = _read(Path(path))
+    try:
+        if header["version"] != VERSION:
+            raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
+        kind = "encoder" if "encoder" in header else "cell"
+        known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
+        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
+            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+        if header.pop("sha256") != _digest(header, tensors):
+            raise ValueError("the contents do not match their hash: the file was changed or damaged")
+        model = _model(header, kind)
+        model.to(next(iter(tensors.values())).dtype)
+        model.load_state_dict(tensors)
+    except (KeyError, TypeError, StopIteration, RuntimeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return model.eval()
+
+
+def _encoder_header(encoder: Encoder) -> dict[str, Any]:
+    """A cell's name, or that of an encoder of sequences, and the options."""
+    if isinstance(encoder, TreeEncoder):
+        return {"cell": _name(encoder.cell, CELLS, "dgltree.cells.CELLS"), "options": encoder.config}
+    name = _name(encoder, SEQUENCE_ENCODERS, "dgltree.encoders.SEQUENCE_ENCODERS")
+    return {"encoder": name, "options": encoder.config}
+
+
+def _name(made: Any, known: Mapping[str, type], where: str) -> str:
+    for name, cls in known.items():
+        if type(made) is cls:
+            return name
+    raise ValueError(f"{type(made).__name__} is not in {where}; register it to save and load it")
+
+
+def _readout_header(model: TreeModel) -> dict[str, Any]:
+    if isinstance(model.readout, EquationReadout):
+        return {"readout": "equation"}
+    for name, (readout, _) in READOUTS.items():
+        if isinstance(model.readout, readout):
+            return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
+    known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])
+    raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
+
+
+def _model(header: dict[str, Any], kind: str) -> TreeModel:
+    vocabulary = Vocabulary.from_json(header["vocabulary"])
+    encoder = make_encoder(header[kind], vocabulary, **header["options"])
+    if header["readout"] == "equation":
+        return EquationModel(encoder, EquationReadout())
+    readout, model = READOUTS[header["readout"]]
+    return model(encoder, readout(**header["readout_options"]), header["classes"])
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+    except SafetensorError as error:
+        raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
+    try:
+        header = json.loads(metadata[HEADER])
+        return dict(header), tensors
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved") from None
+
+
+def _digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
+    """sha256 over the header and every tensor's name, dtype, shape and bytes, in the order of names."""
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.contiguous().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

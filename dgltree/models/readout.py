@@ -1,0 +1,190 @@
+"""States to logits."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.arguments import check_dropout
+from dgltree.batching.batch import TreeBatch
+from dgltree.cells import Cell
+from dgltree.encoders import Encoder, TreeEncoder
+
+
+class EquationReadout(nn.Module):
+    r"""Whether two sides are equal (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
+
+    .. math:: logit = h_{lhs} \cdot h_{rhs} + b, \qquad P(correct) = \sigma(logit)
+
+    The bias starts at 0.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(1))
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """Logits of sides (..., n) and (..., n), which broadcast: (...)."""
+        return (left * right).sum(-1) + self.bias
+
+
+class ClassifierReadout(nn.Module):
+    """Classes of single states, as Ordered Memory reads them (Shen et al. 2019, arXiv 1910.13466).
+
+    Without ``hidden_size`` (its ListOps form): dropout, linear. With it (its SST form): dropout, linear, ReLU, dropout,
+    linear.
+
+    Args:
+        size: n, the width of a state.
+        classes: C, the number of classes.
+        hidden_size: the width of the hidden layer; None: there is none.
+        dropout: probability, in training only.
+
+    Raises ``ValueError`` for a width or number below 1, and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__()
+        _check(size, classes, hidden_size, dropout)
+        self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
+        layers: list[nn.Module] = [nn.Dropout(dropout)]
+        if hidden_size is not None:
+            layers += [nn.Linear(size, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden_size or size, classes))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Logits of states (..., n): (..., C)."""
+        return self.layers(states)
+
+
+class PairReadout(nn.Module):
+    r"""Classes of pairs of states, as Ordered Memory reads the pairs of logic (Shen et al. 2019, arXiv 1910.13466).
+
+    An MLP over :math:`[h_1; h_2; h_1 \odot h_2; |h_1 - h_2|]`: dropout, linear, ELU, dropout, linear. The order of the
+    two states matters.
+
+    Args:
+        size: n, the width of a state.
+        classes: C, the number of classes.
+        hidden_size: the width of the hidden layer; None: n.
+        dropout: probability, in training only.
+
+    Raises ``ValueError`` for a width or number below 1, and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__()
+        _check(size, classes, hidden_size, dropout)
+        hidden_size = hidden_size or size
+        self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
+        self.layers = nn.Sequential(
+            nn.Dropout(dropout),
+            nn.Linear(4 * size, hidden_size),
+            nn.ELU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden_size, classes),
+        )
+
+    def forward(self, first: Tensor, second: Tensor) -> Tensor:
+        """Logits of states (..., n) and (..., n), of one shape: (..., C)."""
+        return self.layers(torch.cat([first, second, first * second, (first - second).abs()], -1))
+
+
+class NumberReadout(nn.Module):
+    r"""The number that an expression is equal to (Arabshahi et al. 2019, arXiv 1911.01545).
+
+    .. math:: v = W_2 \sigma(W_1 h + b_1) + b_2
+
+    The names of the parameters are those of the published ``Number_dec``. Trained by the squared error.
+
+    Args:
+        size: n, the width of a state and of the hidden layer.
+
+    Raises ``ValueError`` for a width below 1.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        if size < 1:
+            raise ValueError(f"size is {size}; it is 1 or more")
+        self.config = {"size": size}
+        self.linear1 = nn.Linear(size, size)
+        self.linear2 = nn.Linear(size, 1)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Numbers of states (..., n): (...), of the states' dtype."""
+        return self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
+
+    def rescale(self, mean: float, deviation: float) -> None:
+        """From now on give ``mean + deviation * v`` for v: for numbers that were standardised in training."""
+        with torch.no_grad():
+            self.linear2.weight.mul_(deviation)
+            self.linear2.bias.mul_(deviation).add_(mean)
+
+
+def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:
+    for name, number in (("size", size), ("classes", classes), ("hidden_size", hidden_size)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} is {number}; it is 1 or more")
+    check_dropout(dropout)
+
+
+class TreeModel(nn.Module):
+    """An encoder of trees and a readout of their states.
+
+    Args:
+        encoder: of the trees.
+        readout: of the states.
+        classes: the names of the readout's classes, if it has classes.
+    """
+
+    def __init__(self, encoder: Encoder, readout: nn.Module, classes: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.readout = readout
+        self.classes = tuple(classes)
+
+    def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
+        """Logits (B, C), or numbers (B,), one a root."""
+        return self.read_out(self.encoder(batch, share))
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """The same of states (B, n)."""
+        return self.readout(states)
+
+
+class PairModel(TreeModel):
+    """The same for pairs of trees, with a readout of their two states: (P, C) for P pairs, of equations (P,)."""
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """Logits of the states of roots 2i and 2i + 1."""
+        return self.readout(states[::2], states[1::2])
+
+
+class EquationModel(PairModel):
+    """An encoder of the two sides of an equation and a readout of their states."""
+
+    readout: EquationReadout
+
+    def __init__(self, encoder: Encoder, readout: EquationReadout) -> None:
+        super().__init__(encoder, readout)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of a tree encoder. Raises ``ValueError`` for another encoder, which has none."""
+        if not isinstance(self.encoder, TreeEncoder):
+            raise ValueError(f"this model has a {type(self.encoder).__name__} and no cell; a TreeEncoder has one")
+        return self.encoder.cell
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode, without gradients or autocast; it leaves in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), torch.autocast(next(model.parameters()).device.type, enabled=False):
+            yield
+    finally:
+        model.train(was_training)

@@ -1,0 +1,1 @@
+"""Every picture. Needs the extra ``plot``."""

@@ -1,0 +1,104 @@
+"""Pictures of sentences: trees over their words, and where a memory attends to. See :mod:`dgltree.plotting.charts`."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dgltree.induction.evalb import Parameters
+from dgltree.induction.evalb.brackets import Brackets
+from dgltree.plotting.charts import COLOURS, STYLE
+from dgltree.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WORD = 0.32  # inches of width for a word, and of height for a level
+LEVEL = 0.26
+USED = 0.05  # attention that makes a slot worth a row
+
+
+def trees(given: Tree, found: Mapping[str, Tree]) -> "Figure":
+    """Trees over the same words, one below the other: the given one, then others by their names.
+
+    A bracket that the given tree does not have is dashed, in another colour.
+    """
+    every = {"given": given, **found}
+    words = len(Brackets.of(given, Parameters()).words)
+    heights = [LEVEL * (tree.depth + 1.5) for tree in every.values()]
+    figure = _figure(WORD * words + 0.2, sum(heights))
+    known = _spans(given)
+    rows = figure.subplots(len(every), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
+    for (name, tree), axes in zip(every.items(), rows[:, 0], strict=True):
+        _draw(axes, tree, known)
+        axes.set_title(name, loc="left", fontsize=9, color="#555555")
+    return figure
+
+
+def attention(words: Sequence[str], p: ArrayLike) -> "Figure":
+    """Ordered Memory's attention (T, N) over its slots while it reads T words: the used slots, the last on top.
+
+    What is 0.1 or more is written in its field, in tenths.
+    """
+    values = np.asarray(p)
+    used = np.flatnonzero(values.max(axis=0) >= USED)
+    first = int(used[0]) if len(used) else values.shape[1] - 1
+    shown = values[:, first:].T
+    figure = _figure(WORD * len(words) + 0.8, WORD * len(shown) + 0.7)
+    axes = figure.subplots()
+    axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, origin="lower", aspect="auto")
+    for slot, step in zip(*np.nonzero(shown >= 0.1), strict=True):
+        value = shown[slot, step]
+        colour = "white" if value > 0.5 else "black"
+        axes.text(step, slot, f"{10 * value:.0f}", ha="center", va="center", fontsize=7, color=colour)
+    axes.set_xticks(range(len(words)), words)
+    axes.set_yticks(range(len(shown)), [str(first + row + 1) for row in range(len(shown))])
+    axes.tick_params(length=0)
+    axes.set(ylabel="slot")
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return figure
+
+
+def _figure(width: float, height: float) -> "Figure":
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(STYLE):
+        return Figure((width, height), layout="constrained")
+
+
+def _spans(tree: Tree) -> set[tuple[int, int]]:
+    return {(span.start, span.end) for span in Brackets.of(tree, Parameters(labelled=False)).spans}
+
+
+def _draw(axes: "Axes", tree: Tree, known: set[tuple[int, int]]) -> None:
+    """Words side by side at height 0, every bracket above its highest child, midway between its outer ones."""
+    count = 0
+
+    def place(node: Tree, children: list[tuple[float, int, int]]) -> tuple[float, int, int]:
+        """The node's place, and its words from start to end - 1."""
+        nonlocal count
+        if not children:
+            count += 1
+            axes.text(count - 1, 0, node.token or node.function, ha="center", va="center")
+            return count - 1, count - 1, count
+        start, end = children[0][1], children[-1][2]
+        x = (children[0][0] + children[-1][0]) / 2
+        right = (start, end) in known
+        style: dict[str, Any] = {
+            "color": COLOURS[0] if right else COLOURS[1],
+            "ls": "-" if right else (0, (3, 1.5)),
+            "lw": 1.0,
+        }
+        for child, (below, *_) in zip(node.children, children, strict=True):
+            foot = child.depth if child.children else 0.45
+            axes.plot([below, x], [foot, node.depth], solid_capstyle="round", **style)
+        return x, start, end
+
+    tree.fold(place)
+    axes.set_xlim(-0.6, count - 0.4)
+    axes.set_ylim(-0.5, tree.depth + 0.2)
+    axes.set_axis_off()

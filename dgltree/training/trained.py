@@ -1,0 +1,131 @@
+"""A trained model of own trees: a folder with its weights and with how its trees are read."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dgltree.datasets.batches import Collate, NodeBatches
+from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.reading import Reading
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import TreeEncoder
+from dgltree.engine.propagate import propagate
+from dgltree.files import replacing
+from dgltree.models.checkpoint import load, save
+from dgltree.models.readout import NumberReadout, PairModel, TreeModel, evaluating
+from dgltree.trees.tree import Tree
+
+WEIGHTS = "model.safetensors"
+READING = "reading.json"
+MOST_NODES = 8192
+"""Of a batch in prediction."""
+
+
+class TrainedModel:
+    """What :func:`dgltree.fit` gives and ``dgltree predict``, ``encode`` and ``evaluate`` use.
+
+    Args:
+        model: an encoder and a readout, in evaluation mode.
+        reading: how its trees were read.
+    """
+
+    def __init__(self, model: TreeModel, reading: Reading) -> None:
+        self.model, self.reading = model.eval(), reading
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "cpu") -> "TrainedModel":
+        """Read the folder that a training wrote.
+
+        Raises ``FileNotFoundError`` for a folder without a finished training, and ``ValueError`` for damaged files.
+        """
+        folder = Path(folder)
+        for name in (WEIGHTS, READING):
+            if not (folder / name).is_file():
+                raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
+        try:
+            reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"{folder / READING}: {error}") from None
+        return cls(load(folder / WEIGHTS).to(device), reading)
+
+    def save(self, folder: str | Path) -> None:
+        """Write the folder that :meth:`load` reads."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / READING) as beside:
+            beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
+        save(self.model, folder / WEIGHTS)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes; none where the model gives numbers."""
+        return self.model.classes
+
+    @property
+    def each(self) -> int:
+        """Trees of an example: 2 where the model reads pairs."""
+        return 2 if isinstance(self.model, PairModel) else 1
+
+    @property
+    def gives_numbers(self) -> bool:
+        return isinstance(self.model.readout, NumberReadout)
+
+    def dataset(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> TreeDataset:
+        """Trees in the model's vocabulary; those that it does not know are left out and kept in ``bad``.
+
+        Raises ``ValueError`` for pairs where the model reads trees, and the other way round.
+        """
+        given = trees if isinstance(trees, TreeDataset) else TreeDataset(trees, reading=self.reading)
+        self.check_kind(given)
+        vocabulary = self.model.encoder.vocabulary
+        return given if given.trees.vocabulary == vocabulary else given.within(vocabulary)
+
+    def check_kind(self, dataset: TreeDataset) -> None:
+        """``ValueError`` for pairs where the model reads trees, and the other way round."""
+        if dataset.each != self.each:
+            kinds = {1: "single trees", 2: "pairs of trees"}
+            raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[dataset.each]}")
+
+    def predict(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> Tensor:
+        """Probabilities (E, classes) in the order of ``classes``, or numbers (E,), of all examples.
+
+        Raises ``ValueError`` naming the first example that the model does not know.
+        """
+        return torch.cat([self._answers(part) for part in self._batches(self._known(trees))]).cpu()
+
+    def encode(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> Tensor:
+        """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
+        with evaluating(self.model):
+            return torch.cat([self._roots(part) for part in self._batches(self._known(trees))]).cpu()
+
+    def node_vectors(self, dataset: TreeDataset) -> Tensor:
+        """(N, n), the vectors of all nodes. Raises ``ValueError`` for an encoder that has none."""
+        encoder = self.model.encoder
+        if not isinstance(encoder, TreeEncoder):
+            raise ValueError(f"a {type(encoder).__name__} reads sequences; nodes have vectors in a tree encoder alone")
+        with evaluating(self.model):
+            parts = self._batches(self._known(dataset))
+            return torch.cat([propagate(part.trees, encoder.cell, share=True)["h"] for part in parts]).cpu()
+
+    def _known(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> TreeDataset:
+        dataset = self.dataset(trees)
+        if dataset.bad and not isinstance(trees, TreeDataset):
+            raise ValueError(f"tree {dataset.bad[0].line}: {dataset.bad[0].message}")
+        return dataset
+
+    def _batches(self, dataset: TreeDataset) -> Iterator[Labelled]:
+        collate = Collate(self.classes or None)
+        device = next(self.model.parameters()).device
+        for rows in NodeBatches(dataset.sizes, MOST_NODES):
+            yield collate(dataset.select(rows)).to(device)
+
+    def _answers(self, part: Labelled) -> Tensor:
+        with evaluating(self.model):
+            found = self.model(part.trees, share=True)
+        return found if self.gives_numbers else found.softmax(-1)
+
+    def _roots(self, part: Labelled) -> Tensor:
+        return self.model.encoder(part.trees, share=True)

@@ -1,0 +1,1 @@
+"""Trees and equations: plain values, without torch."""

@@ -1,0 +1,37 @@
+"""Equations: pairs of trees, possibly with a blank."""
+
+from typing import NamedTuple
+
+from dgltree.trees.tree import Tree
+
+BLANK = Tree("_")
+"""The leaf that stands for what is missing; no vocabulary knows it."""
+
+
+class Equation(NamedTuple):
+    """``left = right``. The equals sign is no node: it has no weights in any model."""
+
+    left: Tree
+    right: Tree
+
+    @property
+    def depth(self) -> int:
+        """Edges from the equals sign to the deepest leaf: ``x = x`` has depth 1."""
+        return 1 + max(self.left.depth, self.right.depth)
+
+    def fill(self, filler: Tree) -> "Equation":
+        """The equation with every blank replaced by ``filler``."""
+        return Equation(*(substitute(side, {BLANK: filler}) for side in self))
+
+
+def substitute(tree: Tree, replacements: dict[Tree, Tree]) -> Tree:
+    """``tree`` with every leaf that is a key replaced by its value; parts without one are kept as they are."""
+
+    def rebuild(node: Tree, children: list[Tree]) -> Tree:
+        if not node.children:
+            return replacements.get(node, node)
+        if all(new is old for new, old in zip(children, node.children, strict=True)):
+            return node
+        return node.replace(children=children)
+
+    return tree.fold(rebuild)

@@ -1,0 +1,212 @@
+"""Trees: immutable, hashable, and legal at any depth. No torch here."""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+T = TypeVar("T")
+
+REPR_LIMIT = 200  # a larger tree is summarised by repr: debuggers and test reports print whatever they meet
+
+
+class Tree:
+    """A node with its children in order: the one structure that every reader makes and every batch is made from.
+
+    ``function`` names what the node computes ("Add", "sin", "NP"); the children are its arguments. A leaf carries a
+    ``token`` (a variable, a word, a constant's text) or a finite number, ``value``. ``label`` is what is to be
+    predicted at the node and never reaches a cell. Equality and hash take all five fields into account.
+
+    Building, comparing, hashing, walking, pickling and freeing never recurse, so a chain of a million nodes is legal.
+    Child objects may be shared: such a tree is compared, hashed, pickled and batched in its distinct objects, even
+    where it unfolds to 2^60 nodes.
+
+    Raises ``TypeError`` for a field of the wrong type and ``ValueError`` for an empty function or a value that is not
+    finite.
+    """
+
+    __slots__ = ("_hash", "children", "depth", "function", "label", "size", "token", "value")
+
+    function: str
+    children: tuple["Tree", ...]
+    token: str | None
+    value: float | None
+    label: int | str | None
+    size: int
+    """Nodes, a shared child counted once for each parent that holds it."""
+    depth: int
+    """Edges from here to the deepest leaf; 0 for a leaf."""
+    _hash: int
+
+    def __init__(
+        self,
+        function: str,
+        children: Sequence["Tree"] = (),
+        token: str | None = None,
+        value: float | None = None,
+        label: int | str | None = None,
+    ) -> None:
+        children = tuple(children)
+        size, depth = 1, 0
+        hashes = []
+        for child in children:
+            if not isinstance(child, Tree):
+                raise TypeError(f"a child of {function!r} is {child!r}; children are Trees")
+            hashes.append(child._hash)
+            size += child.size
+            if child.depth >= depth:
+                depth = child.depth + 1
+        if not isinstance(function, str) or not (token is None or isinstance(token, str)):
+            raise TypeError(f"function and token are text, not {function!r} and {token!r}")
+        if not function:
+            raise ValueError("a node's function is an empty text; name what the node computes")
+        if value is not None:
+            value = float(value)
+            if not math.isfinite(value):
+                raise ValueError(f"the value of a {function!r} node is {value}; a number leaf holds a finite number")
+        put = object.__setattr__
+        put(self, "function", function)
+        put(self, "children", children)
+        put(self, "token", token)
+        put(self, "value", value)
+        put(self, "label", label)
+        put(self, "size", size)
+        put(self, "depth", depth)
+        put(self, "_hash", hash((function, token, value, label, *hashes)))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Tree is immutable: build a new one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Tree is immutable: {name!r} cannot be deleted")
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tree):
+            return NotImplemented
+        pairs: list[tuple[Tree, Tree]] = [(self, other)]
+        seen: set[tuple[int, int]] = set()
+        while pairs:
+            a, b = pairs.pop()
+            if a is b:
+                continue
+            if a._hash != b._hash or a.fields != b.fields or len(a.children) != len(b.children):
+                return False
+            if a.children:
+                key = (id(a), id(b))
+                if key not in seen:
+                    seen.add(key)
+                    pairs.extend(zip(a.children, b.children, strict=True))
+        return True
+
+    def __repr__(self) -> str:
+        if self.size > REPR_LIMIT:
+            return f"<Tree {self.function!r}: {self.size} nodes, depth {self.depth}>"
+        return self.fold(_constructor_text)
+
+    def __copy__(self) -> "Tree":
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Tree":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Flat: the distinct nodes, children before parents, each with the positions of its children.
+
+        The hash is left out, because Python salts the hashes of texts anew in every process.
+        """
+        nodes = list(self.distinct())
+        position = {id(node): i for i, node in enumerate(nodes)}
+        return _from_flat, ([(n.fields, [position[id(c)] for c in n.children]) for n in nodes],)
+
+    @property
+    def fields(self) -> tuple[str, str | None, float | None, int | str | None]:
+        """What the node says of itself: (function, token, value, label)."""
+        return self.function, self.token, self.value, self.label
+
+    def preorder(self) -> Iterator["Tree"]:
+        """Every node before its children, left to right; a shared child comes once for each parent."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def distinct(self) -> Iterator["Tree"]:
+        """Every distinct object once, children before parents."""
+        done: set[int] = set()
+        stack: list[tuple[Tree, bool]] = [(self, False)]
+        while stack:
+            node, expanded = stack.pop()
+            if id(node) in done:
+                continue
+            if expanded or not node.children:
+                done.add(id(node))
+                yield node
+            else:
+                stack.append((node, True))
+                stack.extend((child, False) for child in reversed(node.children))
+
+    def distinct_preorder(self) -> Iterator["Tree"]:
+        """Every distinct object once, in the order in which :meth:`preorder` first meets it."""
+        met: set[int] = set()
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            if id(node) not in met:
+                met.add(id(node))
+                yield node
+                stack.extend(reversed(node.children))
+
+    def fold(self, combine: Callable[["Tree", list[T]], T]) -> T:
+        """``combine(node, results of its children)`` from the leaves to the root, once for each distinct object."""
+        results: dict[int, T] = {}
+        for node in self.distinct():
+            results[id(node)] = combine(node, [results[id(child)] for child in node.children])
+        return results[id(self)]
+
+    def binarize(self, branching: Literal["left", "right"]) -> "Tree":
+        """Intermediate nodes for the children of a node that has more than two, so that no node has more.
+
+        They carry the function with ``|`` behind it and nothing else. To the right ``NP(a, b, c, d)`` becomes
+        ``NP(a, NP|(b, NP|(c, d)))``, to the left ``NP(NP|(NP|(a, b), c), d)``. What needs none is kept as it is, and
+        shared objects stay shared.
+
+        Raises ``ValueError`` for another ``branching``, and for a function that ends with ``|`` already.
+        """
+        from dgltree.trees.binarize import binarize  # it builds Trees
+
+        return binarize(self, branching)
+
+    def unbinarize(self) -> "Tree":
+        """The tree that :meth:`binarize` was called on.
+
+        Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
+        token, value or label, beside another one, or with more or fewer than two children.
+        """
+        from dgltree.trees.binarize import unbinarize
+
+        return unbinarize(self)
+
+    def replace(self, **fields: Any) -> "Tree":
+        """A copy with some of ``function, children, token, value, label`` changed."""
+        now = {name: getattr(self, name) for name in ("function", "children", "token", "value", "label")}
+        return Tree(**{**now, **fields})
+
+
+def _constructor_text(node: Tree, children: list[str]) -> str:
+    parts = [repr(node.function)]
+    if children:
+        parts.append(f"({', '.join(children)}{',' * (len(children) == 1)})")
+    for name in ("token", "value", "label"):
+        if getattr(node, name) is not None:
+            parts.append(f"{name}={getattr(node, name)!r}")
+    return f"Tree({', '.join(parts)})"
+
+
+def _from_flat(rows: list[tuple[tuple[Any, ...], list[int]]]) -> Tree:
+    nodes: list[Tree] = []
+    for (function, token, value, label), children in rows:
+        nodes.append(Tree(function, [nodes[i] for i in children], token, value, label))
+    return nodes[-1]

@@ -1,0 +1,225 @@
+"""Data sets in memory: vocabularies, parts, batches, and DGL's view."""
+
+import re
+
+import pytest
+import torch
+from helpers import random_tree
+from torch.utils.data import DataLoader
+
+from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
+from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
+from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, label_numbers, split
+from dgltree.datasets.describe import describe, draw
+from dgltree.datasets.flat import join, with_classes
+from dgltree.datasets.split import shared_examples
+from dgltree.encoders import make_encoder
+from dgltree.read.bracket import read_sst
+
+TREES = [random_tree(depth, 3, seed) for seed, depth in enumerate([0, 1, 2, 3, 4, 5, 3, 2])]
+
+
+def test_trees_and_labels_come_back() -> None:
+    data = TreeDataset(TREES, [i % 2 for i in range(8)], ids=list("abcdefgh"))
+    assert [data[i] for i in range(8)] == [(tree, str(i % 2)) for i, tree in enumerate(TREES)]
+    assert data[-1] == data[7]
+    assert [tree for tree, _ in (data.select([5, 0])[i] for i in range(2))] == [TREES[5], TREES[0]]
+    assert data.select([5, 0]).ids == ["f", "a"]
+    with pytest.raises(IndexError):
+        data[8]
+
+
+def test_what_cannot_be_a_data_set_is_refused() -> None:
+    with pytest.raises(ValueError, match="no trees"):
+        TreeDataset([])
+    with pytest.raises(ValueError, match="3 labels for 8 examples"):
+        TreeDataset(TREES, ["a", "b", "c"])
+    with pytest.raises(ValueError, match="some examples are trees and others pairs"):
+        TreeDataset([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]])
+
+
+def test_joined_batches_are_the_batch_of_all_trees() -> None:
+    parts = [TREES[:3], TREES[3:4], TREES[4:]]
+    joined = join([batch(part, Vocabulary.from_trees(part)) for part in parts])
+    assert unbatch(joined) == TREES
+
+
+def test_leaves_without_a_token_get_the_name_of_their_function() -> None:
+    data = TreeDataset([Tree("f", (Tree("Pass"), Tree("name", token="x")))])
+    assert data[0][0] == Tree("f", (Tree("Pass", token="Pass"), Tree("name", token="x")))
+
+
+def test_rare_tokens_and_with_unk_rare_functions_become_unk() -> None:
+    common, rare = Tree("f", (Tree("w", token="a"),)), Tree("g", (Tree("w", token="b"),))
+    data = TreeDataset([common, common, rare])
+    assert data.vocabulary(min_count=2).functions == (("f", 1), ("g", 1), ("w", 0))
+    vocabulary = data.vocabulary(min_count=2, unk=True)
+    assert vocabulary.functions == ((UNKNOWN, 1), ("f", 1), ("w", 0))
+    assert vocabulary.tokens == (UNKNOWN, "a")
+    moved = data.within(vocabulary)
+    unk = Tree(UNKNOWN, (Tree("w", token=UNKNOWN),))
+    assert [moved[i][0] for i in range(3)] == [common, common, unk]
+    new = TreeDataset([Tree("h", (Tree("w", token="c"),)), Tree("h", (common, common))]).within(vocabulary)
+    assert new[0][0] == unk
+    assert new.bad[0][:1] == (2,)
+    assert "unknown function 'h'" in new.bad[0].message
+    anywhere = data.vocabulary(any_arity=True, min_count=3, unk=True)
+    assert anywhere.functions == ((UNKNOWN, ANY_ARITY), ("w", ANY_ARITY))
+
+
+def test_what_a_model_does_not_know_is_left_out_with_what_would_help() -> None:
+    vocabulary = Vocabulary.from_trees(TREES, unk=True)
+    strange = Tree("cosh", (TREES[0],))
+    data = TreeDataset([TREES[1], strange, TREES[2]]).within(vocabulary)
+    assert [data[i][0] for i in range(2)] == TREES[1:3]
+    assert data.lines == [1, 3]
+    assert data.bad[0].line == 2
+    assert "unknown function 'cosh'" in data.bad[0].message
+    assert "fit with --unk" in data.bad[0].message
+    with pytest.raises(ValueError, match="the model knows none of the trees: line 1: unknown function 'cosh'"):
+        TreeDataset([strange]).within(vocabulary)
+
+
+def test_labels_of_nodes_become_numbers_of_classes() -> None:
+    flat = TreeDataset([read_sst("(3 (1 a) (4 b))")]).trees
+    assert with_classes(flat, ["1", "3"]).label.tolist() == [1, 0, -100]
+
+
+def test_batches_have_so_many_nodes_at_most_and_all_examples_once() -> None:
+    sizes = torch.tensor([5, 1, 9, 3, 3, 20, 2])
+    for seed in (None, 0):
+        batches = list(NodeBatches(sizes, 10, seed))
+        assert sorted(i for rows in batches for i in rows) == list(range(7))
+        assert all(len(rows) == 1 or int(sizes[rows].sum()) <= 10 for rows in batches)
+    assert list(NodeBatches(sizes, 10)) == [[0, 1], [2], [3, 4], [5], [6]]
+    assert list(NodeBatches(sizes, 10, 0, epoch=0)) == list(NodeBatches(sizes, 10, 0, epoch=0))
+    assert list(NodeBatches(sizes, 10, 0, epoch=0)) != list(NodeBatches(sizes, 10, 0, epoch=1))
+    with pytest.raises(ValueError, match="most_nodes is 0"):
+        NodeBatches(sizes, 0)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_torch_loader_gives_planned_batches(workers: int) -> None:
+    data = TreeDataset(TREES, list("aabbcabc"))
+    data = data.within(data.vocabulary())
+    encoder = make_encoder("tree_lstm", data.trees.vocabulary, 4)
+    collate = Collate(["a", "b"], encoder)
+    loader = DataLoader(data, batch_sampler=NodeBatches(data.sizes, 30), collate_fn=collate, num_workers=workers)
+    found = list(loader)
+    assert len(found) > 1
+    assert [tree for part in found for tree in unbatch(part.trees)] == TREES
+    assert torch.cat([part.labels for part in found]).tolist() == [0, 0, 1, 1, UNSEEN, 0, 1, UNSEEN]
+    assert [depth for part in found for depth in part.groups.tolist()] == [tree.depth for tree in TREES]
+    assert all(part.trees.plans for part in found)
+    shuffled = DataLoader(data, batch_size=3, shuffle=True, collate_fn=collate)
+    assert sum(len(part.labels) for part in shuffled) == 8
+
+
+def test_labels_are_classes_or_numbers() -> None:
+    assert label_numbers(["b", "c", None], ["a", "b"]).tolist() == [1, UNSEEN, UNSEEN]
+    numbers = label_numbers(["1.5", None], None)
+    assert numbers[0] == 1.5
+    assert numbers[1].isnan()
+    with pytest.raises(ValueError, match="a label is no number"):
+        label_numbers(["x"], None)
+
+
+def test_dgls_own_loader_reads_the_view() -> None:
+    dgl = pytest.importorskip("dgl", reason="DGL is not installed")
+    from dgl.dataloading import GraphDataLoader
+
+    data = TreeDataset(TREES, list("abababab"))
+    graphs = Graphs(data.within(data.vocabulary()), ["a", "b"])
+    graph, label = graphs[3]
+    assert isinstance(graph, dgl.DGLGraph)
+    assert (graph.num_nodes(), int(label)) == (int(data.sizes[3]), 1)
+    for together, labels in GraphDataLoader(graphs, batch_size=4):
+        assert together.batch_size == len(labels) == 4
+        assert {"function", "token"} <= set(together.ndata)
+        assert "slot" in together.edata
+
+
+def numbered(count: int) -> TreeDataset:
+    return TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(count)], [i % 2 for i in range(count)])
+
+
+def test_parts_by_chance_are_disjoint_tenths_that_depend_on_the_seed() -> None:
+    data = numbered(100)
+    parts = split(data, seed=0)
+    assert {name: len(part) for name, part in parts.items()} == {"train": 80, "valid": 10, "test": 10}
+    assert sorted(line for part in parts.values() for line in part.lines) == list(range(1, 101))
+    assert parts["test"].lines == split(data, seed=0)["test"].lines != split(data, seed=1)["test"].lines
+
+
+def test_equal_trees_stay_in_one_part() -> None:
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i % 40)),)) for i in range(400)])
+    parts = split(data, seed=3)
+    assert shared_examples(parts) == {"valid": 0, "test": 0}
+    assert sum(map(len, parts.values())) == 400
+
+
+def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_training() -> None:
+    data = numbered(40)
+    data.splits = ["dev" if i < 4 else "test" if i < 10 else "Train" for i in range(40)]
+    assert {name: len(part) for name, part in split(data, 0).items()} == {"valid": 4, "test": 6, "train": 30}
+    data.splits = ["test" if i < 10 else "train" for i in range(40)]
+    parts = split(data, 0)
+    assert {name: len(part) for name, part in parts.items()} == {"train": 27, "valid": 3, "test": 10}
+    assert parts["test"].lines == list(range(1, 11))
+    data.splits[7] = "held-out"
+    with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it is one of train"):
+        split(data, 0)
+    data.splits = ["test"] * 40
+    with pytest.raises(ValueError, match="no examples to train on"):
+        split(data, 0)
+    with pytest.raises(ValueError, match="leave none for the part"):
+        split(numbered(3), 0)
+
+
+def test_examples_that_stand_in_two_parts_are_counted() -> None:
+    data = numbered(6)
+    parts = {"train": data.select([0, 1, 2]), "valid": data.select([2, 3]), "test": data.select([0, 1, 4])}
+    assert shared_examples(parts) == {"valid": 1, "test": 2}
+
+
+def test_the_description_says_what_is_there() -> None:
+    said = describe(TreeDataset([*TREES, *TREES[:2]], [str(i % 3) for i in range(10)]), min_count=9)
+    for part in (
+        "10 trees",
+        "depth of the trees:",
+        "children of the inner nodes:",
+        "functions and their numbers of children",
+        "would become <unk>",
+        "duplicates: 20.0% of the examples",
+        "labels, 3 at 10 of 10 examples",
+        "a tree of middling size:",
+    ):
+        assert part in said
+    numbers = describe(TreeDataset(TREES * 3, [i / 7 for i in range(24)]), 1)
+    assert "numbers from 0 to 3.28571" in numbers
+
+
+def test_a_histogram_of_few_wide_nodes_keeps_the_narrow_ones_apart() -> None:
+    leaf = Tree("w", token="a")
+    said = describe(TreeDataset([Tree("f", [leaf] * width) for width in (1, 1, 2, 3, 4, 40)]), 1)
+    [table] = re.findall(r"children of the inner nodes:\n(.*?)\n\n", said, re.DOTALL)
+    counts = [line.replace("#", "").rsplit(maxsplit=1) for line in table.splitlines()]
+    assert [(name.strip(), count) for name, count in counts] == [
+        ("1", "2"),
+        ("2", "1"),
+        ("3 to 4", "2"),
+        ("5 to 8", "0"),
+        ("9 to 16", "0"),
+        ("17 to 32", "0"),
+        ("33 to 40", "1"),
+    ]
+
+
+def test_a_drawn_tree_is_cut() -> None:
+    assert draw(Tree("add", (Tree("var", token="x"), Tree("num", value=2.5)))).splitlines() == [
+        "  add",
+        "  ├─ var 'x'",
+        "  └─ num 2.5",
+    ]
+    wide = Tree("f", [Tree("var", token="x")] * 50)
+    assert draw(wide, most=10).splitlines()[-1] == "  ... 41 more nodes"

@@ -1,0 +1,274 @@
+"""Recursion == dgl.prop_nodes_topo == runner == levels == levels shared, states and gradients, for every cell."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from engines import ENGINES, assert_close, check, gradients
+from helpers import EDGE_CASES, VOCABULARY, chain, random_tree, suited
+from rows import ROWS, make_cell
+from torch import Tensor
+
+from dgltree import Tree, TreeBatch, batch, propagate
+from dgltree.cells import Cell
+from dgltree.engine import accumulate
+
+DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4), (160, 2, 5)]  # (depth, arity, seed)
+SMALLEST = 1e-6  # the largest entry of every tensor compared exceeds this: nothing passes by vanishing
+
+
+def every_function() -> list[Tree]:
+    """One tree in which each function stands, so that each set of weights gets a gradient."""
+    x = random_tree(1, 1, 7)
+    tree = x
+    for name, arity in VOCABULARY.functions:
+        if arity:
+            tree = Tree(name, [tree, *[x] * (arity - 1)])
+    return [tree]
+
+
+def drawn(cell: Cell) -> TreeBatch:
+    """Deep and wide trees, with all that the cell reads."""
+    trees = [random_tree(*draw) for draw in DRAWS] + EDGE_CASES["wide node"] + every_function()
+    assert max(tree.depth for tree in trees) > 150
+    return batch(suited(cell, trees), cell.vocabulary)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", ROWS)
+def test_engines_agree_with_recursion(name: str, engine: str) -> None:
+    cell = make_cell(name)
+    states, wanted = check(cell, drawn(cell), ENGINES[engine])
+    for what, tensor in [*states.items(), *wanted.items()]:
+        assert not tensor.numel() or float(tensor.detach().abs().max()) > SMALLEST, (
+            f"{what} vanishes: the comparison says nothing"
+        )
+
+
+@pytest.mark.parametrize("case", EDGE_CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tree_rnn, two layers",
+        "tree_lstm, leaf gates",
+        "child_sum, any arity, leaf gates",
+        "stack_tree_rnn, children",
+        "tree_smu, no_op",
+        "tree_cell",
+    ],
+)
+def test_edge_cases_agree_with_recursion(name: str, case: str) -> None:
+    cell = make_cell(name)
+    trees = batch(EDGE_CASES[case], cell.vocabulary)
+    for engine in ENGINES.values():
+        check(cell, trees, engine)
+
+
+WITH_INPUTS = [name for name, options in ROWS.items() if "input_size" in options and "numbers" not in options]
+
+
+def with_vectors(cell: Cell, trees: list[Tree]) -> TreeBatch:
+    """A random input vector at every node that reads one."""
+    flat = batch(trees, cell.vocabulary)
+    x = torch.randn(flat.num_nodes, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    if cell.leaf != "gates":
+        x[flat.arity == 0] = 0
+    return batch(trees, cell.vocabulary, x=x)
+
+
+@pytest.mark.parametrize("engine", ["dgl", "runner", "levels"])
+@pytest.mark.parametrize("name", WITH_INPUTS)
+def test_input_vectors_reach_every_node_and_receive_gradients(name: str, engine: str) -> None:
+    cell = make_cell(name)
+    trees = with_vectors(cell, [random_tree(*draw) for draw in DRAWS[:4]])
+    trees.x.requires_grad_()
+    _, wanted = check(cell, trees, ENGINES[engine])
+    reading = trees.arity >= (0 if cell.leaf == "gates" else 1)
+    assert float(wanted["x"][reading].abs().amax(1).min()) > 0, "a node's own input is lost"
+
+
+def test_equal_subtrees_with_different_inputs_are_not_shared() -> None:
+    cell = make_cell("tree_lstm, inputs")
+    check(cell, with_vectors(cell, EDGE_CASES["same tree twice"]), ENGINES["levels shared"])
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_gradcheck(name: str) -> None:
+    cell = make_cell(name)
+    trees = batch(suited(cell, [random_tree(3, 3, 8), EDGE_CASES["x*x"][0]]), cell.vocabulary)
+    parameters = list(cell.parameters())
+
+    def states(*_: Tensor) -> tuple[Tensor, ...]:
+        return tuple(propagate(trees, cell, share=True).values())
+
+    assert torch.autograd.gradcheck(states, parameters, fast_mode=True)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_seed_gives_the_same_weights_states_and_gradients(name: str) -> None:
+    cells = [make_cell(name, seed=5) for _ in range(2)]
+    assert all(torch.equal(a, b) for a, b in zip(cells[0].parameters(), cells[1].parameters(), strict=True))
+    for cell in cells:
+        sum(part.sum() for part in propagate(drawn(cell), cell).values()).backward()
+    for a, b in zip(cells[0].parameters(), cells[1].parameters(), strict=True):
+        assert torch.equal(a.grad, b.grad)
+
+
+def test_backward_twice_under_retain_graph_gives_the_same_gradients_twice() -> None:
+    cell = make_cell("tree_smu, no_op")
+    loss = propagate(drawn(cell), cell)["h"].sum()
+    first = torch.autograd.grad(loss, list(cell.parameters()), retain_graph=True)
+    second = torch.autograd.grad(loss, list(cell.parameters()))
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    with pytest.raises(RuntimeError, match="second time"):
+        torch.autograd.grad(loss, list(cell.parameters()))
+
+
+def test_weights_changed_in_place_are_noticed_by_backward() -> None:
+    cell = make_cell("tree_lstm")
+    loss = propagate(drawn(cell), cell)["h"].sum()
+    with torch.no_grad():
+        cell.maps["gates_2"].weight.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "child_sum", "tree_cell"])
+def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gradients() -> list[Tensor]:
+        cell = make_cell(name)
+        propagate(drawn(cell), cell)["h"].square().sum().backward()
+        return [parameter.grad for parameter in cell.parameters() if parameter.grad is not None]
+
+    at_once = gradients()
+    monkeypatch.setattr(accumulate, "TOGETHER", 3)
+    for found, expected in zip(gradients(), at_once, strict=True):
+        assert_close(found, expected, name)
+
+
+def test_second_derivatives_are_refused() -> None:
+    cell = make_cell("tree_rnn")
+    loss = propagate(drawn(cell), cell)["h"].square().sum()
+    (gradient,) = torch.autograd.grad(loss, [cell.maps["gates_2"].weight], create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a product was recorded for a backward pass that cannot come")
+
+    monkeypatch.setattr(accumulate.Product, "apply", refuse)
+    with mode():
+        cell = make_cell("tree_smu")
+        assert not propagate(drawn(cell), cell)["h"].requires_grad
+
+
+@pytest.mark.parametrize("engine", ["dgl", "runner"])
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_rnn, tanh, leaf network", "child_sum, inputs"])
+def test_autocast_does_not_reach_into_the_functions_of_dgl(name: str, engine: str) -> None:
+    cell = make_cell(name).float()
+    trees = drawn(cell)
+    with torch.no_grad():
+        expected = ENGINES[engine](cell, trees)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = ENGINES[engine](cell, trees)
+    assert all(torch.equal(found[part], expected[part]) for part in expected)
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_rnn, tanh, leaf network", "child_sum, inputs"])
+def test_autocast_does_not_reach_into_the_pass(name: str) -> None:
+    cell = make_cell(name).float()
+    trees = drawn(cell)
+    expected = propagate(trees, cell)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = propagate(trees, cell)
+    assert all(torch.equal(found[part], expected[part]) for part in expected)
+    given, wanted = gradients(cell, found), gradients(cell, expected)
+    assert all(torch.equal(given[part], wanted[part]) for part in wanted)
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_lstm", "stack_tree_rnn", "child_sum, inputs"])
+def test_bfloat16_weights_give_states_and_gradients_to_some_percent(name: str) -> None:
+    cell = make_cell(name).bfloat16().double()  # the same weights in both
+    trees = batch(suited(cell, [random_tree(6, 2, seed) for seed in range(20)]), cell.vocabulary)
+    expected = propagate(trees, cell)
+    wanted = gradients(cell, expected)
+    found = propagate(trees, cell.bfloat16())
+    assert found["h"].dtype == torch.bfloat16
+    for part in expected:
+        assert_close(found[part].double(), expected[part], part, 0.02)
+    for part, gradient in gradients(cell, found).items():
+        assert_close(gradient.double(), wanted[part], part, 0.1)
+
+
+def test_a_chain_of_ten_thousand_nodes_is_propagated_and_differentiated() -> None:
+    cell = make_cell("tree_lstm")
+    states = propagate(batch([chain(10_000)], VOCABULARY), cell)
+    states["c"].sum().backward()
+    assert float(cell.maps["gates_1"].weight.grad.abs().max()) > SMALLEST
+
+
+def test_dropout_in_training_is_refused_where_equal_subtrees_would_share_a_mask() -> None:
+    cell = make_cell("tree_smu")
+    cell.dropout = 0.5
+    trees = drawn(cell)
+    with pytest.raises(ValueError, match="dropout"):
+        propagate(trees, cell, share=True)
+    assert not torch.equal(propagate(trees, cell)["h"], propagate(trees, cell)["h"])
+    cell.eval()
+    assert_close(propagate(trees, cell, share=True)["h"], propagate(trees, cell)["h"], "h", tolerance=1e-5)
+
+
+# Mutants: the comparison above must notice each of these.
+
+
+def swapped_slots(trees: TreeBatch) -> TreeBatch:
+    child = trees.child_index.clone()
+    for j in torch.nonzero(trees.arity == 2).squeeze(-1).tolist():
+        a = int(trees.child_ptr[j])
+        child[[a, a + 1]] = child[[a + 1, a]]
+    return replace(trees, child_index=child)
+
+
+def dropped_edge(trees: TreeBatch) -> TreeBatch:
+    """The last child of one node is replaced by its first: the edge to it is gone."""
+    child = trees.child_index.clone()
+    j = next(
+        j
+        for j in torch.nonzero(trees.arity > 1).squeeze(-1).tolist()
+        if child[trees.child_ptr[j]] != child[trees.child_ptr[j + 1] - 1]
+    )
+    child[trees.child_ptr[j + 1] - 1] = child[trees.child_ptr[j]]
+    return replace(trees, child_index=child)
+
+
+@pytest.mark.parametrize("mutate", [swapped_slots, dropped_edge])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_mutants_of_the_graph_are_caught(engine: str, mutate: Callable[[TreeBatch], TreeBatch]) -> None:
+    with pytest.raises(AssertionError, match="off, largest entry"):
+        cell = make_cell("tree_smu, no_op")
+        check(cell, drawn(cell), lambda cell, trees: ENGINES[engine](cell, mutate(trees)))
+
+
+@pytest.mark.parametrize("engine", ["levels", "levels shared"])
+def test_a_mutant_without_accumulation_is_caught(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "index_add_", lambda self, dim, index, rows: self.index_copy_(dim, index, rows))
+    with pytest.raises(AssertionError, match=r"gradient of .* off, largest entry"):
+        cell = make_cell("tree_lstm")
+        check(cell, drawn(cell), ENGINES[engine])
+
+
+@pytest.mark.parametrize("name", ["tree_rnn, two layers", "child_sum, inputs", "tree_cell"])
+def test_frozen_weights_leave_the_other_gradients_as_they_are(name: str) -> None:
+    cell = make_cell(name)
+    trees = drawn(cell)
+    wanted = torch.autograd.grad(propagate(trees, cell)["h"].sum(), [cell.embedding.weight])
+    for parameter in (*cell.maps.parameters(), *cell.own_parameters().values()):
+        parameter.requires_grad_(False)
+    loss = propagate(trees, cell)["h"].sum()
+    assert torch.equal(torch.autograd.grad(loss, [cell.embedding.weight])[0], wanted[0])

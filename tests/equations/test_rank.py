@@ -1,0 +1,144 @@
+"""Ranking equals filling the blank and scoring each whole tree."""
+
+import pytest
+import torch
+from equation_models import candidates, make_model, questions, scores_in_filler_order, whole_scores
+from rows import ROWS
+
+import dgltree
+from dgltree import BLANK, Equation, Tree, rank
+from dgltree.read.infix import read_equation, read_infix
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("memory_bytes", [1, 20_000, 2**28])
+def test_scores_are_those_of_the_filled_trees(name: str, memory_bytes: int) -> None:
+    model, equations, fillers = make_model(name), questions(1), candidates(2)
+    for equation, ranking in zip(equations, rank(model, equations, fillers, memory_bytes=memory_bytes), strict=True):
+        expected = whole_scores(model, equation, fillers)
+        assert float(expected.std()) > 1e-11, "the fillers make no difference: the comparison says nothing"
+        found = scores_in_filler_order(ranking)
+        torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13)
+        assert torch.equal(ranking.scores, ranking.scores.sort(descending=True).values)
+        assert torch.equal(ranking.probabilities, ranking.scores.sigmoid())
+        assert ranking.fillers == tuple(fillers[i] for i in ranking.index.tolist())
+
+
+@pytest.mark.parametrize("name", ["tree_lstm, inputs", "child_sum, inputs", "stack_tree_rnn, leaf gates"])
+def test_inputs_of_nodes_on_the_path_are_not_lost(name: str) -> None:
+    model, fillers = make_model(name), candidates(2)
+    for token in ("2", "var_1"):
+        x, right = Tree("Symbol", token="var_0"), Tree("Integer", token="2")
+        equation = Equation(Tree("Add", (Tree("sin", (BLANK,), token=token), x), token="1"), right)
+        [ranking] = rank(model, [equation], fillers)
+        expected = whole_scores(model, equation, fillers)
+        torch.testing.assert_close(scores_in_filler_order(ranking), expected, rtol=1e-13, atol=1e-13)
+        bare = Equation(Tree("Add", (Tree("sin", (BLANK,)), x)), right)
+        assert not torch.allclose(expected, whole_scores(model, bare, fillers))
+
+
+def test_equations_and_fillers_that_unfold_to_2_60_nodes_are_ranked_in_their_distinct_objects() -> None:
+    def braid(leaf: Tree) -> Tree:
+        for _ in range(60):
+            leaf = Tree("Add", (leaf, leaf))
+        return leaf
+
+    model, x = make_model(), read_infix("x")
+    equation = Equation(Tree("Mul", (BLANK, braid(x))), braid(x))
+    fillers = [x, braid(x), braid(read_infix("-2"))]
+    [ranking] = rank(model, [equation], fillers)
+    assert set(ranking.fillers) == set(fillers)
+    filled = [equation.fill(filler) for filler in ranking.fillers]
+    torch.testing.assert_close(dgltree.verify(model, filled), ranking.probabilities, rtol=1e-13, atol=1e-13)
+
+
+def test_equal_fillers_score_the_same_to_the_bit_and_stand_in_filler_order() -> None:
+    fillers = candidates(2)
+    for ranking in rank(make_model(), questions(1), fillers):
+        scores = scores_in_filler_order(ranking)
+        assert scores[0] == scores[8]
+        assert scores[2] == scores[10]
+        places = {i: place for place, i in enumerate(ranking.index.tolist())}
+        assert places[8] == places[0] + 1
+        assert places[10] == places[2] + 1
+
+
+def test_k_keeps_the_best() -> None:
+    model, fillers = make_model(), candidates(2)
+    for best, every in zip(rank(model, questions(1), fillers, k=3), rank(model, questions(1), fillers), strict=True):
+        assert best.fillers == every.fillers[:3]
+        assert torch.equal(best.scores, every.scores[:3])
+
+
+def test_training_mode_is_left_as_it_was_and_dropout_does_not_act() -> None:
+    model = make_model()
+    expected = rank(model, questions(1), candidates(2))
+    model.encoder.cell.dropout = 0.5
+    model.train()
+    found = rank(model, questions(1), candidates(2))
+    assert model.training and model.encoder.cell.training
+    assert all(torch.equal(a.scores, b.scores) for a, b in zip(found, expected, strict=True))
+
+
+def test_autocast_does_not_reach_into_ranking() -> None:
+    model = make_model().float()
+    equations, fillers = [read_equation("sin(x)+_ = 2")], [read_infix("x"), read_infix("cos(x)")]
+    [expected] = rank(model, equations, fillers)
+    with torch.autocast("cpu", torch.bfloat16):
+        [found] = rank(model, equations, fillers)
+    assert torch.equal(found.scores, expected.scores)
+
+
+def test_variables_are_mapped_by_first_appearance_and_back() -> None:
+    model = make_model()
+    fillers = [read_infix("sin(var_0)"), read_infix("var_1"), read_infix("var_2")]
+    [plain] = rank(model, [read_equation("var_0 + _ = var_1")], fillers)
+    [named] = rank(model, [read_equation("b + _ = a")], fillers)
+    assert torch.equal(plain.scores, named.scores)
+    back = {"sin(var_0)": "sin(b)", "var_1": "a", "var_2": "var_2"}
+    assert [dgltree.write_infix(f) for f in named.fillers] == [back[dgltree.write_infix(f)] for f in plain.fillers]
+
+
+def test_fillers_in_the_users_own_names_mean_the_equations_variables() -> None:
+    model = make_model()
+    own = [read_infix("sin(a)"), read_infix("b"), read_infix("c")]
+    rankings = rank(model, [read_equation("b + _ = a"), read_equation("a + _ = b")], own)
+    in_model_names = (["sin(var_1)", "var_0", "var_2"], ["sin(var_0)", "var_1", "var_2"])
+    for ranking, fillers in zip(rankings, in_model_names, strict=True):
+        [expected] = rank(model, [read_equation("var_0 + _ = var_1")], [read_infix(f) for f in fillers])
+        assert torch.equal(scores_in_filler_order(ranking), scores_in_filler_order(expected))
+        assert set(ranking.fillers) == set(own)
+
+
+def test_fillers_with_variables_that_the_equation_lacks_are_left_out_on_request() -> None:
+    fillers = [read_infix(text) for text in ("var_0", "var_1", "x", "y", "1")]
+    [ranking] = rank(make_model(), [read_equation("x + _ = 2")], fillers, any_variables=False)
+    assert sorted(map(dgltree.write_infix, ranking.fillers)) == ["1", "x", "x"]
+
+
+def test_literals_that_the_model_lacks_are_spelled_by_those_it_has() -> None:
+    model = make_model()
+    [spelled] = rank(model, [read_equation("x + _ = -2")], [read_infix("1/2")])
+    [written] = rank(model, [read_equation("x + _ = Mul(-1, 2)")], [read_infix("Mul(1, 2^-1)")])
+    assert torch.equal(spelled.scores, written.scores)
+    assert spelled.fillers == (read_infix("1/2"),)
+
+
+@pytest.mark.parametrize(
+    ("equation", "fillers", "options", "message"),
+    [
+        ("x = x", ["1"], {}, "no blanks"),
+        ("_ + x = _", ["1"], {}, "2 blanks"),
+        ("_ = a+b+c+d+f+g+h+i+j+k+l", ["1"], {}, "11 variables .*knows 10"),
+        ("_ = tan(x)", ["1"], {}, "unknown function 'tan'; known: Add"),
+        ("_ = sin(x)", ["tan(x)"], {}, "filler 1: unknown function 'tan'"),
+        ("_ = sin(x)", ["1", "x + _"], {}, "filler 2 has a blank"),
+        ("_ = 0.25", ["1"], {}, "unknown .*'Float'"),
+        ("_ = 77", ["1"], {}, "unknown token '77'"),
+        ("_ = x", [], {}, "no fillers"),
+        ("_ = x", ["1"], {"k": 0}, "k is 0"),
+    ],
+)
+def test_bad_input_is_named(equation: str, fillers: list[str], options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        rank(make_model(), [read_equation(equation)], [read_infix(text) for text in fillers], **options)

@@ -1,0 +1,194 @@
+"""Models on disk."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+from helpers import random_tree
+from rows import ROWS, make_cell
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+import dgltree
+from dgltree import Vocabulary, batch
+from dgltree.cells import TreeRNN
+from dgltree.encoders import TreeEncoder, make_encoder
+from dgltree.models import checkpoint
+from dgltree.models.readout import (
+    ClassifierReadout,
+    EquationModel,
+    EquationReadout,
+    NumberReadout,
+    PairModel,
+    PairReadout,
+    TreeModel,
+)
+
+
+def make_model(name: str = "tree_smu, no_op") -> EquationModel:
+    return EquationModel(TreeEncoder(make_cell(name, seed=1).float()), EquationReadout())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "model.safetensors"
+    dgltree.save(make_model(), path)
+    return path
+
+
+def rewrite(path: Path, change) -> None:
+    """Write the file anew with a changed header or changed tensors, under the old hash."""
+    with safe_open(path, framework="pt") as file:
+        header = json.loads(file.metadata()[checkpoint.HEADER])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    change(header, tensors)
+    save_file(tensors, path, metadata={checkpoint.HEADER: json.dumps(header)})
+
+
+def rehash(header, tensors) -> None:
+    header["sha256"] = checkpoint._digest({k: v for k, v in header.items() if k != "sha256"}, tensors)
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_loaded_model_is_the_saved_one(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    model = make_model(name).to(dtype)
+    dgltree.save(model, tmp_path / "model")
+    loaded = dgltree.load(tmp_path / "model")
+    assert not loaded.training
+    assert type(loaded.encoder.cell) is type(model.encoder.cell)
+    assert loaded.encoder.cell.config == model.encoder.cell.config
+    assert loaded.encoder.cell.vocabulary == model.encoder.cell.vocabulary
+    for (key, tensor), (other, found) in zip(model.state_dict().items(), loaded.state_dict().items(), strict=True):
+        assert key == other
+        assert torch.equal(tensor, found)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("ordered_memory", {"slots": 3, "order": "leaves"}), ("lstm", {}), ("tree_transformer", {"path_length": 2})],
+)
+def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, tmp_path: Path) -> None:
+    trees = [random_tree(3, 2, seed) for seed in range(4)]
+    encoder = make_encoder(name, Vocabulary.from_trees(trees), 8, **options)
+    model = PairModel(encoder, PairReadout(8, 3, dropout=0.5), ["<", "=", ">"]).eval()
+    dgltree.save(model, tmp_path / "model")
+    loaded = dgltree.load(tmp_path / "model")
+    assert loaded.classes == ("<", "=", ">")
+    assert loaded.readout.config == model.readout.config
+    assert loaded.encoder.config == encoder.config
+    flat = batch(trees, encoder.vocabulary)
+    assert torch.equal(loaded(flat), model(flat))
+    with pytest.raises(ValueError, match=r"reads no equations, it tells <, =, >: use dgltree\.load"):
+        dgltree.open_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize("readout", [ClassifierReadout(8, 3, hidden_size=5), NumberReadout(8)])
+def test_a_model_of_single_trees_is_loaded_with_its_readout(readout: torch.nn.Module, tmp_path: Path) -> None:
+    trees = [random_tree(3, 2, seed) for seed in range(4)]
+    encoder = make_encoder("tree_lstm", Vocabulary.from_trees(trees), 8)
+    model = TreeModel(encoder, readout).eval()
+    dgltree.save(model, tmp_path / "model")
+    flat = batch(trees, encoder.vocabulary)
+    assert torch.equal(dgltree.load(tmp_path / "model")(flat), model(flat))
+
+
+def test_a_readout_that_a_file_cannot_name_is_not_saved(tmp_path: Path) -> None:
+    model = make_model()
+    model.readout = torch.nn.Identity()
+    with pytest.raises(ValueError, match="a Identity cannot be saved; one of EquationReadout, PairReadout"):
+        dgltree.save(model, tmp_path / "model")
+
+
+def test_an_interrupted_save_leaves_the_old_file_and_nothing_beside_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = path.read_bytes()
+
+    def interrupted(tensors, beside, metadata) -> None:
+        Path(beside).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("safetensors.torch.save_file", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dgltree.save(make_model("tree_lstm"), path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing: no such file"):
+        dgltree.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"not a model at all",
+        b"\x08\x00\x00\x00\x00\x00\x00\x00{}      ",
+        pickle.dumps({"weights": 1}),
+        json.dumps({"version": 1}).encode(),
+    ],
+)
+def test_foreign_files_are_refused(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(data)
+    with pytest.raises(ValueError, match=r"model: (not a whole safetensors file|.*not a model that dgltree saved)"):
+        dgltree.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kept", [4, 50, 5000, -1])
+def test_truncated_files_are_refused(kept: int, path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:kept])
+    with pytest.raises(ValueError, match="not a whole safetensors file"):
+        dgltree.load(path)
+
+
+def test_safetensors_of_others_are_refused(tmp_path: Path) -> None:
+    save_file({"w": torch.zeros(2)}, tmp_path / "model", metadata={"format": "pt"})
+    with pytest.raises(ValueError, match="not a model that dgltree saved"):
+        dgltree.load(tmp_path / "model")
+
+
+def test_a_changed_header_or_weight_is_noticed(path: Path) -> None:
+    original = path.read_bytes()
+    rewrite(path, lambda header, tensors: header["options"].update(stack_size=7))
+    with pytest.raises(ValueError, match="do not match their hash"):
+        dgltree.load(path)
+    path.write_bytes(original)
+    rewrite(path, lambda header, tensors: tensors["readout.bias"].add_(1))
+    with pytest.raises(ValueError, match="do not match their hash"):
+        dgltree.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda header: header.update(version=99), "format version 99; this release reads version 2"),
+        (lambda header: header.update(cell="tree_transformer"), "'tree_transformer' cell"),
+        (lambda header: header.update(cell="tree_lstm", options={"hidden_size": 5}), "size mismatch|Missing key"),
+        (lambda header: header["vocabulary"]["tokens"].append("new"), "size mismatch"),
+        (lambda header: header["options"].update(color="red"), "color"),
+        (lambda header: header.pop("vocabulary"), "vocabulary"),
+    ],
+)
+def test_weights_of_another_cell_vocabulary_or_version_are_refused(change, message: str, path: Path) -> None:
+    def both(header, tensors) -> None:
+        change(header)
+        rehash(header, tensors)
+
+    rewrite(path, both)
+    with pytest.raises(ValueError, match=message):
+        dgltree.load(path)
+
+
+def test_a_cell_that_is_not_registered_is_not_saved(tmp_path: Path) -> None:
+    class Own(TreeRNN):
+        pass
+
+    own = make_model("tree_rnn")
+    own.encoder.cell.__class__ = Own
+    with pytest.raises(ValueError, match="Own is not in dgltree"):
+        dgltree.save(own, tmp_path / "model")

@@ -1,0 +1,66 @@
+"""Pictures: files, bytes that do not change, and labels that do not cover each other."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+
+from dgltree.induction.binary_trees import balanced, right_branching
+from dgltree.plotting import charts
+from dgltree.plotting import trees as tree_pictures
+
+GIVEN = balanced(list("abcd"))
+SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: (0.8, 0.1)}}
+
+
+def pictures() -> dict[str, object]:
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    return {
+        "depth": charts.accuracy_by("depth", SERIES, trained=(1, 1)),
+        "share": charts.sample_efficiency(SERIES),
+        "stack": charts.stack_usage(SERIES),
+        "classes": charts.classes(points, np.arange(40) % 4, ["x + 1", "sin(x)"]),
+        "trees": tree_pictures.trees(GIVEN, {"found": right_branching(list("abcd"))}),
+        "attention": tree_pictures.attention(list("abcd"), np.eye(6)[[5, 5, 4, 5]]),
+    }
+
+
+def test_the_same_picture_has_the_same_bytes_without_a_date(tmp_path: Path) -> None:
+    for run in ("first", "second"):
+        (tmp_path / run).mkdir()
+        for name, figure in pictures().items():
+            assert [file.name for file in charts.save(figure, tmp_path / run / name)] == [f"{name}.png", f"{name}.svg"]
+    for file in (tmp_path / "first").iterdir():
+        assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
+    assert "<dc:date>" not in (tmp_path / "first" / "depth.svg").read_text(encoding="utf-8")
+    assert (tmp_path / "first" / "depth.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_lines_are_in_percent_and_named_at_their_ends() -> None:
+    figure = charts.accuracy_by("depth", SERIES)
+    [axes] = figure.axes
+    assert [list(line.get_ydata()) for line in axes.lines] == [[90, 80], [70, 80]]
+    names = {text.get_text(): text.xyann for text in axes.texts}
+    assert set(names) == {"one", "another"}
+    assert abs(names["one"][1] - names["another"][1]) >= charts.GAP - 1e-9
+
+
+@pytest.mark.parametrize("places", [[0.5], [0.5, 0.5, 0.5], [0.1, 0.11, 0.9, 0.91], [0.0, 0.2, 0.4]])
+def test_labels_are_moved_apart_and_keep_their_middle(places: list[float]) -> None:
+    found = charts._apart(places)
+    assert all(above - below >= charts.GAP - 1e-9 for below, above in pairwise(found))
+    assert np.mean(found) == pytest.approx(np.mean(places))
+
+
+def test_labels_that_have_room_stay_where_they_are() -> None:
+    assert charts._apart([0.0, 0.2, 0.4]) == pytest.approx([0.0, 0.2, 0.4])
+
+
+def test_no_state_of_pyplot_is_touched() -> None:
+    import sys
+
+    pictures()
+    assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
