@@ -18,8 +18,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     known = equations(4096)
     vocabulary = Vocabulary.from_trees(side for equation in known for side in equation)
     [flattening] = in_turn({"ours": lambda: batch(known[:SIZE], vocabulary)}, repeats).values()
-    data = batch(known, vocabulary)
-    number_subtrees(data)
+    data = number_subtrees(batch(known, vocabulary))
     order = torch.randperm(len(known), generator=torch.Generator().manual_seed(0))[:SIZE]
     trees = torch.stack([2 * order, 2 * order + 1], 1).flatten()
     chosen = select(data, trees)

@@ -105,7 +105,7 @@ def _products(cell: Cell, plan: Schedule) -> Iterator[tuple[str, int, int, int]]
     """(map, start, stop, matrix) of the typed products of gates, step by step."""
     maps = cell.named_maps()
     for step in plan.steps:
-        name = f"gates_{cell.key(step.arity or 1)}"
+        name = f"gates_{cell.key(step.arity)}"
         for matrix, start, stop in maps[name].runs(step.segments):
             yield name, start, stop, matrix
 

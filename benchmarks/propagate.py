@@ -9,9 +9,8 @@ from torch import Tensor, nn
 from benchmarks.inputs import equations, treebank
 from benchmarks.peers import BareProducts, RecursiveTreeSMU, child_sum_input, dgl_root_states
 from benchmarks.row import Row, Skipped, against, in_turn
-from dgltree import Vocabulary, batch
+from dgltree import Vocabulary, batch, plan, root_states
 from dgltree.cells import ChildSumTreeLSTM, TreeSMU
-from dgltree.engine.propagate import plan_for, root_states
 
 RECURSIVE = 32  # equations that recursion is timed on: a batch is no faster than its equations one by one
 
@@ -30,12 +29,12 @@ def _training(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) 
     size = 256
     known = equations(size)
     trees = batch(known, vocabulary).to(device)
-    plan_for(cell, trees, True), plan_for(cell, trees, False)
+    shared, unshared = plan(trees, cell, share=True), plan(trees, cell)
     recursive = RecursiveTreeSMU(cell).to(device)
     single = [side for equation in known[:RECURSIVE] for side in equation]
     steps: dict[str, Callable[[], object]] = {
-        "ours": training_step(cell, lambda: root_states(trees, cell, share=True)),
-        "unshared": training_step(cell, lambda: root_states(trees, cell)),
+        "ours": training_step(cell, lambda: root_states(shared, cell)),
+        "unshared": training_step(cell, lambda: root_states(unshared, cell)),
         "recursion": _one_by_one(recursive, single),
     }
     if importlib.util.find_spec("dgl") and device == "cpu":
@@ -73,8 +72,9 @@ def _one_by_one(model: RecursiveTreeSMU, sides: list) -> Callable[[], None]:
 def _over_products(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) -> Row:
     size = 1024
     trees = batch(equations(size), vocabulary).to(device)
-    bare = BareProducts(cell, plan_for(cell, trees, True), device)
-    ours = training_step(cell, lambda: root_states(trees, cell, share=True))
+    planned = plan(trees, cell, share=True)
+    bare = BareProducts(cell, planned.schedule, device)
+    ours = training_step(cell, lambda: root_states(planned, cell))
     times = in_turn({"ours": ours, "bare products": bare}, repeats, device)
     row = against(f"Tree-SMU, training, {size} equations, shared", "bare products", times, aim=3, least=6, falling=True)
     row.ratio, row.unit = 1 / row.ratio, "times the bare products"
@@ -85,11 +85,11 @@ def _over_products(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: 
 def _inference(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) -> Row:
     size = 1024
     trees = batch(equations(size), vocabulary).to(device)
-    plan_for(cell, trees, True)
+    planned = plan(trees, cell, share=True)
 
     def ours() -> None:
         with torch.no_grad():
-            root_states(trees, cell, share=True)
+            root_states(planned, cell)
 
     [time] = in_turn({"ours": ours}, repeats, device).values()
     rate = size / time.median
@@ -110,12 +110,12 @@ def _child_sum(device: str, repeats: int) -> Row | Skipped:
     trees = batch(sentences, vocabulary, x=given["features"])
     theirs = TreeLSTM(150, 150)
     cell = ChildSumTreeLSTM(vocabulary, 150, input_size=150, leaf="gates")
-    plan_for(cell, trees)
+    planned = plan(trees, cell)
     del given["tree_sizes"]
     roots = trees.roots
     times = in_turn(
         {
-            "ours": squared_step(cell, lambda: root_states(trees, cell)),
+            "ours": squared_step(cell, lambda: root_states(planned, cell)),
             "pytorch-tree-lstm": squared_step(theirs, lambda: theirs(**given)[0][roots]),
         },
         repeats,

@@ -24,7 +24,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     torch.manual_seed(0)
     cell = TreeSMU(vocabulary, 50, stack_size=5, no_op=True)
     model = EquationModel(TreeEncoder(cell), EquationReadout()).to(device).eval()
-    [time] = in_turn({"ours": lambda: rank(model, questions, known, k=5)}, min(repeats, 3), device).values()
+    [time] = in_turn({"ours": lambda: rank(model, questions, known, top=5)}, min(repeats, 3), device).values()
     each = 1000 * time.median / len(questions)
     work = {"filled equations": len(questions) * len(known) / time.median}
     name = f"ranking {len(known):,} fillers, Tree-SMU n=50 p=5"

@@ -11,9 +11,8 @@ from benchmarks.inputs import equations
 from benchmarks.peers import kept_bytes
 from benchmarks.propagate import training_step
 from benchmarks.row import Row, Skipped, in_turn
-from dgltree import TreeBatch, Vocabulary, batch, select
+from dgltree import PlannedBatch, TreeBatch, Vocabulary, batch, plan, root_states, select
 from dgltree.cells import TreeSMU
-from dgltree.engine.propagate import plan_for, root_states
 
 FEW, MANY = 10_000, 3_000_000  # nodes
 TRAINED = 400_000
@@ -28,10 +27,11 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     few, many = (with_nodes(data, count) for count in (FEW, MANY))
     each = {}
     for trees in (few, many):
-        plan_for(cell, trees)
-        found = in_turn({"ours": lambda trees=trees: _infer(cell, trees, device)}, min(repeats, 3), device)["ours"]
+        planned = plan(trees, cell)
+        found = in_turn({"ours": lambda planned=planned: _infer(cell, planned, device)}, min(repeats, 3), device)[
+            "ours"
+        ]
         each[trees.num_nodes] = found.median / trees.num_nodes
-        trees.plans.clear()
     (small, first), (large, last) = each.items()
     name = f"time a node, {large:,} nodes over {small:,} in a batch, inference"
     work = {"nodes": 1 / last}
@@ -48,9 +48,9 @@ def with_nodes(data: TreeBatch, count: int) -> TreeBatch:
     return select(data, torch.arange(trees + trees % 2) % len(data))
 
 
-def _infer(cell: TreeSMU, trees: TreeBatch, device: str) -> None:
+def _infer(cell: TreeSMU, planned: PlannedBatch, device: str) -> None:
     with torch.no_grad():
-        root_states(trees.to(device), cell.to(device))
+        root_states(planned.to(device), cell.to(device))
 
 
 def _memory(recompute: bool) -> Row:
@@ -73,11 +73,11 @@ def _peak(recompute: bool, send: Connection) -> None:
     known = equations(4096)
     vocabulary = Vocabulary.from_trees(side for equation in known for side in equation)
     cell, trees = TreeSMU(vocabulary, 50, stack_size=5, no_op=True), with_nodes(batch(known, vocabulary), TRAINED)
-    plan = plan_for(cell, trees)
+    planned = plan(trees, cell)
     STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak anew
     before = _resident("VmRSS")
-    training_step(cell, lambda: root_states(trees, cell, recompute=recompute))()
-    send.send((trees.num_nodes, _resident("VmHWM") - before, kept_bytes(cell, plan)))
+    training_step(cell, lambda: root_states(planned, cell, recompute=recompute))()
+    send.send((trees.num_nodes, _resident("VmHWM") - before, kept_bytes(cell, planned.schedule)))
 
 
 def _resident(what: str) -> int:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from dgltree.batching.batch import TreeBatch, batch, unbatch
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.engine.propagate import propagate
+from dgltree.engine.planned import PlannedBatch, plan
+from dgltree.engine.propagate import propagate, root_states
 from dgltree.equations.published import load_published
-from dgltree.equations.rank import Ranking, rank
+from dgltree.equations.ranker import Ranker, Ranking, rank
 from dgltree.equations.shipped import open_model, shipped_fillers
 from dgltree.equations.verify import verify
 from dgltree.models.checkpoint import load, save
@@ -34,6 +35,8 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "BLANK",
     "Equation",
+    "PlannedBatch",
+    "Ranker",
     "Ranking",
     "TrainedModel",
     "Tree",
@@ -45,10 +48,12 @@ __all__ = [
     "load",
     "load_published",
     "open_model",
+    "plan",
     "propagate",
     "rank",
     "read_equation",
     "read_infix",
+    "root_states",
     "save",
     "select",
     "shipped_fillers",

@@ -10,6 +10,7 @@ from torchmetrics.classification import MulticlassAccuracy
 from dgltree import TreeBatch
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, InducingEncoder
+from dgltree.encoders.encoder import Planned
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
 from tasks.brackets import FoundBrackets
@@ -49,18 +50,18 @@ class TreeClassifier(EncoderModule):
         self.lr, self.beta1, self.weight_decay, self.seed = lr, beta1, weight_decay, seed
         self.accuracy = self._accuracy()
 
-    def forward(self, trees: TreeBatch) -> Tensor:
+    def forward(self, trees: TreeBatch | Planned) -> Tensor:
         """(E, classes), the logits of E examples."""
         return self.readout(self.encoder(trees, share=self.shares))
 
     def training_step(self, labelled: Labelled, _: int) -> Tensor:
-        loss = nn.functional.cross_entropy(self(labelled.trees), labelled.labels)
+        loss = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels)
         options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True}
         self.log("loss", loss.detach(), batch_size=len(labelled.labels), **options)
         return loss
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        self.accuracy.update(self(labelled.trees), labelled.labels)
+        self.accuracy.update(self(labelled.inputs), labelled.labels)
         self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labelled.labels))
 
     def on_test_epoch_start(self) -> None:
@@ -68,7 +69,7 @@ class TreeClassifier(EncoderModule):
         self._brackets = FoundBrackets()
 
     def test_step(self, labelled: Labelled, _: int) -> None:
-        self._tested.update(self(labelled.trees), labelled.labels, labelled.groups)
+        self._tested.update(self(labelled.inputs), labelled.labels, labelled.groups)
         if isinstance(self.encoder, InducingEncoder):
             self._brackets.update(self.encoder, labelled.trees)
 

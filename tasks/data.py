@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +12,7 @@ from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch
 from dgltree.datasets.labelled import Labelled
+from dgltree.encoders.encoder import Planned
 from tasks.buckets import buckets
 
 if TYPE_CHECKING:
@@ -27,11 +29,9 @@ class TaskData(lightning.LightningDataModule):
         assert self.trainer is not None
         return torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
 
-    def planned(self, trees: TreeBatch) -> TreeBatch:
-        """The same trees, with what the model would else do before its first product, if there is a model."""
-        if self.trainer is not None:
-            cast("EncoderModule", self.trainer.lightning_module).plan(trees)
-        return trees
+    def plan(self, trees: TreeBatch) -> Planned | None:
+        """What the model would else do before its first product, if there is a model."""
+        return None if self.trainer is None else cast("EncoderModule", self.trainer.lightning_module).plan(trees)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, _: int) -> Any:
         return batch.to(device)
@@ -86,5 +86,4 @@ class BucketedData(TaskData, ABC):
 
     def _batch(self, examples: Labelled, rows: list[int]) -> Labelled:
         batch = examples.select(rows)
-        self.planned(batch.trees)
-        return batch
+        return replace(batch, planned=self.plan(batch.trees))

@@ -21,10 +21,9 @@ from benchmarks.peers import (
     sequence_lstm,
 )
 from benchmarks.row import Row, Skipped
-from dgltree import Vocabulary, batch, propagate
+from dgltree import Vocabulary, batch, plan, propagate
 from dgltree.cells import ChildSumTreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory
-from dgltree.engine.propagate import plan_for
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +46,7 @@ def test_the_bare_products_are_those_of_the_plan() -> None:
     known = equations(12)
     cell = TreeSMU(Vocabulary.from_trees(side for equation in known for side in equation), 6)
     trees = batch(known, cell.vocabulary)
-    bare = BareProducts(cell, plan_for(cell, trees))
+    bare = BareProducts(cell, plan(trees, cell).schedule)
     assert sum(len(v) for v, *_ in bare._steps) == int((trees.arity > 0).sum())
     assert sum(len(v) for _, v in bare._weights) == int((trees.arity > 0).sum())
     bare()

@@ -9,9 +9,8 @@ from engines import assert_close, gradients
 from helpers import VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 
-from dgltree import batch, propagate
+from dgltree import batch, plan, propagate, root_states
 from dgltree.cells import TreeSMU
-from dgltree.engine.propagate import plan_for, root_states
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
 
@@ -44,11 +43,10 @@ def test_a_gpu_gives_the_same_states_and_gradients(name: str) -> None:
 def test_no_step_of_the_level_engine_waits() -> None:
     cell, counts = TreeSMU(VOCABULARY, 5, stack_size=3, no_op=True).cuda(), []
     for depth in (5, 50):
-        trees = batch([chain(depth), chain(3)], VOCABULARY).to("cuda")
-        plan_for(cell, trees)
+        planned = plan(batch([chain(depth), chain(3)], VOCABULARY).to("cuda"), cell)
 
-        def step(trees=trees) -> None:
-            root_states(trees, cell).sum().backward()
+        def step(planned=planned) -> None:
+            root_states(planned, cell).sum().backward()
 
         step()  # the first call sets up the device's libraries
         counts.append(waits(step))

@@ -1,33 +1,21 @@
 """Trees to flat tensors and back: what every engine runs on."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dgltree.batching.dgl_graph import columns_of, to_dgl
 from dgltree.batching.pickling import PickledAsArrays
-from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
+from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import dgl
-
-
-class Plan(Protocol):
-    """What was made of a batch before it is computed: tensors on its device."""
-
-    def map(self, function: Callable[[Tensor], Tensor], /) -> Self:
-        """The same, with ``function`` applied to every tensor."""
-
-
-P = TypeVar("P", bound=Plan)
-
-NO_TOKEN = -1
-NO_LABEL = -100  # what torch's losses ignore by default
 
 
 @dataclass(frozen=True)
@@ -59,8 +47,8 @@ class TreeBatch(PickledAsArrays):
     x: Tensor | None = None
     """(N, d) floating, one input vector a node."""
     vocabulary: Vocabulary | None = None
-    plans: dict[tuple[Hashable, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """What :meth:`planned` made, by what it is and the versions of the tensors that it was made of."""
+    subtree_numbers: Tensor | None = field(default=None, init=False, repr=False, compare=False)
+    numbered_versions: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         """The number of trees."""
@@ -80,15 +68,25 @@ class TreeBatch(PickledAsArrays):
     @property
     def versions(self) -> tuple[int, ...]:
         """How often each tensor was changed in place; torch does not count this for inference tensors."""
-        tensors = [value for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)]
-        return tuple(-1 if tensor.is_inference() else tensor._version for tensor in tensors)
+        return tuple(-1 if tensor.is_inference() else tensor._version for tensor in self._tensors().values())
 
-    def planned(self, what: tuple[Hashable, ...], make: Callable[[], P]) -> P:
-        """The plan that goes by the name ``what``: the one that was made before, unless a tensor was changed since."""
-        key = (*what, self.versions)
-        if key not in self.plans:
-            self.plans[key] = make()
-        return self.plans[key]
+    @property
+    def subtree(self) -> Tensor | None:
+        """(N,) int64, equal numbers for duplicate subtrees; None unless :func:`number_subtrees` made this batch.
+
+        None also where a tensor was changed in place since.
+        """
+        return self.subtree_numbers if self.numbered_versions == self.versions else None
+
+    def with_subtrees(self, numbers: Tensor) -> "TreeBatch":
+        """The same batch, which knows the numbers of its subtrees, (N,) int64."""
+        numbered = replace(self)
+        object.__setattr__(numbered, "subtree_numbers", numbers)
+        object.__setattr__(numbered, "numbered_versions", numbered.versions)
+        return numbered
+
+    def _tensors(self) -> dict[str, Tensor]:
+        return {f.name: v for f in fields(self) if f.init and isinstance(v := getattr(self, f.name), Tensor)}
 
     @cached_property
     def arity(self) -> Tensor:
@@ -107,32 +105,36 @@ class TreeBatch(PickledAsArrays):
         return edges - self.child_ptr[self.parent_index]
 
     def to(self, device: torch.device | str) -> "TreeBatch":
-        return self._map(lambda tensor: tensor.to(device))
+        return self.map(lambda tensor: tensor.to(device))
 
     def pin_memory(self) -> "TreeBatch":
-        return self._map(lambda tensor: tensor.pin_memory())
+        return self.map(lambda tensor: tensor.pin_memory())
 
-    def _map(self, function: Any) -> "TreeBatch":
-        tensors = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
-        mapped = replace(self, **{name: function(tensor) for name, tensor in tensors.items()})
-        for (*what, versions), plan in self.plans.items():
-            if versions == self.versions:
-                mapped.plans[*what, mapped.versions] = plan.map(function)
-        return mapped
+    def map(self, function: Callable[[Tensor], Tensor]) -> "TreeBatch":
+        """The same batch with ``function`` of every tensor."""
+        tensors = {name: function(tensor) for name, tensor in self._tensors().items()}
+        mapped: TreeBatch = replace(self, **tensors)  # type: ignore[arg-type]
+        return mapped if self.subtree is None else mapped.with_subtrees(function(self.subtree))
 
     @cached_property
     def graph(self) -> "dgl.DGLGraph":
         """The same batch as a DGLGraph: edges child -> parent, ``edata["slot"]``, our fields in ``ndata``."""
-        from dgltree.batching.dgl_graph import to_dgl
-
         return to_dgl(self)
 
     @classmethod
     def from_graph(cls, graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> "TreeBatch":
-        """Any DAG built with DGL; see :func:`dgltree.batching.dgl_graph.from_dgl`."""
-        from dgltree.batching.dgl_graph import from_dgl
+        """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
-        return from_dgl(graph, vocabulary)
+        The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and
+        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` where they are there.
+
+        Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one
+        slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
+        """
+        batch = cls(**columns_of(graph), vocabulary=vocabulary)
+        if vocabulary is not None:
+            check_ids(batch, vocabulary)
+        return batch
 
 
 def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: Tensor | None = None) -> TreeBatch:

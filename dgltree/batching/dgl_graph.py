@@ -1,20 +1,21 @@
 """TreeBatch to DGLGraph and back: the only file that imports DGL, and only when called."""
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_LABEL, NO_TOKEN, TreeBatch, check_ids
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
 
 if TYPE_CHECKING:
     import dgl
 
+    from dgltree.batching.batch import TreeBatch
 
-def to_dgl(batch: TreeBatch) -> "dgl.DGLGraph":
+
+def to_dgl(batch: "TreeBatch") -> "dgl.DGLGraph":
     """One DGLGraph of the whole batch, made from its flat arrays (``dgl.batch`` of small graphs is far slower)."""
     os.environ.setdefault("DGLBACKEND", "pytorch")  # else DGL prints and writes a file in the user's home
     import dgl
@@ -31,16 +32,8 @@ def to_dgl(batch: TreeBatch) -> "dgl.DGLGraph":
     return graph
 
 
-def from_dgl(graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> TreeBatch:
-    """The batch of a user's DAG.
-
-    The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and ``ndata["function"]``;
-    ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` where they are there. The roots are the nodes
-    without a parent, in their order.
-
-    Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one slot,
-    gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
-    """
+def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
+    """The fields of the batch of a user's DAG, its vocabulary aside; see :meth:`TreeBatch.from_graph`."""
     if graph.num_nodes() == 0:
         raise ValueError("an empty graph: give at least one node")
     if "function" not in graph.ndata:
@@ -62,22 +55,18 @@ def from_dgl(graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> Tre
     is_root = np.ones(n, bool)
     is_root[child] = False
     value = graph.ndata.get("value")
-    batch = TreeBatch(
-        function=graph.ndata["function"].long(),
-        token=column("token", NO_TOKEN),
-        child_ptr=torch.from_numpy(pointer).to(device),
-        child_index=torch.from_numpy(child).to(device),
-        level=torch.from_numpy(levels(child, parent, n)).to(device),
-        roots=torch.from_numpy(np.flatnonzero(is_root)).to(device),
-        sizes=graph.batch_num_nodes().long().to(device),
-        label=column("label", NO_LABEL),
-        value=None if value is None else value.double(),
-        x=graph.ndata.get("x"),
-        vocabulary=vocabulary,
-    )
-    if vocabulary is not None:
-        check_ids(batch, vocabulary)
-    return batch
+    return {
+        "function": graph.ndata["function"].long(),
+        "token": column("token", NO_TOKEN),
+        "child_ptr": torch.from_numpy(pointer).to(device),
+        "child_index": torch.from_numpy(child).to(device),
+        "level": torch.from_numpy(levels(child, parent, n)).to(device),
+        "roots": torch.from_numpy(np.flatnonzero(is_root)).to(device),
+        "sizes": graph.batch_num_nodes().long().to(device),
+        "label": column("label", NO_LABEL),
+        "value": None if value is None else value.double(),
+        "x": graph.ndata.get("x"),
+    }
 
 
 def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:

@@ -5,7 +5,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_LABEL, TreeBatch, place
+from dgltree.batching.batch import TreeBatch, place
+from dgltree.batching.vocabulary import NO_LABEL
 
 Supervision = Literal["nodes", "roots"]
 """Every node, or the roots alone."""

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.subtrees import numbered, with_numbers
+from dgltree.batching.runs import ranges
 
 
 def select(batch: TreeBatch, trees: Sequence[int] | Tensor) -> TreeBatch:
     """The given trees of a batch, in the given order, on its device: what ``batch`` makes of them, without the trees.
 
     Linear in the nodes selected, some millions a second where flattening trees makes some hundred thousands, and in the
-    number of all trees. Numbers of equal subtrees (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
+    number of all trees. Numbers of duplicate subtrees (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
 
     Raises ``ValueError`` for no trees, for a number that is none of a tree, and for a batch whose roots are not one a
     tree, as those of a user's graph may be.
@@ -31,9 +31,9 @@ def select(batch: TreeBatch, trees: Sequence[int] | Tensor) -> TreeBatch:
         raise ValueError("the roots of this batch are not one a tree, in the order of the trees")
     size, old = sizes[which], start[which]
     new = np.cumsum(size) - size
-    node = _ranges(old, size)
+    node = ranges(old, size)
     edges = pointer[old + size] - pointer[old]
-    edge = _ranges(pointer[old], edges)
+    edge = ranges(pointer[old], edges)
 
     def on_device(array: np.ndarray) -> Tensor:
         return torch.from_numpy(array).to(batch.device)
@@ -52,11 +52,4 @@ def select(batch: TreeBatch, trees: Sequence[int] | Tensor) -> TreeBatch:
         x=None if batch.x is None else batch.x[node_index],
         vocabulary=batch.vocabulary,
     )
-    known = numbered(batch)
-    return selected if known is None else with_numbers(selected, known.number[node_index])
-
-
-def _ranges(start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """The numbers from start to start + length - 1 of each range, one range after another."""
-    ends = np.cumsum(length)
-    return np.arange(ends[-1]) + np.repeat(start - (ends - length), length)
+    return selected if batch.subtree is None else selected.with_subtrees(batch.subtree[node_index])

@@ -1,52 +1,31 @@
-"""Which subtrees of a batch are equal."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""Duplicate subtrees: which subtrees of a batch are equal."""
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.pickling import PickledAsArrays
-from dgltree.engine.agenda import runs
-
-_NAME = ("subtrees",)
+from dgltree.batching.runs import runs
 
 
-@dataclass
-class Subtrees(PickledAsArrays):
-    """The equal subtrees of a batch, which keeps them as a plan."""
+def number_subtrees(batch: TreeBatch) -> TreeBatch:
+    """The same batch with ``subtree``, for a data set: all that ``dgltree.select`` takes of it knows its duplicates.
 
-    number: Tensor
+    What ``dataclasses.replace`` makes of a batch knows them no more.
+    """
+    return batch.with_subtrees(subtree_numbers(batch))
+
+
+def subtree_numbers(batch: TreeBatch) -> Tensor:
     """(N,) int64: equal numbers for the roots of equal subtrees."""
-
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Subtrees":
-        return Subtrees(function(self.number))
-
-
-def number_subtrees(batch: TreeBatch) -> Subtrees:
-    """Number the subtrees of a batch once, for all that ``dgltree.select`` takes of it: a data set."""
-    return batch.planned(_NAME, lambda: Subtrees(torch.from_numpy(_first_equal(batch)).to(batch.device)))
-
-
-def numbered(batch: TreeBatch) -> Subtrees | None:
-    """What :func:`number_subtrees` made of this batch, or of the one that it was taken from."""
-    return batch.plans.get((*_NAME, batch.versions))
-
-
-def with_numbers(batch: TreeBatch, number: Tensor) -> TreeBatch:
-    """The same batch, which keeps these numbers of its subtrees, (N,) int64."""
-    batch.planned(_NAME, lambda: Subtrees(number))
-    return batch
+    return batch.subtree if batch.subtree is not None else torch.from_numpy(_first_equal(batch)).to(batch.device)
 
 
 def twins(batch: TreeBatch) -> np.ndarray:
     """(N,) int64: for each node the first that roots an equal subtree: same function, token, value and x."""
-    known = numbered(batch)
-    if known is None:
+    if batch.subtree is None:
         return _first_equal(batch)
-    _, first, inverse = np.unique(known.number.cpu().numpy(), return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(batch.subtree.cpu().numpy(), return_index=True, return_inverse=True)
     return first[inverse]
 
 

@@ -10,6 +10,10 @@ from dgltree.trees.tree import Tree
 
 ANY_ARITY = None
 UNKNOWN = "<unk>"
+NO_TOKEN = -1
+"""What stands for a token's id where there is no token."""
+NO_LABEL = -100
+"""What stands for a class number where there is none: what torch's losses ignore by default."""
 
 
 class Vocabulary:

@@ -4,11 +4,13 @@ from dgltree.cells.cell import Cell
 from dgltree.cells.child_sum_tree_lstm import ChildSumTreeLSTM
 from dgltree.cells.stack_tree_lstm import StackTreeLSTM
 from dgltree.cells.stack_tree_rnn import StackTreeRNN
+from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
 from dgltree.cells.tree_cell import TreeCell
 from dgltree.cells.tree_lstm import TreeLSTM
 from dgltree.cells.tree_rnn import TreeRNN
 from dgltree.cells.tree_smu import TreeSMU
+from dgltree.cells.typed import Affine, Linear
 
 CELLS: dict[str, type[Cell]] = {
     "tree_rnn": TreeRNN,
@@ -22,10 +24,15 @@ CELLS: dict[str, type[Cell]] = {
 
 __all__ = [
     "CELLS",
+    "Affine",
     "Cell",
     "ChildSumTreeLSTM",
+    "Children",
+    "Computed",
+    "Linear",
     "StackTreeLSTM",
     "StackTreeRNN",
+    "State",
     "SumCell",
     "TreeCell",
     "TreeLSTM",

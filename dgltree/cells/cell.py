@@ -1,87 +1,20 @@
-"""The contract of a cell: what it must state, and what follows from it.
+"""What follows from what a cell states: its weights, its steps on any engine, its leaves, its DGL functions."""
 
-A cell states its mathematics once (``state``, ``gates``, ``combine``). The level engine, the DGL functions, ranking,
-tracing and the tests' recursion all call the same ``combine``; they differ only in which rows they bring together.
-"""
-
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from torch import Tensor, nn
 
-from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
-from dgltree.cells.inputs import Embedding, Leaf
+from dgltree.batching.vocabulary import ANY_ARITY
+from dgltree.cells.contract import CellContract
+from dgltree.cells.inputs import Embedding
 from dgltree.cells.message_passing import MessagePassing
-from dgltree.cells.typed import Affine, Linear, TypedLinear, split
-from dgltree.engine.schedule import Segments
-
-State = dict[str, Tensor]
-"""Part name to (rows, *shape): ``{"h": (rows, n), "S": (rows, p, n)}``."""
-Children = Mapping[str, Sequence[Tensor]]
-"""Part name to one tensor a child, (rows, *shape)."""
-Computed = Mapping[str, Any]
-"""A state, and what else was computed on the way: (rows, *shape), or one such tensor a child."""
+from dgltree.cells.step import Children, Computed, State, StepRows
+from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
 
 
-class Cell(MessagePassing, nn.Module, ABC):
-    """A recursive cell. Its weights belong to a (function, arity) of the vocabulary, or to an arity.
-
-    Args:
-        vocabulary: the functions and tokens.
-        hidden_size: n, the width of the hidden state h.
-        typed: whether each function has weights of its own. Otherwise all functions of an arity share them.
-        input_size: d, the width of input vectors. Without it the cell has no inputs. With it every gate also gets
-            ``W_f^x x_j``; x_j comes from the batch's ``x``, else it is the embedding of the node's token or number (0
-            for a node without one).
-        leaf: what a leaf's state is. "embedding": ``h = Embedding[token]``, other parts 0 (published). "network":
-            ``h = sigma(W_2 sigma(W_1 onehot + b_1) + b_2)``, other parts 0 (Arabshahi et al. 2019, arXiv 1911.01545v1).
-            "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); it needs
-            ``input_size``.
-        numbers: whether leaves may carry a number, which :class:`NumberEncoder` then turns into h (or x, for "gates").
-        dropout: probability, in training only; where it acts is stated by each cell.
-
-    Initialisation: each product is a torch ``Linear`` of its own fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m));
-    embeddings N(0, 1). A cell that differs says so. ``torch.manual_seed`` before building gives the same weights.
-    """
-
-    def __init__(
-        self,
-        vocabulary: Vocabulary,
-        hidden_size: int,
-        *,
-        typed: bool = True,
-        input_size: int | None = None,
-        leaf: Leaf = "embedding",
-        numbers: bool = False,
-        dropout: float = 0.0,
-    ) -> None:
-        super().__init__()
-        check_size("hidden_size", hidden_size)
-        if input_size is not None:
-            check_size("input_size", input_size)
-        if leaf not in ("embedding", "network", "gates"):
-            raise ValueError(f"leaf is {leaf!r}; it is 'embedding', 'network' or 'gates'")
-        if leaf == "gates" and input_size is None:
-            raise ValueError("leaf='gates' runs the gates on a leaf's input: give input_size")
-        check_dropout(dropout)
-        self.vocabulary = vocabulary
-        self.hidden_size = hidden_size
-        self.typed = typed
-        self.input_size = input_size
-        self.leaf = leaf
-        self.numbers = numbers
-        self.dropout = dropout
-        self.config: dict[str, Any] = {
-            "hidden_size": hidden_size,
-            "typed": typed,
-            "input_size": input_size,
-            "leaf": leaf,
-            "numbers": numbers,
-            "dropout": dropout,
-        }
+class Cell(CellContract, MessagePassing):
+    __doc__ = CellContract.__doc__  # what an author of a cell and its users read
 
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
@@ -127,61 +60,15 @@ class Cell(MessagePassing, nn.Module, ABC):
             maps["input"] = Affine(self.input_size, sum(affine.fan_out for affine in maps.values()), bias=False)
         return maps | self.products(arity)
 
-    # --- what a cell states -------------------------------------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def state(self) -> dict[str, tuple[int, ...]]:
-        """Part name to its shape at one node; ``h``, (n,), is what parents and readouts read."""
-
-    @abstractmethod
-    def gates(self, arity: int) -> dict[str, int]:
-        """Name to width of the pre-activations: affine maps of ``i_j = [h_c1; ...; h_cN]`` (and x_j)."""
-
-    def shared_gates(self, arity: int) -> dict[str, int]:
-        """The same for gates whose weights on i_j all functions share, even where the cell is typed."""
-        return {}
-
-    def products(self, arity: int) -> dict[str, Affine]:
-        """The further maps that ``combine`` asks for through ``linear``."""
-        return {}
-
-    @abstractmethod
-    def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
-        """A node's state from its pre-activations and its children's states: plain differentiable torch.
-
-        Args:
-            pre: name to (rows, width), as ``gates`` names them.
-            children: part name to one tensor a child, (rows, *shape). Ranking passes (equations, fillers, ...) with
-                leading sizes that broadcast, so index from the right.
-            linear: the maps that ``products`` names.
-
-        Returns the state. Whatever else is in the result (gates, actions) can be asked for by name from
-        ``propagate(..., trace=...)`` and costs nothing otherwise.
-        """
-
-    def reachable(self, state: State, steps: int) -> State:
-        """The part of a state that a readout ``steps`` cells further up can depend on; all of it unless overridden."""
-        return state
-
-    def drop_inputs(self, i: Tensor) -> Tensor:
-        """What the gates read of i_j: itself, unless a cell has dropout there."""
-        return i
-
-    # --- what follows -------------------------------------------------------------------------------------------------
-
-    def drop(self, v: Tensor) -> Tensor:
-        return nn.functional.dropout(v, self.dropout, self.training) if self.dropout else v
-
-    def key(self, arity: int) -> str:
-        """What the maps of an arity are named by."""
+    def key(self, arity: int | None) -> str:
+        """What the maps of an arity are named by; None: of rows of several arities."""
         return str(arity)
 
     def named_maps(self) -> dict[str, TypedLinear]:
         """``{name}_{key}`` to map: "gates_2" are the gates of nodes with two children."""
         return cast(dict[str, TypedLinear], dict(self.maps.items()))
 
-    def linear_for(self, arity: int, segments: Segments) -> Linear:
+    def linear_for(self, arity: int | None, segments: Segments) -> Linear:
         """The maps of rows that have this arity and are sorted by function."""
         key = self.key(arity)
         return lambda name, v: cast(Tensor, self.maps[f"{name}_{key}"](v, segments))
@@ -191,16 +78,19 @@ class Cell(MessagePassing, nn.Module, ABC):
         shared = self.shared_gates(arity)
         return {"gates": self.gates(arity), **({"shared_gates": shared} if shared else {})}
 
-    def compute(self, i: Tensor, x_pre: Tensor | None, children: Children, linear: Linear) -> Computed:
-        """New states and what else ``combine`` gives, from i_j (rows, N * n) and what x_j adds to the gates."""
-        i = self.drop_inputs(i)
-        products = [linear(name, i) for name in self.gate_maps(len(children["h"]))]
-        return self.compute_from(products, x_pre, children, linear)
+    def step(self, rows: StepRows) -> tuple[Computed, State]:
+        """New states of rows and what else ``combine`` gives, and what their children sent, by edges, if anything."""
+        children = rows.children()
+        names, drop = list(self.gate_maps(len(children["h"]))), self.drop if self.drops_inputs else None
+        return self._combined(rows.products(names, drop), rows.x_pre, children, rows.linear), {}
 
-    def compute_from(
-        self, products: list[Tensor], x_pre: Tensor | None, children: Children, linear: Linear
-    ) -> Computed:
-        """The same from the products of i_j with each of ``gate_maps``."""
+    def compute(self, i: Tensor, x_pre: Tensor | None, children: Children, linear: Linear) -> Computed:
+        """The same where i_j (rows, N * n) is at hand, with what x_j adds to the gates."""
+        i = self.drop(i) if self.drops_inputs else i
+        products = [linear(name, i) for name in self.gate_maps(len(children["h"]))]
+        return self._combined(products, x_pre, children, linear)
+
+    def _combined(self, products: list[Tensor], x_pre: Tensor | None, children: Children, linear: Linear) -> Computed:
         if x_pre is not None:
             parts = x_pre.split([product.shape[-1] for product in products], -1)
             products = [product + part for product, part in zip(products, parts, strict=True)]

@@ -1,39 +1,34 @@
 """What a cell refuses to run on: batches of another vocabulary, and inputs that it would lose."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
+from dgltree.batching.batch import TreeBatch, check_vocabulary, place
+from dgltree.batching.vocabulary import NO_TOKEN
 
 if TYPE_CHECKING:
     from dgltree.cells.cell import Cell
 
 
 def check_batch(cell: "Cell", batch: TreeBatch) -> None:
-    """``ValueError`` where a cell cannot run on a batch, or would lose something that the batch carries.
-
-    The batch keeps that its nodes were found good: looking at them again would wait for the device.
-    """
+    """``ValueError`` for a batch of another vocabulary or device, or with inputs that the cell cannot read."""
     check_vocabulary(batch, cell.vocabulary, "cell")
     weight = next(cell.parameters())
     if weight.device != batch.device:
         raise ValueError(f"the batch is on {batch.device}, the cell on {weight.device}: use batch.to(...)")
     if batch.x is not None:
         _check_x(cell, batch, batch.x, weight.dtype)
-    batch.planned(("checked", cell.numbers, cell.leaf, cell.input_size), lambda: _check_nodes(cell, batch))
 
 
-class _Good:
-    """That the nodes of a batch were checked, kept as a plan."""
-
-    def map(self, _: Callable[[Tensor], Tensor]) -> "_Good":
-        return self
+def read_of(cell: "Cell") -> tuple[object, ...]:
+    """What a cell reads of nodes: equal for cells that :func:`check_nodes` treats alike."""
+    return cell.numbers, cell.leaf, cell.input_size
 
 
-def _check_nodes(cell: "Cell", batch: TreeBatch) -> _Good:
+def check_nodes(cell: "Cell", batch: TreeBatch) -> None:
+    """``ValueError`` where a cell would lose something that a node carries, or lacks something at one."""
     inner, token = batch.arity > 0, batch.token != NO_TOKEN
     number = torch.zeros_like(token) if batch.value is None else ~batch.value.isnan()
 
@@ -56,7 +51,6 @@ def _check_nodes(cell: "Cell", batch: TreeBatch) -> _Good:
             ~inner & (batch.x != 0).any(1),
             f"is a leaf with an input vector, which leaf={cell.leaf!r} would lose: use leaf='gates', or 0 there",
         )
-    return _Good()
 
 
 def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.cell import Children, Computed, State
+from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
 from dgltree.cells.typed import Linear
 

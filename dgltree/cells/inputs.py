@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from dgltree.batching.batch import NO_TOKEN
+from dgltree.batching.vocabulary import NO_TOKEN
 
 Leaf = Literal["embedding", "network", "gates"]
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells.check import check_batch
+from dgltree.cells.check import check_batch, check_nodes
 from dgltree.cells.typed import sorted_by
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ class MessagePassing:
         """
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)
+        check_nodes(self, batch)
         leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
         order, segments, _ = sorted_by(batch.function[leaves])
         leaves = leaves[order]

@@ -9,7 +9,8 @@ from torch import Tensor
 from dgltree.arguments import check_size
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import stack
-from dgltree.cells.cell import Cell, State
+from dgltree.cells.cell import Cell
+from dgltree.cells.step import State
 
 
 class StackCell(Cell):

@@ -5,8 +5,8 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.cell import Children, Computed, State
 from dgltree.cells.stack_cell import StackCell
+from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Linear
 
 

@@ -5,8 +5,8 @@ from typing import Any, Literal
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.cell import Children, Computed, State
 from dgltree.cells.stack_cell import StackCell
+from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.tree_rnn import activation_named
 from dgltree.cells.typed import Affine, Linear, concatenate
 

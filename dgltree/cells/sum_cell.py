@@ -6,8 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from dgltree.cells.cell import Cell, Children, State
+from dgltree.cells.cell import Cell
 from dgltree.cells.message_passing import Frame, inputs_of, outside_autocast
+from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, sorted_by, split
 
 
@@ -31,7 +32,9 @@ class SumCell(Cell):
     def message(self, pre: State, child: Mapping[str, Tensor]) -> State:
         """What one child sends; what stands beside ``messages`` in it can be traced."""
 
-    def key(self, arity: int) -> str:
+    any_arity = True
+
+    def key(self, arity: int | None) -> str:
         return "any"
 
     def _functions(self) -> dict[int, dict[int, int]]:
@@ -52,6 +55,11 @@ class SumCell(Cell):
         if x_pre is not None:
             pre = pre + x_pre
         return self.message(split(pre, self.message_gates()), child)
+
+    def step(self, rows: StepRows) -> tuple[Computed, State]:
+        x_node, x_message = self.split_inputs(rows.x_pre)
+        sums, sent = rows.add_up(self.send, x_message, list(self.messages))
+        return self.compute(sums["h"], x_node, {name: [total] for name, total in sums.items()}, rows.linear), sent
 
     def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         if x_pre is None:

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.cell import Cell, Children, Computed, State
+from dgltree.cells.cell import Cell
 from dgltree.cells.gated_recursive import gated_recursive
+from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Affine, Linear
 
 
@@ -27,6 +28,8 @@ class TreeCell(Cell):
         vocabulary, hidden_size, options: see :class:`Cell`, which also documents the initialisation.
     """
 
+    drops_inputs = True
+
     def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, typed: bool = False, **options: Any) -> None:
         super().__init__(vocabulary, hidden_size, typed=typed, **options)
         self.norm = nn.LayerNorm(hidden_size)
@@ -42,9 +45,6 @@ class TreeCell(Cell):
     def products(self, arity: int) -> dict[str, Affine]:
         n = self.hidden_size
         return {"out": Affine(4 * n, (arity + 2) * n)}
-
-    def drop_inputs(self, i: Tensor) -> Tensor:
-        return self.drop(i)
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
         return gated_recursive(pre["hidden"], children["h"], lambda v: linear("out", v), drop=self.drop, norm=self.norm)

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells.cell import Cell, Children, Computed, State
+from dgltree.cells.cell import Cell
+from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Linear
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dgltree.engine.schedule import Segments
-
+Segments = list[tuple[int, int, int]]
+"""``(function id, start, stop)``: runs of rows with one function."""
 Linear = Callable[[str, Tensor], Tensor]
 """``linear(name, v)``: the map ``name`` of rows ``v``, (rows, ..., in) to (rows, ..., out)."""
 Runs = list[tuple[int, int, int]]

@@ -85,7 +85,7 @@ class _Report:
 
 
 def _complete(options: argparse.Namespace) -> int:
-    from dgltree.equations.rank import Ranking, check_fillers, rank
+    from dgltree.equations.ranker import Ranking, check_fillers, rank
     from dgltree.equations.shipped import open_model, read_fillers, shipped_fillers
     from dgltree.equations.truth import numeric_truth
     from dgltree.read.infix import write_infix
@@ -96,7 +96,7 @@ def _complete(options: argparse.Namespace) -> int:
 
     def answer(block: list[_Asked]) -> list[Ranking]:
         equations = [asked.equation for asked in block]
-        return rank(model, equations, fillers, k=options.top, any_variables=options.any_variables)
+        return rank(model, equations, fillers, top=options.top, any_variables=options.any_variables)
 
     def show(asked: _Asked, ranking: Ranking) -> None:
         columns = map(write_infix, ranking.fillers), ranking.scores.tolist(), ranking.probabilities.tolist()

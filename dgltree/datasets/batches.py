@@ -73,10 +73,9 @@ class Collate:
 
     def __call__(self, examples: TreeDataset) -> Labelled:
         trees = examples.trees
-        if self.encoder is not None:
-            self.encoder.plan(trees, self.share)
         depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
-        return Labelled(trees, label_numbers(examples.labels, self.classes), depth)
+        labelled = Labelled(trees, label_numbers(examples.labels, self.classes), depth)
+        return labelled if self.encoder is None else labelled.plan(self.encoder, self.share)
 
 
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:

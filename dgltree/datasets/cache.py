@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_LABEL, TreeBatch
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 from dgltree.datasets.sources import Source
 from dgltree.files import replacing
 

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_LABEL, unbatch
-from dgltree.batching.subtrees import number_subtrees
-from dgltree.batching.vocabulary import UNKNOWN
+from dgltree.batching.batch import unbatch
+from dgltree.batching.subtrees import subtree_numbers
+from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.trees.tree import Tree
@@ -113,7 +113,7 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
 
 def _duplicates(data: TreeDataset) -> str:
     trees = data.trees
-    number = number_subtrees(trees).number
+    number = subtree_numbers(trees)
     roots = number[trees.roots].view(-1, data.each)
     whole = 1 - len(torch.unique(roots, dim=0)) / len(data)
     below = 1 - len(torch.unique(number)) / trees.num_nodes

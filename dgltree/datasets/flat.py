@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_LABEL, NO_TOKEN, TreeBatch
-from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN, Vocabulary
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
 
 UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
 UNKNOWN_ARITY = " (fit with --cell child_sum or --binarize right to read any number of children)"

@@ -1,7 +1,7 @@
 """Labelled trees: a data set, and what a data loader takes out of it for a model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -9,6 +9,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.batching.select import select
+from dgltree.encoders.encoder import Encoder, Planned
 
 
 @dataclass
@@ -21,9 +22,21 @@ class Labelled(PickledAsArrays):
     """(E,), what is to be predicted: float32 where it is yes or no, class numbers int64 otherwise."""
     groups: Tensor
     """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
+    planned: Planned | None = None
+    """What an encoder made of the trees beforehand, if it did."""
+
+    @property
+    def inputs(self) -> TreeBatch | Planned:
+        """What a model is called with."""
+        return self.trees if self.planned is None else self.planned
+
+    def plan(self, encoder: Encoder, share: bool) -> "Labelled":
+        """The same, planned for an encoder: what a data loader's worker does while the model computes."""
+        return replace(self, planned=encoder.plan(self.trees, share))
 
     def to(self, device: torch.device) -> "Labelled":
-        return Labelled(self.trees.to(device), self.labels.to(device), self.groups)
+        planned = None if self.planned is None else self.planned.to(device)
+        return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned)
 
     def select(self, examples: Sequence[int]) -> "Labelled":
         """Some of the examples, in the given order."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from dgltree.batching.subtrees import number_subtrees
+from dgltree.batching.subtrees import subtree_numbers
 from dgltree.datasets.flat import join
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -61,7 +61,7 @@ def _without_column(dataset: TreeDataset) -> TreeDataset:
 
 
 def _by_chance(dataset: TreeDataset, seed: int, parts: Sequence[str]) -> dict[str, list[int]]:
-    kinds = _kinds(number_subtrees(dataset.trees).number[dataset.trees.roots].view(-1, dataset.each))
+    kinds = _kinds(subtree_numbers(dataset.trees)[dataset.trees.roots].view(-1, dataset.each))
     count = int(kinds.max()) + 1
     place = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[kinds] * TENTH // count
     held_out = {name: TENTH - 1 - i for i, name in enumerate(parts[1:])}
@@ -73,7 +73,7 @@ def shared_examples(parts: dict[str, TreeDataset]) -> dict[str, int]:
     """How many examples of the other parts stand in the training part too, trees and all; labels do not count."""
     flat = join([part.trees for part in parts.values()])
     each = next(iter(parts.values())).each
-    kinds = _kinds(number_subtrees(flat).number[flat.roots].view(-1, each))
+    kinds = _kinds(subtree_numbers(flat)[flat.roots].view(-1, each))
     by_part = dict(zip(parts, kinds.split([len(part) for part in parts.values()]), strict=True))
     train = by_part.pop("train")
     return {name: int(torch.isin(rows, train).sum()) for name, rows in by_part.items()}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
-from dgltree.batching.batch import NO_TOKEN
+from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 

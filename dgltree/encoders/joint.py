@@ -50,14 +50,11 @@ class JointEncoder(Encoder):
         found = self._sequences(batch)
         return self.core(found.ids, found.lengths)
 
-    def plan(self, batch: TreeBatch, share: bool) -> None:
-        self._sequences(batch)
-
     def _sequences(self, batch: TreeBatch) -> Sequences:
         if len(batch) % 2:
             raise ValueError(f"a batch of {len(batch)} trees; pairs are an even number of them")
         single = sequences(batch, self.order, self.vocabulary)
-        return batch.planned(("pairs", self.order, self.separator), lambda: joined(single, self.separator))
+        return joined(single, self.separator)
 
 
 def joined(single: Sequences, separator: int) -> Sequences:

@@ -7,9 +7,9 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
+from dgltree.batching.batch import TreeBatch, check_vocabulary, place
 from dgltree.batching.pickling import PickledAsArrays
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.encoders.unfold import unfold
 
 Order = Literal["leaves", "bracketed", "unlabelled"]
@@ -97,8 +97,7 @@ class Sequences(PickledAsArrays):
 def sequences(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> Sequences:
     """:func:`linearize`, once for a batch: a data loader's worker may call it while the model computes."""
     check_vocabulary(batch, vocabulary, "encoder")
-    first = len(vocabulary.functions)  # all that ids depend on, where a batch without a vocabulary is read with several
-    return batch.planned(("sequences", order, first), lambda: Sequences(*linearize(batch, order, vocabulary)))
+    return Sequences(*linearize(batch, order, vocabulary))
 
 
 def check_order(order: str) -> None:

@@ -75,9 +75,6 @@ class SequenceEncoder(Encoder):
         found = sequences(batch, self.order, self.vocabulary)
         return self.core(found.ids, found.lengths)
 
-    def plan(self, batch: TreeBatch, share: bool) -> None:
-        sequences(batch, self.order, self.vocabulary)
-
 
 class InducingEncoder(SequenceEncoder):
     """A sequence encoder that finds a tree by itself; a subclass says of which numbers it can be read."""

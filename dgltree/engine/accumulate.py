@@ -7,9 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.cells.cell import Cell
-from dgltree.cells.typed import Linear, Runs, TypedLinear
-from dgltree.engine.schedule import Segments
+from dgltree.cells import Cell
+from dgltree.cells.typed import Linear, Runs, Segments, TypedLinear
 
 TOGETHER = 4096
 """Rows of one map whose weight gradients are computed together: more would only take memory."""
@@ -64,7 +63,7 @@ class Sink:
                     d_bias[matrix] += d_out.sum(0)
 
 
-def accumulating(cell: Cell, arity: int, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
+def accumulating(cell: Cell, arity: int | None, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
     """As ``cell.linear_for``; with a sink, its gradients go there."""
     if sink is None:
         return cell.linear_for(arity, segments)

@@ -5,9 +5,9 @@ wait, and be computed together with later ones. The next arity is always that of
 to a root, which nothing should make longer; equations need a quarter fewer steps than by (level, arity).
 """
 
-from itertools import pairwise
-
 import numpy as np
+
+from dgltree.batching.runs import ranges, runs
 
 
 def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
@@ -28,7 +28,7 @@ def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child
     ready: dict[int, list[tuple[int, np.ndarray]]] = {}
     done, number = np.flatnonzero(arity == 0), 0
     while len(done):
-        parents, edges = np.unique(parent[_ranges(start[done], stop[done])], return_counts=True)
+        parents, edges = np.unique(parent[ranges(start[done], stop[done] - start[done])], return_counts=True)
         missing[parents] -= edges
         parents = parents[missing[parents] == 0]
         for width in np.unique(arity[parents]).tolist():
@@ -56,20 +56,3 @@ def _way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndar
         edges = order[first:last]
         np.maximum.at(above, child[edges], above[parent[edges]] + 1)
     return above
-
-
-def _ranges(start: np.ndarray, stop: np.ndarray) -> np.ndarray:
-    """``start[0], ..., stop[0] - 1, start[1], ...``"""
-    length = stop - start
-    first = np.repeat(start - (np.cumsum(length) - length), length)
-    return np.arange(len(first)) + first
-
-
-def runs(*keys: np.ndarray) -> list[tuple[int, int]]:
-    """``(start, stop)`` of the runs in which all keys stay the same."""
-    changed = np.ones(len(keys[0]) + 1, bool)
-    changed[1:-1] = False
-    for key in keys:
-        changed[1:-1] |= key[1:] != key[:-1]
-    bounds = np.flatnonzero(changed).tolist() if len(keys[0]) else []
-    return list(pairwise(bounds))

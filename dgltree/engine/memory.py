@@ -7,10 +7,12 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dgltree.cells.cell import Cell
+from dgltree.cells import Cell
+from dgltree.cells.typed import Segments
 from dgltree.engine.accumulate import Sink
-from dgltree.engine.level_pass import asked_arity, forward_step, generator_at, generator_state
-from dgltree.engine.schedule import Schedule, Segments, Step
+from dgltree.engine.generator import generator_at, generator_state
+from dgltree.engine.schedule import Schedule, Step
+from dgltree.engine.step import forward_step
 from dgltree.engine.trace import Trace
 
 LARGE = 100_000
@@ -50,11 +52,10 @@ def least_bytes(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> in
         return states
     if recompute:
         return 2 * states
-    each: dict[int, float] = {}
+    each: dict[int | None, float] = {}
     for step in plan.steps:
-        arity = asked_arity(step)
-        each[arity] = each.get(arity) or _kept_by_a_row(cell, plan, step)
-    return 2 * states + int(sum(each[asked_arity(step)] * (step.stop - step.start) for step in plan.steps))
+        each[step.arity] = each.get(step.arity) or _kept_by_a_row(cell, plan, step)
+    return 2 * states + int(sum(each[step.arity] * (step.stop - step.start) for step in plan.steps))
 
 
 def available_bytes(device: torch.device) -> int | None:
@@ -75,7 +76,7 @@ def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
     states = {part: like.new_zeros(()).expand(len(plan), *shape) for part, shape in cell.state.items()}
     x_pre = None
     if cell.input_size is not None:
-        x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(asked_arity(step))}"].affine.fan_out)
+        x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(step.arity)}"].affine.fan_out)
     kept: dict[int, int] = {}
 
     def keep(tensor: Tensor) -> Tensor:

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells.cell import Cell, State
-from dgltree.cells.check import check_batch, check_finite
-from dgltree.cells.sum_cell import SumCell
-from dgltree.engine.level_pass import LevelPass, Run, asked_arity, parameters_of
+from dgltree.cells import Cell
+from dgltree.cells.check import check_finite
+from dgltree.cells.step import State
+from dgltree.engine.level_pass import LevelPass, Run, parameters_of
 from dgltree.engine.memory import check_memory
-from dgltree.engine.schedule import Schedule, schedule
+from dgltree.engine.planned import PlannedBatch, plan
+from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def propagate(
-    batch: "TreeBatch | dgl.DGLGraph",
+    batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
     cell: Cell,
     share: bool = False,
     trace: Sequence[str] = (),
@@ -32,9 +33,11 @@ def propagate(
 
     Args:
         batch: a TreeBatch, or any DAG as a DGLGraph with ``ndata["function"]``, ``ndata["token"]`` and
-            ``edata["slot"]``. Without a vocabulary of its own it is taken to use the cell's.
+            ``edata["slot"]``. Without a vocabulary of its own it is taken to use the cell's. A batch that is run more
+            than once is better planned once, by :func:`dgltree.plan`.
         cell: gives the mathematics and the weights.
         share: compute equal subtrees once. States and gradients are unchanged; every occurrence still has its state.
+            A planned batch shares as it was planned.
         trace: names of what else to return, of all that the cell computes on the way: gates, actions, stacks ("in",
             "o", "f", "push", ...). An unknown name is an error that lists them.
         check: whether to look for states that are not finite.
@@ -54,42 +57,39 @@ def propagate(
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
     """
-    if not isinstance(batch, TreeBatch):
+    if not isinstance(batch, TreeBatch | PlannedBatch):
         batch = TreeBatch.from_graph(batch)
     traced = Trace(cell, trace)
-    plan, states = _planned_states(cell, batch, share, traced, recompute)
-    states = {part: tensor.index_select(0, plan.row) for part, tensor in states.items()}
+    planned, states = _planned_states(cell, batch, share, traced, recompute)
+    states = {part: tensor.index_select(0, planned.schedule.row) for part, tensor in states.items()}
     if check:
-        check_finite(cell, batch, states)
-    return states | traced.results(plan, batch)
+        check_finite(cell, planned.batch, states)
+    return states | traced.results(planned.schedule, planned.batch)
 
 
-def root_states(batch: TreeBatch, cell: Cell, share: bool = False, recompute: bool = False) -> Tensor:
-    """(B, n), the hidden states of the roots alone, as :func:`propagate` gives them; no other state is copied."""
-    plan, states = _planned_states(cell, batch, share, Trace(cell, ()), recompute)
-    return states["h"].index_select(0, plan.row[batch.roots])
-
-
-def plan_for(cell: Cell, batch: TreeBatch, share: bool = False) -> Schedule:
-    """The schedule by which a cell runs a batch; a data loader's worker calls it to have it made beforehand."""
-    return schedule(batch, share, by_arity=not isinstance(cell, SumCell))
+def root_states(batch: TreeBatch | PlannedBatch, cell: Cell, share: bool = False, recompute: bool = False) -> Tensor:
+    """(B, n), the hidden states of the roots alone, as :func:`dgltree.propagate` gives them; no other is copied."""
+    planned, states = _planned_states(cell, batch, share, Trace(cell, ()), recompute)
+    return states["h"].index_select(0, planned.schedule.row[planned.batch.roots])
 
 
 def _planned_states(
-    cell: Cell, batch: TreeBatch, share: bool, traced: Trace, recompute: bool
-) -> tuple[Schedule, State]:
+    cell: Cell, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
+) -> tuple[PlannedBatch, State]:
     """States in the order of the schedule, for a batch that the cell can run on."""
-    check_batch(cell, batch)
-    if share and cell.training and cell.dropout > 0:
+    if isinstance(batch, PlannedBatch):
+        batch.check_for(cell)
+    planned = batch if isinstance(batch, PlannedBatch) else plan(batch, cell, share)
+    x = planned.batch.x
+    if planned.share and cell.training and cell.dropout > 0:
         raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
-    if share and batch.x is not None and batch.x.requires_grad:
+    if planned.share and x is not None and x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
-    plan = plan_for(cell, batch, share)
-    with torch.autocast(batch.device.type, enabled=False):  # the buffers of states have one dtype, the cell's
-        return plan, run_schedule(cell, plan, batch, traced, recompute)
+    with torch.autocast(planned.device.type, enabled=False):  # the buffers of states have one dtype, the cell's
+        return planned, _run(cell, planned.schedule, planned.batch, traced, recompute)
 
 
-def run_schedule(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool = False) -> State:
+def _run(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
     traced.keep(slice(0, plan.leaves), leaf)
@@ -112,9 +112,9 @@ def _input_products(cell: Cell, plan: Schedule, batch: TreeBatch) -> list[Tensor
     inputs = cell.node_inputs(batch.token.index_select(0, inner), None, x)
     if inputs is None:
         return []
-    by_arity: dict[int, list[int]] = {}
+    by_arity: dict[int | None, list[int]] = {}
     for k, step in enumerate(plan.steps):
-        by_arity.setdefault(asked_arity(step), []).append(k)
+        by_arity.setdefault(step.arity, []).append(k)
     found: dict[int, Tensor] = {}
     for arity, numbers in by_arity.items():
         steps = [plan.steps[k] for k in numbers]

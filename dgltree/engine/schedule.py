@@ -9,13 +9,13 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.runs import runs
 from dgltree.batching.subtrees import twins
-from dgltree.engine.agenda import runs, step_numbers
+from dgltree.cells.typed import Segments
+from dgltree.engine.agenda import step_numbers
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then little beside the states of a large batch."""
-Segments = list[tuple[int, int, int]]
-"""``(function id, start, stop)``: runs of rows with one function."""
 
 
 @dataclass
@@ -69,14 +69,8 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     """The plan of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
     A step has one arity (see agenda.py). ``by_arity=False`` makes one step a level, whatever the arities, for
-    cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device. The
-    batch keeps the plan: a second call costs nothing, and a data loader's worker can plan while the model computes. A
-    batch whose tensors were changed in place is planned anew.
+    cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
-    return batch.planned((share, by_arity), lambda: _plan(batch, share, by_arity))
-
-
-def _plan(batch: TreeBatch, share: bool, by_arity: bool) -> Schedule:
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     twin = twins(batch) if share else np.arange(len(level))

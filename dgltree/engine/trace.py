@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells.cell import Cell, Computed, State
+from dgltree.cells import Cell
+from dgltree.cells.step import Computed, State
 from dgltree.engine.schedule import Schedule
 
 

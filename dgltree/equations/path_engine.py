@@ -2,11 +2,10 @@
 
 A filler changes the path from the blank to the root. What stands off the path is computed once an equation, what a
 filler is once a call, and a piece of path that several equations share once a block. In evaluation mode this is exact:
-the path runs through the same ``combine`` as everything else.
+the path runs through the same ``Cell.step`` as everything else.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from itertools import groupby
 from math import prod
 
@@ -14,11 +13,10 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import batch
-from dgltree.cells.cell import Cell, State
-from dgltree.cells.sum_cell import SumCell
-from dgltree.cells.typed import TypedLinear, concatenate
+from dgltree.cells import Cell
+from dgltree.cells.step import State
 from dgltree.engine.propagate import propagate
-from dgltree.engine.schedule import Segments
+from dgltree.equations.path_rows import PathRows
 from dgltree.equations.paths import Context, Path, find_blank, merge_paths, path_order
 from dgltree.models.readout import EquationModel, evaluating
 from dgltree.trees.equation import Equation
@@ -27,23 +25,40 @@ from dgltree.trees.tree import Tree
 ROWS = 2048  # rows (contexts x fillers) that run through a cell at once: what a CPU's caches like
 
 
+class FillerStates:
+    """The states of fillers, computed once for any number of equations.
+
+    Args:
+        model: in any mode; it is run in evaluation mode.
+        fillers: in the model's vocabulary.
+    """
+
+    def __init__(self, model: EquationModel, fillers: Sequence[Tree]) -> None:
+        distinct: dict[Tree, int] = {}
+        self.twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
+        """For each filler its place among the distinct ones."""
+        with evaluating(model):
+            self.states = _root_states(model.cell, list(distinct))
+        """Part name to (distinct fillers, *shape)."""
+
+    def __len__(self) -> int:
+        """How many are distinct."""
+        return len(self.states["h"])
+
+
 def score_blocks(
-    model: EquationModel, equations: Sequence[Equation], fillers: Sequence[Tree], memory_bytes: int
+    model: EquationModel, equations: Sequence[Equation], fillers: FillerStates, memory_bytes: int
 ) -> Iterator[tuple[list[int], Tensor]]:
     """Blocks of equations that share pieces of path: their numbers, and (block, F) logits of all fillers.
 
-    Equations and fillers are in the model's vocabulary; see :func:`dgltree.rank` for the arguments.
+    Equations are in the model's vocabulary; see :class:`dgltree.Ranker` for the arguments.
     """
-    cell = model.cell
+    cell, leaf = model.cell, fillers.states
     paths = [find_blank(equation) for equation in equations]
-    distinct: dict[Tree, int] = {}
-    twin = [distinct.setdefault(filler, len(distinct)) for filler in fillers]
-    with evaluating(model):
-        leaf = _root_states(cell, list(distinct))
     # two heights of states and a cell's temporaries, for each equation and filler
     state_bytes = leaf["h"].element_size() * sum(prod(shape) for shape in cell.state.values())
     pairs = max(1, memory_bytes // (3 * state_bytes))
-    width = min(len(distinct), pairs)
+    width = min(len(fillers), pairs)
     order = path_order(paths)
     size = max(1, pairs // width)
     for start in range(0, len(order), size):
@@ -52,9 +67,9 @@ def score_blocks(
             block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
             chunks = [
                 block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
-                for first in range(0, len(distinct), width)
+                for first in range(0, len(fillers), width)
             ]
-        yield numbers, torch.cat(chunks, 1)[:, twin]
+        yield numbers, torch.cat(chunks, 1)[:, fillers.twin]
 
 
 def _root_states(cell: Cell, trees: list[Tree]) -> State:
@@ -112,27 +127,22 @@ class _Block:
         cell = self.cell
         group = [self.paths.contexts[c] for c in self.order[places]]
         first = group[0]
-        steps = first.above + 1  # cells between the children's states and a root
-        path = {part: _stack([below[c.below][part] for c in group]) for part in cell.state}
+
+        def reached(state: State) -> State:
+            return cell.reachable(state, first.above + 1)  # cells between the children's states and a root
+
+        children = [reached(below[context.below]) for context in group]
+        path = {part: _stack([child[part] for child in children]) for part in cell.state}
         siblings = [
-            {part: rows.index_select(0, self.siblings[k][places]).unsqueeze(1) for part, rows in self.off_path.items()}
-            for k in range(first.arity - 1)
+            reached({part: rows.index_select(0, index[places]).unsqueeze(1) for part, rows in self.off_path.items()})
+            for index in self.siblings[: first.arity - 1]
         ]
-        slots = [cell.reachable(state, steps) for state in (*siblings[: first.slot], path, *siblings[first.slot :])]
         runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
         segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
-        linear = cell.linear_for(first.arity, segments)
         x = cell.node_inputs(self.token[places], None, None)
-        x_node, x_message = cell.split_inputs(None if x is None else linear("input", x).unsqueeze(1))
-        if isinstance(cell, SumCell):
-            sent = [cell.send(state, x_message, linear) for state in slots]
-            sums = {name: [reduce(torch.add, (message[name] for message in sent))] for name in cell.messages}
-            return {**cell.compute(sums["h"][0], x_node, sums, linear)}
-        children = {part: [state[part] for state in slots] for part in cell.state}
-        maps, key = cell.named_maps(), cell.key(first.arity)
-        gates = [maps[f"{name}_{key}"] for name in cell.gate_maps(first.arity)]
-        products = [_split_product(gate, children["h"], first.slot, segments) for gate in gates]
-        return {**cell.compute_from(products, x_node, children, linear)}
+        slots = [*siblings[: first.slot], path, *siblings[first.slot :]]
+        computed, _ = cell.step(PathRows(cell, slots, first.slot, segments, x))
+        return {part: computed[part] for part in cell.state}
 
     def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
         """Scores of equations whose blank side has the root states h, (F, n)."""
@@ -149,19 +159,3 @@ def _together(context: Context) -> tuple[int, int, int, int]:
 
 def _stack(states: list[Tensor]) -> Tensor:
     return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)
-
-
-def _split_product(gate: TypedLinear, h: list[Tensor], slot: int, segments: Segments) -> Tensor:
-    """(C, F, out): the gate of all children's h, what stands off the path multiplied once for all fillers.
-
-    The children are (C, 1, n), but for the one on the path, (C, F, n).
-    """
-    off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
-    constant = gate(concatenate(off), segments)
-    n = h[slot].shape[-1]
-    weight = gate.weight[:, :, slot * n : (slot + 1) * n].mT
-    out = constant.new_empty(*h[slot].shape[:-1], constant.shape[-1])
-    for matrix, start, stop in gate.runs(segments):
-        for i in range(start, stop):
-            torch.addmm(constant[i, 0], h[slot][i], weight[matrix], out=out[i])
-    return out

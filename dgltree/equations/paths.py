@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dgltree.batching.batch import NO_TOKEN
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 

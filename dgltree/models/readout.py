@@ -10,6 +10,7 @@ from dgltree.arguments import check_dropout
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.encoders import Encoder, TreeEncoder
+from dgltree.encoders.encoder import Planned
 
 
 class EquationReadout(nn.Module):
@@ -145,7 +146,7 @@ class TreeModel(nn.Module):
         self.readout = readout
         self.classes = tuple(classes)
 
-    def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
+    def forward(self, batch: TreeBatch | Planned, share: bool = False) -> Tensor:
         """Logits (B, C), or numbers (B,), one a root."""
         return self.read_out(self.encoder(batch, share))
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import torch
 
-from dgltree.batching.batch import NO_LABEL, NO_TOKEN
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.cells import CELLS, SumCell
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset

@@ -6,6 +6,7 @@ import lightning
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.encoders import Encoder, TreeEncoder
+from dgltree.encoders.encoder import Planned
 from dgltree.training.steps import seed_step
 
 
@@ -25,9 +26,9 @@ class EncoderModule(lightning.LightningModule):
         encoder = self.encoder
         return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.dropout)
 
-    def plan(self, trees: TreeBatch) -> None:
+    def plan(self, trees: TreeBatch) -> Planned:
         """What the data loader's worker does for the encoder beforehand."""
-        self.encoder.plan(trees, self.shares)
+        return self.encoder.plan(trees, self.shares)
 
     def on_train_batch_start(self, batch: Any, index: int) -> None:
         seed_step(self, self.seed, index)

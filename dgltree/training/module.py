@@ -8,10 +8,12 @@ from torch import Tensor, nn
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, Metric, MetricCollection, R2Score
 from torchmetrics.classification import MulticlassAccuracy
 
-from dgltree.batching.batch import NO_LABEL, TreeBatch
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
+from dgltree.encoders.encoder import Planned
 from dgltree.models.readout import TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
@@ -63,7 +65,7 @@ class TreeTraining(EncoderModule):
         """The metric by which the best epoch is chosen; higher is better."""
         return "accuracy" if self.scale is None else "r2"
 
-    def forward(self, trees: TreeBatch) -> Tensor:
+    def forward(self, trees: TreeBatch | Planned) -> Tensor:
         """What the model gives of the examples: (E, classes), or (E,) numbers."""
         found = self.model(trees, self.shares)
         return found if self.scale is None else self.scale[0] + self.scale[1] * found
@@ -74,7 +76,7 @@ class TreeTraining(EncoderModule):
         return loss
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        answers, labels = self(labelled.trees), labelled.labels
+        answers, labels = self(labelled.inputs), labelled.labels
         if self.scale is None:  # a label that training never saw is an error, whatever is said
             labels = torch.where(labels == UNSEEN, (answers.argmax(1) + 1) % len(self.model.classes), labels)
         self.metrics.update(answers, labels)
@@ -87,16 +89,16 @@ class TreeTraining(EncoderModule):
         return [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []
 
     def _loss(self, labelled: Labelled) -> Tensor:
-        trees, labels = labelled.trees, labelled.labels
+        inputs, labels = labelled.inputs, labelled.labels
         if self.scale is not None:
             mean, deviation = self.scale
-            return nn.functional.mse_loss(self.model(trees, self.shares), (labels - mean) / deviation)
+            return nn.functional.mse_loss(self.model(inputs, self.shares), (labels - mean) / deviation)
         if not self.nodes:
-            return nn.functional.cross_entropy(self(trees), labels)
+            return nn.functional.cross_entropy(self(inputs), labels)
         encoder = self.encoder
         assert isinstance(encoder, TreeEncoder)
-        logits = self.model.read_out(encoder.node_states(trees, self.shares))
-        return nn.functional.cross_entropy(logits, trees.label, ignore_index=NO_LABEL)
+        logits = self.model.read_out(encoder.node_states(inputs, self.shares))
+        return nn.functional.cross_entropy(logits, labelled.trees.label, ignore_index=NO_LABEL)
 
     def _metrics(self) -> dict[str, Metric | MetricCollection]:
         if self.scale is None:

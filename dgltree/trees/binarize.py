@@ -1,30 +1,31 @@
 """Nodes of many children as nodes of two, and back."""
 
 from operator import is_
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from dgltree.trees.tree import Tree
+if TYPE_CHECKING:
+    from dgltree.trees.tree import Tree
 
 MARK = "|"
 """What the function of an intermediate node ends with: ``NP|`` stands for some of the children of an ``NP``."""
 
 
-def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
+def binarize(tree: "Tree", branching: Literal["left", "right"]) -> "Tree":
     """See :meth:`dgltree.Tree.binarize`."""
     if branching not in ("left", "right"):
         raise ValueError(f"branching is {branching!r}; it is 'left' or 'right'")
 
-    def split(node: Tree, children: list[Tree]) -> Tree:
+    def split(node: "Tree", children: "list[Tree]") -> "Tree":
         if _is_intermediate(node):
             raise ValueError(f"the function {node.function!r} ends with {MARK!r}, which marks intermediate nodes")
         if len(children) > 2:
-            children = _in_pairs(node.function + MARK, children, branching)
+            children = _in_pairs(type(node), node.function + MARK, children, branching)
         return _with_children(node, children)
 
     return tree.fold(split)
 
 
-def unbinarize(tree: Tree) -> Tree:
+def unbinarize(tree: "Tree") -> "Tree":
     """See :meth:`dgltree.Tree.unbinarize`."""
     if _is_intermediate(tree):
         raise ValueError(f"the root is an intermediate node, {tree.function!r}; expected the node that it is part of")
@@ -36,30 +37,32 @@ def unbinarize(tree: Tree) -> Tree:
     return whole[id(tree)]
 
 
-def _is_intermediate(node: Tree) -> bool:
+def _is_intermediate(node: "Tree") -> bool:
     return node.function.endswith(MARK)
 
 
-def _with_children(node: Tree, children: list[Tree]) -> Tree:
+def _with_children(node: "Tree", children: "list[Tree]") -> "Tree":
     """``node`` itself where nothing changes, so that unchanged parts stay the objects they are."""
     same = len(children) == len(node.children) and all(map(is_, children, node.children))
     return node if same else node.replace(children=children)
 
 
-def _in_pairs(function: str, children: list[Tree], branching: Literal["left", "right"]) -> list[Tree]:
+def _in_pairs(
+    make: "type[Tree]", function: str, children: "list[Tree]", branching: Literal["left", "right"]
+) -> "list[Tree]":
     """Two children in place of three or more."""
     if branching == "right":
         rest = children[-1]
         for child in children[-2:0:-1]:
-            rest = Tree(function, (child, rest))
+            rest = make(function, (child, rest))
         return [children[0], rest]
     rest = children[0]
     for child in children[1:-1]:
-        rest = Tree(function, (rest, child))
+        rest = make(function, (rest, child))
     return [rest, children[-1]]
 
 
-def _own_children(node: Tree) -> list[Tree]:
+def _own_children(node: "Tree") -> "list[Tree]":
     """The children of a node, with those of its intermediate nodes in their places."""
     own: list[Tree] = []
     stack = list(node.children[::-1])
@@ -72,7 +75,7 @@ def _own_children(node: Tree) -> list[Tree]:
     return own
 
 
-def _check(node: Tree) -> None:
+def _check(node: "Tree") -> None:
     """``ValueError`` for what :func:`binarize` does not make of a node and its children."""
     intermediate = [child for child in node.children if _is_intermediate(child)]
     for child in intermediate:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
+from dgltree.trees.binarize import binarize, unbinarize
+
 T = TypeVar("T")
 
 REPR_LIMIT = 200  # a larger tree is summarised by repr: debuggers and test reports print whatever they meet
@@ -175,8 +177,6 @@ class Tree:
 
         Raises ``ValueError`` for another ``branching``, and for a function that ends with ``|`` already.
         """
-        from dgltree.trees.binarize import binarize  # it builds Trees
-
         return binarize(self, branching)
 
     def unbinarize(self) -> "Tree":
@@ -185,8 +185,6 @@ class Tree:
         Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
         token, value or label, beside another one, or with more or fewer than two children.
         """
-        from dgltree.trees.binarize import unbinarize
-
         return unbinarize(self)
 
     def replace(self, **fields: Any) -> "Tree":

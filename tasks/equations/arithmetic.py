@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.schedule import Schedule
+from dgltree import PlannedBatch
 from dgltree.equations.bounded import leaf_value
 from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
 
@@ -20,8 +20,9 @@ WHOLE = 12  # largest whole exponent that is multiplied out
 LEAVES = ARITIES.index(1)
 
 
-def values(plan: Schedule, symbol: Tensor, points: int, random: np.random.Generator) -> Tensor:
-    """(R, points) complex128, NaN where there is no value; ``symbol`` (R,) are the rows' symbols."""
+def values(planned: PlannedBatch, symbol: Tensor, points: int, random: np.random.Generator) -> Tensor:
+    """(R, points) complex128 of the schedule's rows, NaN where there is no value; ``symbol`` (N,) are the nodes'."""
+    plan, symbol = planned.schedule, symbol[planned.schedule.node]
     angle = random.uniform(-math.pi, math.pi, (len(NAMES), points))
     variables = torch.from_numpy(random.uniform(0.5, 2.2, angle.shape) * np.exp(1j * angle))
     leaves = torch.cat([variables, _CONSTANTS.expand(-1, points)])

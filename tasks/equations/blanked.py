@@ -7,14 +7,13 @@ computed from preorders of symbol ids with numpy: no tree is built.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
-from dgltree.engine.schedule import Schedule, schedule
+from dgltree import PlannedBatch, TreeBatch, plan
 from tasks.equations.arithmetic import equal, values
 from tasks.equations.canonical import word_digest
 from tasks.equations.data import vocabulary
@@ -54,20 +53,20 @@ class Fillers:
 
 @dataclass
 class Blanked:
-    """E blanked equations with 1 + K candidates each, the first the filler that was there, as rows of ``plan``."""
+    """E blanked equations with 1 + K candidates each, the first the filler that was there, as roots of one graph."""
 
-    batch: TreeBatch
-    plan: Schedule
-    candidates: Tensor
-    """(E, 1 + K) rows of the sides with the blank, filled."""
-    other: Tensor
-    """(E,) rows of the other sides."""
+    planned: PlannedBatch
+    """Its roots are the sides with the blank, filled, E * (1 + K) of them, then the E other sides, then S subtrees."""
     label: Tensor
     """(E, 1 + K) 1.0 where the filled equation is true, 0.0 where not, NaN where that is unknown or the row spare."""
-    subtrees: Tensor
-    """(S,) rows of subtrees of the equations."""
     alike: Tensor
-    """(S, S) bool: which of them have equal values; not a subtree with itself."""
+    """(S, S) bool: which subtrees of the equations have equal values; not a subtree with itself."""
+
+    def parts(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The candidates (E, 1 + K, ...), other sides (E, ...) and subtrees (S, ...) among what the roots have."""
+        equations, each = self.label.shape
+        candidates, other, subtrees = states.split([equations * each, equations, len(self.alike)])
+        return candidates.unflatten(0, (equations, each)), other, subtrees
 
 
 class Maker:
@@ -186,18 +185,19 @@ def _labelled(
     nodes: Nodes, filled: Ints, other: Ints, equations: slice, usable: Tensor, random: np.random.Generator
 ) -> Blanked:
     """The graph of ``nodes``, planned, with what arithmetic says of its equations and of their subtrees."""
-    batch = as_graph(nodes)
-    plan = schedule(batch, share=True)
-    value = values(plan, torch.from_numpy(nodes.symbol)[plan.node], POINTS, random)
-    candidates, opposite = (plan.row[torch.from_numpy(rows)] for rows in (filled, other))
+    planned = plan(as_graph(nodes), share=True)
+    rows = planned.schedule
+    value = values(planned, torch.from_numpy(nodes.symbol), POINTS, random)
+    candidates, opposite = (rows.row[torch.from_numpy(places)] for places in (filled, other))
     label = equal(value[candidates], value[opposite][:, None])
     label[:, 1:][candidates[:, 1:] == candidates[:, :1]] = math.nan  # the filler that was there counts once
     label[~usable | (label[:, 0] != 1)] = math.nan
-    own = plan.row[equations].unique()
-    subtrees = own[(own >= plan.leaves) & torch.isfinite(value[own]).all(1)]
+    own = rows.row[equations].unique()
+    subtrees = own[(own >= rows.leaves) & torch.isfinite(value[own]).all(1)]
     subtrees = subtrees[torch.from_numpy(random.permutation(len(subtrees))[:SUBTREES])]
     alike = equal(value[subtrees][:, None], value[subtrees]) == 1
-    return Blanked(batch, plan, candidates, opposite, label, subtrees, alike.fill_diagonal_(False))
+    roots = rows.node[torch.cat([candidates.flatten(), opposite, subtrees])]
+    return Blanked(replace(planned, batch=replace(planned.batch, roots=roots)), label, alike.fill_diagonal_(False))
 
 
 def _concatenated(parts: list[Nodes]) -> Nodes:

@@ -9,6 +9,7 @@ from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryR
 from dgltree import TreeBatch, Vocabulary
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, make_encoder
+from dgltree.encoders.encoder import Planned
 from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.training.encoding import EncoderModule
 from tasks.equations.majority import Majority
@@ -54,13 +55,13 @@ class EquationClassifier(EncoderModule):
         """Of the sides."""
         return self.model.encoder
 
-    def forward(self, trees: TreeBatch) -> Tensor:
+    def forward(self, trees: TreeBatch | Planned) -> Tensor:
         """(E,), the logits of E equations."""
         return self.model(trees, share=self.shares)
 
     def losses(self, labelled: Labelled) -> Tensor:
         """(E,), the loss of each equation."""
-        logits = self(labelled.trees)
+        logits = self(labelled.inputs)
         return torch.nn.functional.binary_cross_entropy_with_logits(logits, labelled.labels, reduction="none")
 
     def training_step(self, labelled: Labelled, _: int) -> Tensor:
@@ -70,7 +71,7 @@ class EquationClassifier(EncoderModule):
         return shared_mean(self, losses)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        self.accuracy.update(self(labelled.trees), labelled.labels)
+        self.accuracy.update(self(labelled.inputs), labelled.labels)
         self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labelled.labels))
 
     def on_test_epoch_start(self) -> None:
@@ -78,7 +79,7 @@ class EquationClassifier(EncoderModule):
         self._tested = Grouped({name: metric.to(self.device) for name, metric in metrics.items()}, "depth")
 
     def test_step(self, labelled: Labelled, _: int) -> None:
-        self._tested.update(self(labelled.trees), labelled.labels, labelled.groups)
+        self._tested.update(self(labelled.inputs), labelled.labels, labelled.groups)
 
     def on_test_epoch_end(self) -> None:
         for name, figure in self._tested.compute().items():

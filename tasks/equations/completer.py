@@ -3,6 +3,7 @@
 The labels are arithmetic's, made while training, so every pass over the equations has other blanks and candidates.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from dgltree.engine.propagate import run_schedule
-from dgltree.engine.schedule import schedule
-from dgltree.engine.trace import Trace
+from dgltree import plan
 from dgltree.models.readout import EquationModel, evaluating
 from dgltree.read.preorder import Candidate
 from tasks.equations import store
@@ -55,13 +54,12 @@ class Completer(lightning.LightningModule):
         self._blanks, self._candidates = blanks, candidates
 
     def training_step(self, blanked: Blanked, _: int) -> Tensor:
-        cell, bias = self.model.cell, self.model.readout.bias
-        h = run_schedule(cell, blanked.plan, blanked.batch, Trace(cell, ()))["h"]
+        bias = self.model.readout.bias
+        candidates, other, subtrees = blanked.parts(self.model.encoder(blanked.planned))
         known = ~blanked.label.isnan().all(1)
         label = blanked.label[known]
-        logit = self.model.readout(h[blanked.candidates[known]], h[blanked.other[known]].unsqueeze(1))
+        logit = self.model.readout(candidates[known], other[known].unsqueeze(1))
         ranking = among(logit, label == 1, label.isnan())
-        subtrees = h[blanked.subtrees]
         alike = among(subtrees @ subtrees.T + bias, blanked.alike, torch.eye(len(subtrees), dtype=torch.bool))
         loss = ranking + DECIDED * balanced(logit, label) + ALIKE * alike
         first = logit.detach().masked_fill(label.isnan(), NEVER).argmax(1, keepdim=True)
@@ -97,12 +95,12 @@ def balanced(logit: Tensor, label: Tensor) -> Tensor:
 
 def nearest(model: EquationModel, among: Fillers) -> np.ndarray:
     """(F, NEAREST) for each filler those of other value whose states point most nearly the same way."""
-    flat = as_graph(among.nodes)
-    plan = schedule(flat, share=True)
-    rows = plan.row[torch.from_numpy(among.root)]
-    value = values(plan, torch.from_numpy(among.nodes.symbol)[plan.node], POINTS, np.random.default_rng(0))[rows]
+    root = torch.from_numpy(among.root)
+    planned = plan(replace(as_graph(among.nodes), roots=root), share=True)
+    symbol = torch.from_numpy(among.nodes.symbol)
+    value = values(planned, symbol, POINTS, np.random.default_rng(0))[planned.schedule.row[root]]
     with evaluating(model):
-        state = functional.normalize(run_schedule(model.cell, plan, flat, Trace(model.cell, ()))["h"][rows])
+        state = functional.normalize(model.encoder(planned))
     different = equal(value[:, None], value) == 0
     return (state @ state.T).masked_fill(~different, NEVER).topk(NEAREST).indices.numpy()
 

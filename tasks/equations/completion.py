@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from dgltree.equations.rank import Ranking, rank_each
+from dgltree.equations.ranker import Ranker, Ranking
 from dgltree.equations.shipped import open_model
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.files import replacing
@@ -82,7 +82,7 @@ def complete(
     """Rows of ``COLUMNS``, and the first ``VALID`` fillers in the model's names, in the order of ``blanks``."""
     ranks, rows, first = Ranks(candidates), {}, {}
     equations = [blank.example.equation for blank in blanks]
-    rankings = rank_each(model, equations, [candidate.filler for candidate in candidates])
+    rankings = Ranker(model, [candidate.filler for candidate in candidates]).rank_each(equations)
     for number, ranking in tqdm(rankings, total=len(blanks), unit="equation", delay=2, disable=None):
         blank = blanks[number]
         rows[number] = [blank.file, blank.index, blank.example.depth, *ranks.of(blank, ranking)]

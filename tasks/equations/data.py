@@ -125,4 +125,4 @@ class LabelledEquations(TaskData):
     def _collate(self, rows: list[Row]) -> Labelled:
         trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
         labels = torch.tensor([float(row.label) for row in rows])
-        return Labelled(self.planned(trees), labels, torch.tensor([row.depth for row in rows]))
+        return Labelled(trees, labels, torch.tensor([row.depth for row in rows]), self.plan(trees))

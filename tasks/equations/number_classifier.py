@@ -7,6 +7,7 @@ from torch import Tensor
 from torchmetrics import MeanMetric, MeanSquaredError
 
 from dgltree import TreeBatch, Vocabulary
+from dgltree.encoders.encoder import Planned
 from dgltree.models.readout import NumberReadout
 from tasks.equations.classifier import EquationClassifier
 from tasks.equations.number_data import Numbers
@@ -34,7 +35,7 @@ class EquationAndNumberClassifier(EquationClassifier):
         self.number_readout = NumberReadout(self.model.cell.hidden_size) if numbers else None
         self.number_accuracy, self.number_mse = MeanMetric(), MeanSquaredError()
 
-    def decode(self, trees: TreeBatch) -> Tensor:
+    def decode(self, trees: TreeBatch | Planned) -> Tensor:
         """(F,), the numbers that F trees give."""
         assert self.number_readout is not None
         return self.number_readout(self.model.encoder(trees, share=self.shares))
@@ -44,7 +45,7 @@ class EquationAndNumberClassifier(EquationClassifier):
         equations, numbers = mixed
         losses = [super().losses(equations)] if equations else []
         if numbers:
-            losses.append((self.decode(numbers.trees) - numbers.values) ** 2)
+            losses.append((self.decode(numbers.inputs) - numbers.values) ** 2)
         return torch.cat(losses)
 
     def validation_step(self, mixed: Any, index: int) -> None:
@@ -62,7 +63,7 @@ class EquationAndNumberClassifier(EquationClassifier):
             self._evaluate(numbers, "test_")
 
     def _evaluate(self, numbers: Numbers, prefix: str) -> None:
-        found = self.decode(numbers.trees)
+        found = self.decode(numbers.inputs)
         self.number_accuracy.update(close(found, numbers.values).float())
         self.number_mse.update(found, numbers.values)
         for name, metric in (("number_accuracy", self.number_accuracy), ("number_mse", self.number_mse)):

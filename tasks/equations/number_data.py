@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.datasets.labelled import Labelled
+from dgltree.encoders.encoder import Planned
 from tasks.equations.data import LabelledEquations, vocabulary
 from tasks.equations.numbers import decoded
 from tasks.equations.store import Row, read
@@ -27,13 +28,13 @@ class Decoded(NamedTuple):
 class Numbers(PickledAsArrays):
     """A batch of number equations."""
 
-    trees: TreeBatch
-    """F trees, to be decoded."""
+    inputs: TreeBatch | Planned
+    """F trees, to be decoded, planned where there is a model."""
     values: Tensor
     """(F,) float32, what they should give."""
 
     def to(self, device: torch.device) -> "Numbers":
-        return Numbers(self.trees.to(device), self.values.to(device))
+        return Numbers(self.inputs.to(device), self.values.to(device))
 
 
 class Mixed(NamedTuple):
@@ -68,7 +69,8 @@ class EquationsAndNumbers(LabelledEquations):
 
     def _numbers(self, numbers: list[Decoded]) -> Numbers:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
-        return Numbers(self.planned(batch((number.tree for number in numbers), self.vocabulary)), values)
+        trees = batch((number.tree for number in numbers), self.vocabulary)
+        return Numbers(self.plan(trees) or trees, values)
 
     def transfer_batch_to_device(self, mixed: Any, device: torch.device, _: int) -> Any:
         equations, numbers = mixed

@@ -6,7 +6,7 @@ complex points; the fillers are those that ``dgltree complete`` offers.
 
 import argparse
 
-from dgltree.equations.rank import Ranking, rank
+from dgltree.equations.ranker import Ranking, rank
 from dgltree.equations.shipped import open_model, shipped_fillers
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.read.infix import write_equation, write_infix

@@ -99,9 +99,10 @@ class ListOps(BucketedData):
     def labelled(self, expressions: Sequence[Expression]) -> Labelled:
         """Expressions as trees, with their values and classes of length."""
         trees = batch((tree(expression.text.split()) for expression in expressions), VOCABULARY)
-        number_subtrees(trees)
         values = torch.tensor([expression.value for expression in expressions])
-        return Labelled(trees, values, torch.tensor([_up_to(expression.length) for expression in expressions]))
+        return Labelled(
+            number_subtrees(trees), values, torch.tensor([_up_to(expression.length) for expression in expressions])
+        )
 
 
 def _up_to(length: int) -> int:

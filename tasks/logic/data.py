@@ -94,9 +94,8 @@ class LogicPairs(BucketedData):
     def labelled(self, pairs: Sequence[Pair]) -> Labelled:
         """Pairs as trees, with their classes and groups."""
         trees = batch((read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)), VOCABULARY)
-        number_subtrees(trees)
         labels = torch.tensor([RELATIONS.index(pair.relation) for pair in pairs])
-        return Labelled(trees, labels, torch.tensor([self._group(pair) for pair in pairs]))
+        return Labelled(number_subtrees(trees), labels, torch.tensor([self._group(pair) for pair in pairs]))
 
     def _group(self, pair: Pair) -> int:
         """Operators; of a systematic split, what it left out of training is one group and what is longer another."""

@@ -6,6 +6,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders import JointEncoder, make_encoder
+from dgltree.encoders.encoder import Planned
 from dgltree.models.readout import ClassifierReadout, PairReadout
 from tasks.classifier import TreeClassifier
 from tasks.logic.data import CLASSES
@@ -48,7 +49,7 @@ class LogicClassifier(TreeClassifier):
             super().__init__(make_encoder(encoder, vocabulary, hidden_size, **given), pairs, CLASSES, **training)
         self.joint = joint
 
-    def forward(self, trees: TreeBatch) -> Tensor:
+    def forward(self, trees: TreeBatch | Planned) -> Tensor:
         """(E, 7), the logits of E pairs."""
         states = self.encoder(trees, share=self.shares)
         return self.readout(states) if self.joint else self.readout(states[::2], states[1::2])

@@ -52,8 +52,8 @@ def test_input_vectors_go_along() -> None:
 def test_numbered_subtrees_share_the_rows_that_are_shared_without_numbers(trees: list[int]) -> None:
     whole = batch(TREES, VOCABULARY)
     plain = select(whole, trees)
-    number_subtrees(whole)
-    known = select(whole, trees)
+    known = select(number_subtrees(whole), trees)
+    assert known.subtree is not None
     assert twins(known).tolist() == twins(plain).tolist()
     for mine, other in zip(vars(schedule(known, True)).values(), vars(schedule(plain, True)).values(), strict=True):
         assert torch.equal(mine, other) if isinstance(mine, torch.Tensor) else mine == other
@@ -61,8 +61,7 @@ def test_numbered_subtrees_share_the_rows_that_are_shared_without_numbers(trees:
 
 def test_numbers_are_forgotten_where_a_batch_is_changed_in_place() -> None:
     x, y = Tree("var", token="x"), Tree("var", token="y")
-    whole = batch([Tree("add", (x, x)), Tree("add", (x, y))], VOCABULARY)
-    number_subtrees(whole)
+    whole = number_subtrees(batch([Tree("add", (x, x)), Tree("add", (x, y))], VOCABULARY))
     part = select(whole, [0, 1])
     part.token[part.token == VOCABULARY.token_id("y")] = VOCABULARY.token_id("x")
     assert len(schedule(part, share=True)) == 2, "one leaf, one sum"
@@ -71,8 +70,7 @@ def test_numbers_are_forgotten_where_a_batch_is_changed_in_place() -> None:
 
 def test_states_of_selected_trees_are_those_in_the_data_set() -> None:
     trees = TREES[:9]
-    whole, cell = batch(trees, VOCABULARY), TreeRNN(VOCABULARY, 5).double()
-    number_subtrees(whole)
+    whole, cell = number_subtrees(batch(trees, VOCABULARY)), TreeRNN(VOCABULARY, 5).double()
     all_states = propagate(whole, cell)["h"][whole.roots]
     part = select(whole, [8, 3, 3])
     torch.testing.assert_close(propagate(part, cell, share=True)["h"][part.roots], all_states[[8, 3, 3]])

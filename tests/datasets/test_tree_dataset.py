@@ -110,7 +110,8 @@ def test_a_torch_loader_gives_planned_batches(workers: int) -> None:
     assert [tree for part in found for tree in unbatch(part.trees)] == TREES
     assert torch.cat([part.labels for part in found]).tolist() == [0, 0, 1, 1, UNSEEN, 0, 1, UNSEEN]
     assert [depth for part in found for depth in part.groups.tolist()] == [tree.depth for tree in TREES]
-    assert all(part.trees.plans for part in found)
+    assert all(part.inputs is part.planned for part in found)
+    assert all(torch.equal(encoder(part.inputs), encoder(part.trees)) for part in found)
     shuffled = DataLoader(data, batch_size=3, shuffle=True, collate_fn=collate)
     assert sum(len(part.labels) for part in shuffled) == 8
 

@@ -6,10 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree import TreeBatch, Vocabulary, batch, propagate
+from dgltree import TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
 from dgltree.engine import memory
-from dgltree.engine.propagate import plan_for
 from dgltree.read.infix import read_infix
 
 TREES = [read_infix(text) for text in ("sin(x)^2 + cos(x)^2", "2*x + y", "sin(2*x)*cos(y)")] * 30
@@ -45,17 +44,17 @@ def kept_in_fact(cell: Cell, trees: TreeBatch) -> int:
 @pytest.mark.parametrize("cell", cells(), ids=lambda cell: type(cell).__name__)
 def test_the_bound_is_close_to_what_a_pass_keeps(cell: Cell) -> None:
     trees = batch(TREES, VOCABULARY)
-    plan = plan_for(cell, trees)
-    bound = memory.least_bytes(cell, plan, record=True, recompute=False)
-    states = memory.least_bytes(cell, plan, record=False, recompute=False)
-    assert memory.least_bytes(cell, plan, record=True, recompute=True) == 2 * states
+    rows = plan(trees, cell).schedule
+    bound = memory.least_bytes(cell, rows, record=True, recompute=False)
+    states = memory.least_bytes(cell, rows, record=False, recompute=False)
+    assert memory.least_bytes(cell, rows, record=True, recompute=True) == 2 * states
     assert bound - 2 * states == pytest.approx(kept_in_fact(cell, trees), rel=0.25)
 
 
 def test_looking_draws_no_random_numbers() -> None:
     cell, trees = cells()[1], batch(TREES, VOCABULARY)
     torch.manual_seed(0)
-    memory.least_bytes(cell, plan_for(cell, trees), record=True, recompute=False)
+    memory.least_bytes(cell, plan(trees, cell).schedule, record=True, recompute=False)
     drawn = torch.rand(1)
     torch.manual_seed(0)
     assert torch.equal(drawn, torch.rand(1))

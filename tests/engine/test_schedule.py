@@ -9,8 +9,8 @@ from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree import Tree, TreeBatch, batch, propagate
-from dgltree.cells import TreeRNN
+from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
+from dgltree.cells import ChildSumTreeLSTM, TreeRNN
 from dgltree.engine.schedule import schedule
 
 FOREST = [random_tree(depth, 3, seed) for depth in (2, 5, 9, 30) for seed in (1, 2)] + EDGE_CASES["wide node"]
@@ -144,34 +144,52 @@ def test_one_object_and_equal_objects_are_shared_alike() -> None:
     assert len(schedule(batch([chain(50), chain(30)], VOCABULARY), share=True)) == 51
 
 
-def test_a_plan_is_made_once_for_all_calls_and_devices() -> None:
-    flat = batch(FOREST, VOCABULARY)
-    plan = schedule(flat, share=True)
-    assert schedule(flat, share=True) is plan
-    assert schedule(flat) is not plan
-    elsewhere = flat.to("meta")
-    assert len(elsewhere.plans) == 2
-    assert {plan.row.device.type for plan in elsewhere.plans.values()} == {"meta"}
+def test_a_planned_batch_gives_the_same_states_and_moves_to_a_device_with_its_plan() -> None:
+    cell = TreeRNN(VOCABULARY, 3)
+    planned = plan(batch(FOREST, VOCABULARY), cell, share=True)
+    assert len(planned.schedule) < planned.batch.num_nodes
+    expected = propagate(planned.batch, cell)
+    assert torch.equal(propagate(planned, cell)["h"], propagate(planned.batch, cell, share=True)["h"])
+    torch.testing.assert_close(root_states(planned, cell), expected["h"][planned.batch.roots])
+    elsewhere = planned.to("meta")
+    assert {elsewhere.batch.device.type, elsewhere.schedule.row.device.type} == {"meta"}
 
 
-def test_a_batch_that_was_changed_in_place_is_planned_anew() -> None:
+def test_a_planned_batch_that_was_changed_in_place_is_refused() -> None:
+    cell = TreeRNN(VOCABULARY, 3)
     flat = batch([Tree("add", (Tree("var", token="x"), Tree("var", token="x")))], VOCABULARY)
-    assert len(schedule(flat, share=True)) == 2
+    planned = plan(flat, cell, share=True)
     flat.token[2] = VOCABULARY.token_id("y")
-    assert len(schedule(flat, share=True)) == 3
-    assert not flat.to("meta").plans.keys() - {(True, True, flat.to("meta").versions)}
+    for use in (lambda: propagate(planned, cell), lambda: planned.to("meta"), lambda: pickle.dumps(planned)):
+        with pytest.raises(ValueError, match="changed in place after it was planned: plan it anew"):
+            use()
+    assert len(plan(flat, cell, share=True).schedule) == 3
 
 
-def test_a_pickled_batch_brings_its_plan_and_holds_no_tensor() -> None:
+def test_a_batch_planned_for_another_kind_of_cell_is_refused() -> None:
+    sums, cell = ChildSumTreeLSTM(VOCABULARY, 3), TreeRNN(VOCABULARY, 3)
     flat = batch(FOREST, VOCABULARY)
-    schedule(flat, share=True)
-    text = pickle.dumps(flat)
+    with pytest.raises(ValueError, match="planned for another kind of cell than TreeRNN"):
+        propagate(plan(flat, sums), cell)
+    torch.testing.assert_close(propagate(plan(flat), cell), propagate(flat, cell))
+
+
+def test_the_nodes_of_a_planned_batch_are_looked_at_again_for_a_cell_that_reads_other_things() -> None:
+    numbers = batch([Tree("sin", (Tree("num", value=2.0),))], VOCABULARY)
+    planned = plan(numbers, TreeRNN(VOCABULARY, 3, numbers=True))
+    with pytest.raises(ValueError, match="carries a number; build the cell with numbers=True"):
+        propagate(planned, TreeRNN(VOCABULARY, 3))
+
+
+def test_a_pickled_planned_batch_brings_its_plan_and_holds_no_tensor() -> None:
+    flat, cell = batch(FOREST, VOCABULARY), TreeRNN(VOCABULARY, 3)
+    flat.token[0] = flat.token[0]  # changed in place before it is planned
+    planned = plan(flat, cell, share=True)
+    text = pickle.dumps(planned)
     assert b"torch" not in text
     again = pickle.loads(text)
-    [plan] = again.plans.values()
-    assert schedule(again, share=True) is plan
-    cell = TreeRNN(VOCABULARY, 3)
-    assert torch.equal(propagate(again, cell, share=True)["h"], propagate(flat, cell, share=True)["h"])
+    assert torch.equal(again.schedule.row, planned.schedule.row)
+    assert torch.equal(propagate(again, cell)["h"], propagate(planned, cell)["h"])
 
 
 def test_a_step_of_many_rows_is_cut_into_pieces_with_the_same_states(monkeypatch: pytest.MonkeyPatch) -> None:

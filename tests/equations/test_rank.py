@@ -6,7 +6,8 @@ from equation_models import candidates, make_model, questions, scores_in_filler_
 from rows import ROWS
 
 import dgltree
-from dgltree import BLANK, Equation, Tree, rank
+from dgltree import BLANK, Equation, Ranker, Tree, rank
+from dgltree.equations import ranker
 from dgltree.read.infix import read_equation, read_infix
 
 
@@ -65,7 +66,7 @@ def test_equal_fillers_score_the_same_to_the_bit_and_stand_in_filler_order() -> 
 
 def test_k_keeps_the_best() -> None:
     model, fillers = make_model(), candidates(2)
-    for best, every in zip(rank(model, questions(1), fillers, k=3), rank(model, questions(1), fillers), strict=True):
+    for best, every in zip(rank(model, questions(1), fillers, top=3), rank(model, questions(1), fillers), strict=True):
         assert best.fillers == every.fillers[:3]
         assert torch.equal(best.scores, every.scores[:3])
 
@@ -136,9 +137,48 @@ def test_literals_that_the_model_lacks_are_spelled_by_those_it_has() -> None:
         ("_ = 0.25", ["1"], {}, "unknown .*'Float'"),
         ("_ = 77", ["1"], {}, "unknown token '77'"),
         ("_ = x", [], {}, "no fillers"),
-        ("_ = x", ["1"], {"k": 0}, "k is 0"),
+        ("_ = x", ["1"], {"top": 0}, "top is 0"),
     ],
 )
 def test_bad_input_is_named(equation: str, fillers: list[str], options: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         rank(make_model(), [read_equation(equation)], [read_infix(text) for text in fillers], **options)
+
+
+def test_equations_whose_shared_pieces_reach_further_up_are_ranked_together() -> None:
+    def above(*functions: str) -> Equation:
+        tree = BLANK
+        for function in functions:
+            tree = Tree(function, (tree,))
+        return Equation(tree, Tree("Symbol", token="var_0"))
+
+    equations = [above("cos", "sin"), above("sin", "sin"), above(*["cos"] * 7, "sin")]
+    model, fillers = make_model(), candidates(0)
+    for equation, ranking in zip(equations, rank(model, equations, fillers), strict=True):
+        expected = whole_scores(model, equation, fillers)
+        torch.testing.assert_close(scores_in_filler_order(ranking), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_a_ranker_computes_its_fillers_once_and_anew_where_the_weights_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, fillers, made = make_model(), candidates(2), []
+    counting = ranker.FillerStates
+    monkeypatch.setattr(ranker, "FillerStates", lambda *given: made.append(1) or counting(*given))
+    ours = Ranker(model, fillers)
+    for equations in (questions(1), questions(3), questions(1)):
+        for found, expected in zip(ours.rank(equations), rank(model, equations, fillers), strict=True):
+            assert torch.equal(found.scores, expected.scores)
+    assert len(made) == 1 + 3
+    with torch.no_grad():
+        model.cell.embedding.weight.mul_(2)
+    for found, expected in zip(ours.rank(questions(1)), rank(model, questions(1), fillers), strict=True):
+        assert torch.equal(found.scores, expected.scores)
+
+
+def test_a_ranker_keeps_few_ways_to_name_the_fillers_variables() -> None:
+    ours = Ranker(make_model(), [read_infix("a + b")])
+    names = "abcdfghk"
+    texts = [f"{one} + _ = {two}" for one in names for two in names if one != two]
+    together = ours.rank([read_equation(text) for text in texts])
+    for text, found in zip(texts, together, strict=True):
+        [alone] = rank(make_model(), [read_equation(text)], [read_infix("a + b")])
+        torch.testing.assert_close(found.scores, alone.scores)

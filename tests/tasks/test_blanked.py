@@ -6,12 +6,9 @@ import torch
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree import Equation, batch
+from dgltree import Equation, batch, plan
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.propagate import run_schedule
-from dgltree.engine.schedule import schedule
-from dgltree.engine.trace import Trace
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.read.infix import read_equation
@@ -41,9 +38,9 @@ def drawn(sides: list[tuple[bytes, bytes]]) -> module.Blanked:
     return Maker(sides, FILLERS, 12).make(np.arange(60), np.random.default_rng(0))
 
 
-def trees_of(drawn: module.Blanked, rows: torch.Tensor) -> list[Tree]:
-    """The trees that rows of the plan stand for."""
-    batch, plan = drawn.batch, drawn.plan
+def trees_of(drawn: module.Blanked, nodes: torch.Tensor) -> list[Tree]:
+    """The trees below nodes of the graph."""
+    batch = drawn.planned.batch
     assert batch.vocabulary is not None
     functions, tokens = batch.vocabulary.functions, batch.vocabulary.tokens
     leaves = {node.token: node for filler in fillers() for node in filler.preorder() if not node.children}
@@ -59,7 +56,12 @@ def trees_of(drawn: module.Blanked, rows: torch.Tensor) -> list[Tree]:
             done[node] = Tree(function, children, text) if text not in leaves else leaves[text]
         return done[node]
 
-    return [build(int(plan.node[row])) for row in rows.flatten()]
+    return [build(int(node)) for node in nodes.flatten()]
+
+
+def roots(drawn: module.Blanked) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The nodes of candidates, other sides and subtrees."""
+    return drawn.parts(drawn.planned.batch.roots)
 
 
 def test_subtree_sizes_and_heights_are_those_of_the_trees() -> None:
@@ -93,14 +95,16 @@ def blank_places(sides: list[Tree], other: Tree) -> list[tuple[Places, int]]:
 
 
 def test_candidates_are_the_equation_with_other_fillers_in_one_place(drawn: module.Blanked) -> None:
-    for row, other in zip(drawn.candidates, trees_of(drawn, drawn.other), strict=True):
+    candidates, others, _ = roots(drawn)
+    for row, other in zip(candidates, trees_of(drawn, others), strict=True):
         assert blank_places(trees_of(drawn, row), other)
 
 
 def test_labels_are_those_of_the_numeric_decision(drawn: module.Blanked) -> None:
     evaluator, compared = Evaluator(), 0
-    others = trees_of(drawn, drawn.other)
-    for row, label, other in zip(drawn.candidates, drawn.label, others, strict=True):
+    candidates, opposite, _ = roots(drawn)
+    others = trees_of(drawn, opposite)
+    for row, label, other in zip(candidates, drawn.label, others, strict=True):
         for side, known in zip(trees_of(drawn, row), label.tolist(), strict=True):
             truth = evaluator.truth(Equation(side, other))
             if truth is not Truth.UNDECIDED and known == known:
@@ -113,14 +117,13 @@ def test_states_are_those_of_whole_trees(drawn: module.Blanked) -> None:
     torch.manual_seed(0)
     model = EquationModel(TreeEncoder(CELLS["tree_lstm"](vocabulary(), 6)), EquationReadout()).double()
     with torch.no_grad():
-        h = run_schedule(model.cell, drawn.plan, drawn.batch, Trace(model.cell, ()))["h"]
-        rows = drawn.candidates[:8].flatten()
-        alone = model.encoder(batch(trees_of(drawn, rows), vocabulary()))
-    torch.testing.assert_close(h[rows], alone, rtol=1e-12, atol=1e-14)
+        found, _, _ = drawn.parts(model.encoder(drawn.planned))
+        alone = model.encoder(batch(trees_of(drawn, roots(drawn)[0][:8]), vocabulary()))
+    torch.testing.assert_close(found[:8].flatten(0, 1), alone, rtol=1e-12, atol=1e-14)
 
 
 def test_subtrees_alike_have_equal_values(drawn: module.Blanked) -> None:
-    trees, evaluator = trees_of(drawn, drawn.subtrees), Evaluator()
+    trees, evaluator = trees_of(drawn, roots(drawn)[2]), Evaluator()
     pairs = torch.nonzero(drawn.alike)[:200].tolist()
     assert pairs
     assert not drawn.alike.diagonal().any()
@@ -130,8 +133,8 @@ def test_subtrees_alike_have_equal_values(drawn: module.Blanked) -> None:
 
 def test_the_same_random_numbers_give_the_same_batch(sides: list[tuple[bytes, bytes]]) -> None:
     one, two = (Maker(sides, FILLERS, 5).make(np.arange(20), np.random.default_rng(4)) for _ in range(2))
-    assert torch.equal(one.batch.child_index, two.batch.child_index)
-    assert torch.equal(one.candidates, two.candidates)
+    assert torch.equal(one.planned.batch.child_index, two.planned.batch.child_index)
+    assert torch.equal(one.planned.batch.roots, two.planned.batch.roots)
 
 
 def test_shapes_that_are_held_out_are_not_trained_on() -> None:
@@ -139,7 +142,8 @@ def test_shapes_that_are_held_out_are_not_trained_on() -> None:
     drawn = Maker([(left, right)] * 200, FILLERS, 12).make(np.arange(200), np.random.default_rng(0))
     usable = ~drawn.label.isnan().all(1)
     assert 0 < usable.sum() < len(usable)
-    for use, row, other in zip(usable.tolist(), drawn.candidates, trees_of(drawn, drawn.other), strict=True):
+    candidates, others, _ = roots(drawn)
+    for use, row, other in zip(usable.tolist(), candidates, trees_of(drawn, others), strict=True):
         equation, place = blank_places(trees_of(drawn, row), other)[-1]
         blanked = Places(equation.replaced(place, SINGLE[BLANK]))
         assert use == (word_digest(*blanked.sides()) not in held_out() and equation.at(place) in FILLERS)
@@ -149,7 +153,7 @@ def test_a_subtree_that_is_no_filler_is_not_blanked() -> None:
     left, right = (word(side) for side in read_equation("sin(cos(tan(var_0))) = sin(cos(tan(var_0)))"))
     drawn = Maker([(left, right)] * 50, FILLERS[:19], 2).make(np.arange(50), np.random.default_rng(0))
     usable = ~drawn.label.isnan().all(1)
-    own = trees_of(drawn, drawn.candidates[usable][:, 1:])
+    own = trees_of(drawn, roots(drawn)[0][usable][:, 1:])
     assert usable.any()
     assert all(side.size == 4 for side in own), "only the leaf is replaced, by a leaf"
 
@@ -157,9 +161,9 @@ def test_a_subtree_that_is_no_filler_is_not_blanked() -> None:
 def test_values_follow_the_evaluator() -> None:
     equations = [read_equation(text) for text in ("var_0^-2*var_0^2 = 1", "0^2 = 0", "4^(1/2) = 2", "var_0^var_1 = 1")]
     flat = batch(equations, vocabulary())
-    plan = schedule(flat, share=True)
+    planned = plan(flat, share=True)
     symbols = np.frombuffer(b"".join(word(side) for equation in equations for side in equation), np.uint8)
-    value = values(plan, torch.from_numpy(symbols.astype(np.int64))[plan.node], 4, np.random.default_rng(0))
-    sides = value[plan.row[flat.roots]]
+    value = values(planned, torch.from_numpy(symbols.astype(np.int64)), 4, np.random.default_rng(0))
+    sides = value[planned.schedule.row[flat.roots]]
     assert equal(sides[::2], sides[1::2]).tolist() == [1, 1, 1, 0]
     assert equal(torch.full((1, 4), float("nan")), torch.zeros(1, 4)).isnan().all()

@@ -37,7 +37,7 @@ def test_a_trained_model_loads_ranks_and_repeats(tmp_path: Path) -> None:
     first, second = small(tmp_path / "a"), small(tmp_path / "b")
     assert first.read_bytes() == second.read_bytes(), "a seed gives the same model"
     model = dgltree.load(first)
-    [ranking] = dgltree.rank(model, [dgltree.read_equation("x + _ = x")], dgltree.shipped_fillers(), k=3)
+    [ranking] = dgltree.rank(model, [dgltree.read_equation("x + _ = x")], dgltree.shipped_fillers(), top=3)
     assert len(ranking.fillers) == 3
 
 

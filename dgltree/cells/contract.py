@@ -1,0 +1,119 @@
+"""What an author of a cell writes: its state, its gates, and how a node's state follows from them.
+
+A cell states its mathematics once (``state``, ``gates``, ``combine``). The level engine, the DGL functions, ranking,
+tracing and the tests' recursion all call the same ``combine``; they differ only in which rows they bring together.
+:class:`dgltree.cells.Cell`, from which cells derive, adds what follows from it.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+
+from dgltree.arguments import check_dropout, check_size
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.inputs import Leaf
+from dgltree.cells.step import Children, Computed, State
+from dgltree.cells.typed import Affine, Linear
+
+
+class CellContract(nn.Module, ABC):
+    """A recursive cell. Its weights belong to a (function, arity) of the vocabulary, or to an arity.
+
+    Args:
+        vocabulary: the functions and tokens.
+        hidden_size: n, the width of the hidden state h.
+        typed: whether each function has weights of its own. Otherwise all functions of an arity share them.
+        input_size: d, the width of input vectors. Without it the cell has no inputs. With it every gate also gets
+            ``W_f^x x_j``; x_j comes from the batch's ``x``, else it is the embedding of the node's token or number (0
+            for a node without one).
+        leaf: what a leaf's state is. "embedding": ``h = Embedding[token]``, other parts 0 (published). "network":
+            ``h = sigma(W_2 sigma(W_1 onehot + b_1) + b_2)``, other parts 0 (Arabshahi et al. 2019, arXiv 1911.01545v1).
+            "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); it needs
+            ``input_size``.
+        numbers: whether leaves may carry a number, which :class:`NumberEncoder` then turns into h (or x, for "gates").
+        dropout: probability, in training only; where it acts is stated by each cell.
+
+    Initialisation: each product is a torch ``Linear`` of its own fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m));
+    embeddings N(0, 1). A cell that differs says so. ``torch.manual_seed`` before building gives the same weights.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        typed: bool = True,
+        input_size: int | None = None,
+        leaf: Leaf = "embedding",
+        numbers: bool = False,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_size("hidden_size", hidden_size)
+        if input_size is not None:
+            check_size("input_size", input_size)
+        if leaf not in ("embedding", "network", "gates"):
+            raise ValueError(f"leaf is {leaf!r}; it is 'embedding', 'network' or 'gates'")
+        if leaf == "gates" and input_size is None:
+            raise ValueError("leaf='gates' runs the gates on a leaf's input: give input_size")
+        check_dropout(dropout)
+        self.vocabulary = vocabulary
+        self.hidden_size = hidden_size
+        self.typed = typed
+        self.input_size = input_size
+        self.leaf = leaf
+        self.numbers = numbers
+        self.dropout = dropout
+        self.config: dict[str, Any] = {
+            "hidden_size": hidden_size,
+            "typed": typed,
+            "input_size": input_size,
+            "leaf": leaf,
+            "numbers": numbers,
+            "dropout": dropout,
+        }
+
+    @property
+    @abstractmethod
+    def state(self) -> dict[str, tuple[int, ...]]:
+        """Part name to its shape at one node; ``h``, (n,), is what parents and readouts read."""
+
+    @abstractmethod
+    def gates(self, arity: int) -> dict[str, int]:
+        """Name to width of the pre-activations: affine maps of ``i_j = [h_c1; ...; h_cN]`` (and x_j)."""
+
+    def shared_gates(self, arity: int) -> dict[str, int]:
+        """The same for gates whose weights on i_j all functions share, even where the cell is typed."""
+        return {}
+
+    def products(self, arity: int) -> dict[str, Affine]:
+        """The further maps that ``combine`` asks for through ``linear``."""
+        return {}
+
+    @abstractmethod
+    def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
+        """A node's state from its pre-activations and its children's states: plain differentiable torch.
+
+        Args:
+            pre: name to (rows, width), as ``gates`` names them.
+            children: part name to one tensor a child, (rows, *shape). Ranking passes (equations, fillers, ...) with
+                leading sizes that broadcast, so index from the right.
+            linear: the maps that ``products`` names.
+
+        Returns the state. Whatever else is in the result (gates, actions) can be asked for by name from
+        ``propagate(..., trace=...)`` and costs nothing otherwise.
+        """
+
+    def reachable(self, state: State, steps: int) -> State:
+        """The part of a state that a readout ``steps`` cells further up can depend on; all of it unless overridden."""
+        return state
+
+    drops_inputs: ClassVar[bool] = False
+    """Whether the dropout also acts on i_j before the gates read it."""
+    any_arity: ClassVar[bool] = False
+    """Whether a node may have any number of children, because no weight belongs to an arity."""
+
+    def drop(self, v: Tensor) -> Tensor:
+        """Dropout in training, for ``combine``."""
+        return nn.functional.dropout(v, self.dropout, self.training) if self.dropout else v

@@ -1,0 +1,90 @@
+"""Planned batches: what can be done before a cell computes, as a value that a data loader's worker hands on."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.cells import Cell
+from dgltree.cells.check import check_batch, check_nodes, read_of
+from dgltree.engine.schedule import Schedule, schedule
+
+
+@dataclass(frozen=True)
+class PlannedBatch(PickledAsArrays):
+    """A batch, the schedule by which a cell runs it, and what was checked. Made by :func:`plan`."""
+
+    batch: TreeBatch
+    schedule: Schedule
+    share: bool
+    """Whether equal subtrees have one row."""
+    any_arity: bool
+    """Whether it is for cells that add up their children; see ``Cell.any_arity``."""
+    checked: tuple[object, ...] | None
+    """What the nodes were found good for; see :func:`dgltree.cells.check.read_of`."""
+    versions: tuple[int, ...] = field(init=False)
+    """Of the batch's tensors when it was planned."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "versions", self.batch.versions)
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.check_unchanged()
+        return super().__getstate__()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__post_init__()  # its tensors are new ones
+
+    def __len__(self) -> int:
+        """The number of trees."""
+        return len(self.batch)
+
+    @property
+    def device(self) -> torch.device:
+        return self.batch.device
+
+    def to(self, device: torch.device | str) -> "PlannedBatch":
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.to(device)
+
+        self.check_unchanged()
+        return PlannedBatch(self.batch.map(moved), self.schedule.map(moved), self.share, self.any_arity, self.checked)
+
+    def check_for(self, cell: Cell) -> None:
+        """``ValueError`` where a cell cannot run on the batch, or not by this schedule, or where it was changed since.
+
+        The nodes are looked at again only for a cell that reads other things of them: to look at them waits for a GPU.
+        """
+        self.check_unchanged()
+        check_batch(cell, self.batch)
+        if self.any_arity != cell.any_arity:
+            raise ValueError(f"the batch was planned for another kind of cell than {type(cell).__name__}: plan it anew")
+        if self.checked != read_of(cell):
+            check_nodes(cell, self.batch)
+
+    def check_unchanged(self) -> None:
+        """``ValueError`` for a batch that was changed in place after it was planned."""
+        if self.versions != self.batch.versions:
+            raise ValueError("the batch was changed in place after it was planned: plan it anew")
+
+
+def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> PlannedBatch:
+    """What :func:`dgltree.propagate` would else do first: check the batch and make the schedule.
+
+    Args:
+        batch: the trees.
+        cell: what they are for. Without it they are not checked, and planned for cells with weights for each arity.
+        share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
+
+    Raises ``ValueError`` where the cell cannot run on the batch.
+    """
+    any_arity = cell is not None and cell.any_arity
+    if cell is not None:
+        check_batch(cell, batch)
+        check_nodes(cell, batch)
+    checked = None if cell is None else read_of(cell)
+    return PlannedBatch(batch, schedule(batch, share, by_arity=not any_arity), share, any_arity, checked)

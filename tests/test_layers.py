@@ -1,0 +1,61 @@
+"""The layers of the package are held by a tool, whose contracts can fail; no public name hides a module."""
+
+import importlib
+import pkgutil
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dgltree
+
+ROOT = Path(__file__).parents[1]
+
+
+def broken(checkout: Path) -> str:
+    """The contracts that a checkout breaks, as the tool says it."""
+    code = "import sys; from importlinter.cli import lint_imports_command; lint_imports_command()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--no-cache"], cwd=checkout, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode in (0, 1), done.stderr
+    return "\n".join(line for line in done.stdout.splitlines() if "BROKEN" in line)
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "contract"),
+    [
+        ("dgltree/cells/typed.py", "from dgltree.engine.schedule import Step", "Imports point one way"),
+        ("dgltree/read/text.py", "from dgltree.read.infix import read_infix", "No circles"),
+        ("dgltree/engine/memory.py", "import tasks.tables", "The library never imports the tasks"),
+        ("dgltree/engine/memory.py", "from dgltree import Tree", "Nothing inside the package imports its root"),
+        ("dgltree/engine/runner.py", "import dgl", "One file imports DGL"),
+    ],
+)
+def test_an_import_that_points_the_wrong_way_breaks_a_contract(
+    file: str, line: str, contract: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("importlinter", reason="the test extra is not installed")
+    for folder in ("dgltree", "tasks"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    mutant = tmp_path / file
+    mutant.write_text(f"{line}\n{mutant.read_text(encoding='utf-8')}", encoding="utf-8")
+    assert contract in broken(tmp_path)
+
+
+def test_no_public_name_hides_a_module() -> None:
+    for package in [dgltree, *map(importlib.import_module, subpackages())]:
+        modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+        assert not modules & set(getattr(package, "__all__", ())), package.__name__
+
+
+def subpackages() -> list[str]:
+    return [found.name for found in pkgutil.walk_packages(dgltree.__path__, "dgltree.") if found.ispkg]
+
+
+def test_the_root_holds_folders_and_four_modules() -> None:
+    files = {path.name for path in Path(dgltree.__path__[0]).glob("*.py")}
+    assert files == {"__init__.py", "__main__.py", "arguments.py", "files.py"}
