@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -10,21 +9,21 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.cells.typed import Segments
 from dgltree.engine.accumulate import Sink
+from dgltree.engine.available import available_bytes
 from dgltree.engine.generator import generator_at, generator_state
 from dgltree.engine.schedule import Schedule, Step
 from dgltree.engine.step import forward_step
 from dgltree.engine.trace import Trace
 
-LARGE = 100_000
-"""Rows from which on a batch is looked at."""
+LARGE = 2**27
+"""Bytes of states from which on a batch is looked at."""
 SAMPLE = 64
 """Rows of a step that are run to see what they keep."""
-MEMINFO = Path("/proc/meminfo")  # of Linux; elsewhere nothing is known, and nothing refused
 
 
 def check_memory(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> None:
     """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit."""
-    if len(plan) < LARGE:
+    if len(plan) * _state_bytes(cell) < LARGE:
         return
     device = plan.node.device
     left, needed = available_bytes(device), least_bytes(cell, plan, record, recompute)
@@ -42,31 +41,39 @@ def check_memory(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> N
 
 
 def least_bytes(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> int:
-    """States; with a backward pass to come their gradients too, and what the steps keep for it.
+    """States and those of the leaves apart, inputs; with a backward pass to come also what is needed for it.
 
     A bound from below: what a step needs only while it runs comes on top, some hundred bytes a node of a large batch.
     """
-    like = next(cell.parameters())
-    states = len(plan) * sum(prod(shape) for shape in cell.state.values()) * like.element_size()
+    states = len(plan) * _state_bytes(cell)
+    needed = states + plan.leaves * _state_bytes(cell) + _input_bytes(cell, plan)
     if not record:
-        return states
-    if recompute:
-        return 2 * states
+        return needed
+    return needed + states + (0 if recompute else kept_bytes(cell, plan))
+
+
+def kept_bytes(cell: Cell, plan: Schedule) -> int:
+    """What the steps keep for the backward pass, besides states and what the inputs add to the gates."""
     each: dict[int | None, float] = {}
     for step in plan.steps:
         each[step.arity] = each.get(step.arity) or _kept_by_a_row(cell, plan, step)
-    return 2 * states + int(sum(each[step.arity] * (step.stop - step.start) for step in plan.steps))
+    return int(sum(each[step.arity] * (step.stop - step.start) for step in plan.steps))
 
 
-def available_bytes(device: torch.device) -> int | None:
-    """Bytes that are left on a device, or None where that is not known."""
-    if device.type == "cuda":
-        unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + unused
-    if not MEMINFO.exists():
-        return None
-    known = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
-    return 1024 * int(known["MemAvailable"].split()[0])
+def _state_bytes(cell: Cell) -> int:
+    """Of one row."""
+    return sum(prod(shape) for shape in cell.state.values()) * next(cell.parameters()).element_size()
+
+
+def _input_bytes(cell: Cell, plan: Schedule) -> int:
+    """Of the rows that read inputs: these, and what they add to the gates."""
+    if cell.input_size is None:
+        return 0
+    maps, width = cell.named_maps(), 0
+    rows = [(step.arity, step.stop - step.start) for step in plan.steps]
+    for arity, count in [*rows, (0, plan.leaves)] if cell.leaf == "gates" else rows:
+        width += count * (cell.input_size + maps[f"input_{cell.key(arity)}"].affine.fan_out)
+    return width * next(cell.parameters()).element_size()
 
 
 def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
@@ -89,6 +96,8 @@ def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
         local, _ = forward_step(cell, plan, few, states, x_pre, Trace(cell, ()), Sink())
     for tensor in local.inputs:
         keep(tensor)
+    for tensor in local.x_pre:
+        kept.pop(tensor.untyped_storage().data_ptr(), None)
     for parameter in cell.parameters():
         kept.pop(parameter.untyped_storage().data_ptr(), None)
     return sum(kept.values()) / rows

@@ -91,13 +91,14 @@ def _planned_states(
 
 def _run(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
+    differentiable = any(p.requires_grad for p in cell.parameters()) or (batch.x is not None and batch.x.requires_grad)
+    check_memory(cell, plan, torch.is_grad_enabled() and differentiable, recompute)
     leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
     traced.keep(slice(0, plan.leaves), leaf)
     x_pre = _input_products(cell, plan, batch)
     parameters = list(parameters_of(cell).values())
     leaf_states = [leaf[part] for part in cell.state]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
-    check_memory(cell, plan, record, recompute)
     run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))
     outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters)
     return dict(zip(cell.state, outputs, strict=True))

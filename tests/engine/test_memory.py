@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree import TreeBatch, Vocabulary, batch, plan, propagate
+from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
-from dgltree.engine import memory
+from dgltree.engine import available, memory
 from dgltree.read.infix import read_infix
 
 TREES = [read_infix(text) for text in ("sin(x)^2 + cos(x)^2", "2*x + y", "sin(2*x)*cos(y)")] * 30
@@ -22,6 +22,14 @@ def cells() -> list[Cell]:
         StackTreeRNN(VOCABULARY, 6, stack_size=3),
         ChildSumTreeLSTM(VOCABULARY, 6),
     ]
+
+
+def added(cell: Cell, trees: TreeBatch) -> int:
+    """Bytes of what the inputs of all nodes add to their gates."""
+    if cell.input_size is None:
+        return 0
+    widths = {arity: cell.named_maps()[f"input_{cell.key(arity)}"].affine.fan_out for arity in (0, 1, 2)}
+    return 4 * sum(widths[arity] for arity in trees.arity.tolist())
 
 
 def kept_in_fact(cell: Cell, trees: TreeBatch) -> int:
@@ -45,10 +53,14 @@ def kept_in_fact(cell: Cell, trees: TreeBatch) -> int:
 def test_the_bound_is_close_to_what_a_pass_keeps(cell: Cell) -> None:
     trees = batch(TREES, VOCABULARY)
     rows = plan(trees, cell).schedule
-    bound = memory.least_bytes(cell, rows, record=True, recompute=False)
-    states = memory.least_bytes(cell, rows, record=False, recompute=False)
-    assert memory.least_bytes(cell, rows, record=True, recompute=True) == 2 * states
-    assert bound - 2 * states == pytest.approx(kept_in_fact(cell, trees), rel=0.25)
+    states = sum(tensor.nbytes for tensor in propagate(trees, cell).values())
+    forward = memory.least_bytes(cell, rows, record=False, recompute=False)
+    assert memory.least_bytes(cell, rows, record=True, recompute=True) == forward + states
+    kept = memory.least_bytes(cell, rows, record=True, recompute=False) - forward - states
+    assert kept == memory.kept_bytes(cell, rows)
+    inputs = forward - states - states * rows.leaves // len(rows)
+    assert inputs == (0 if cell.input_size is None else trees.num_nodes * 4 * cell.input_size + added(cell, trees))
+    assert kept + added(cell, trees) == pytest.approx(kept_in_fact(cell, trees), rel=0.25)
 
 
 def test_looking_draws_no_random_numbers() -> None:
@@ -62,7 +74,7 @@ def test_looking_draws_no_random_numbers() -> None:
 
 def test_a_batch_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     cell, trees = cells()[0], batch(TREES, VOCABULARY)
-    monkeypatch.setattr(memory, "LARGE", 100)
+    monkeypatch.setattr(memory, "LARGE", 1000)
     monkeypatch.setattr(memory, "available_bytes", lambda device: 2**17)
     told = (
         r"TreeSMU needs at least 0\.0 GiB .* cpu has 0\.0 GiB left; use at most \d+ .*, or recompute=True .*, or share"
@@ -75,9 +87,67 @@ def test_a_batch_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     propagate(trees, cell)
 
 
-def test_memory_is_only_known_where_it_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "missing")
-    assert memory.available_bytes(torch.device("cpu")) is None
-    (tmp_path / "meminfo").write_text("MemTotal:  8 kB\nMemAvailable:   3 kB\n")
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    assert memory.available_bytes(torch.device("cpu")) == 3 * 1024
+def test_nothing_large_is_made_before_a_batch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves = batch([Tree("Symbol", token="x")] * 300, VOCABULARY)
+    monkeypatch.setattr(memory, "LARGE", 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 2**10)
+    for cell in (TreeLSTM(VOCABULARY, 6), TreeLSTM(VOCABULARY, 6, input_size=1, leaf="gates")):
+        refuse_to_make(cell, monkeypatch)
+        with pytest.raises(MemoryError, match="needs at least"), torch.no_grad():
+            propagate(leaves, cell)
+
+
+def refuse_to_make(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its leaves and its inputs may not be computed."""
+    for name in ("leaf_states", "node_inputs"):
+        monkeypatch.setattr(cell, name, lambda *_: pytest.fail("made before memory was looked at"))
+
+
+MEMINFO = "MemTotal:  8 kB\nMemAvailable:   3 kB\n"
+STAT = "cache 1\ntotal_inactive_file 100\ninactive_file 7\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"meminfo": MEMINFO}, 3 * 1024),
+        (
+            {
+                "meminfo": MEMINFO,
+                "cgroup": "0::/a/b\n",
+                "sys/a/b/memory.max": "max\n",
+                "sys/a/b/memory.current": "900\n",
+                "sys/a/b/memory.stat": "inactive_file 7\n",
+                "sys/a/memory.max": "2000\n",
+                "sys/a/memory.current": "900\n",
+                "sys/a/memory.stat": "inactive_file 7\n",
+            },
+            2000 - 900 + 7,
+        ),
+        (
+            {
+                "meminfo": MEMINFO,
+                "cgroup": "5:devices:/x\n4:cpu,memory:/job\n0::/\n",
+                "sys/memory/memory.limit_in_bytes": "9223372036854771712\n",
+                "sys/memory/memory.usage_in_bytes": "1500\n",
+                "sys/memory/memory.stat": STAT,
+                "sys/memory/job/memory.limit_in_bytes": "1500\n",
+                "sys/memory/job/memory.usage_in_bytes": "900\n",
+                "sys/memory/job/memory.stat": STAT,
+            },
+            1500 - 900 + 100,
+        ),
+        ({"meminfo": MEMINFO, "cgroup": "0::/gone\n", "sys/gone/memory.max": "7\n"}, 3 * 1024),
+    ],
+    ids=["unknown", "no groups", "version 2, a limit around the group", "version 1", "a group that cannot be read"],
+)
+def test_what_is_left_is_the_least_of_system_and_groups(
+    files: dict[str, str], expected: int | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for name, file in (("MEMINFO", "meminfo"), ("GROUPS", "cgroup"), ("MOUNTED", "sys")):
+        monkeypatch.setattr(available, name, tmp_path / file)
+    assert available.available_bytes(torch.device("cpu")) == expected
