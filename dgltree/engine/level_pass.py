@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from dgltree.cells import Cell
+from dgltree.cells.once import once_differentiable
 from dgltree.cells.step import State
 from dgltree.engine.accumulate import Sink
 from dgltree.engine.generator import generator_at, generator_state

@@ -51,8 +51,9 @@ def propagate(
 
     Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
     training (equal subtrees would get equal masks), for sharing with an ``x`` that requires gradients (only one of
-    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite; and
-    ``MemoryError`` for a batch that the device's memory cannot hold, with what it needs and what would help.
+    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite;
+    ``MemoryError`` for a batch that the device's memory cannot hold, with what it needs and what would help; and
+    ``RuntimeError`` under torch.func's transforms.
 
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
@@ -77,6 +78,11 @@ def _planned_states(
     cell: Cell, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
 ) -> tuple[PlannedBatch, State]:
     """States in the order of the schedule, for a batch that the cell can run on."""
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        raise RuntimeError(
+            "torch.func's transforms (vmap, grad, jvp, ...) do not reach through dgltree's backward pass, which is "
+            "made by hand: use torch.autograd.grad, and one batch of several trees instead of vmap"
+        )
     if isinstance(batch, PlannedBatch):
         batch.check_for(cell)
     planned = batch if isinstance(batch, PlannedBatch) else plan(batch, cell, share)

@@ -10,7 +10,7 @@ from helpers import EDGE_CASES, VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
 
-from dgltree import Tree, TreeBatch, batch, propagate
+from dgltree import Tree, TreeBatch, batch, propagate, root_states
 from dgltree.cells import Cell
 from dgltree.engine import accumulate
 
@@ -149,12 +149,27 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
         assert_close(found, expected, name)
 
 
-def test_second_derivatives_are_refused() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("power", [1, 2])
+def test_second_derivatives_are_refused(engine: str, power: int) -> None:
+    """A power of 1: the incoming gradients are constants."""
+    cell = make_cell("tree_smu, no_op")
+    trees = drawn(cell)
+    (gradient,) = torch.autograd.grad(
+        ENGINES[engine](cell, trees)["h"].pow(power).sum(), [cell.maps["gates_2"].weight], create_graph=True
+    )
+    assert gradient.isfinite().all(), "it can be read, though not differentiated"
+    with pytest.raises(RuntimeError, match="once differentiable"):
+        gradient.square().sum().backward()
+
+
+def test_transforms_of_functions_are_refused() -> None:
     cell = make_cell("tree_rnn")
-    loss = propagate(drawn(cell), cell)["h"].square().sum()
-    (gradient,) = torch.autograd.grad(loss, [cell.maps["gates_2"].weight], create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        gradient.sum().backward()
+    trees = drawn(cell)
+    with pytest.raises(RuntimeError, match=r"torch\.func's transforms"):
+        torch.func.grad(lambda scale: (propagate(trees, cell)["h"] * scale).sum())(torch.ones(()))
+    with pytest.raises(RuntimeError, match=r"torch\.func's transforms"):
+        torch.vmap(lambda scale: root_states(trees, cell) * scale)(torch.ones(3))
 
 
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
