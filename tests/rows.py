@@ -47,6 +47,7 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the fir
     "stack_tree_lstm, data gate": {"stack_size": 3, "data_gate": True},
     "stack_tree_lstm, top_k": {"stack_size": 4, "top_k": 2},
     "stack_tree_lstm, gated top_k": {"stack_size": 4, "top_k": 2, "gated_top_k": True},
+    "stack_tree_lstm, data gate, gated top_k": {"stack_size": 4, "top_k": 2, "gated_top_k": True, "data_gate": True},
     "stack_tree_lstm, shared weights": {"stack_size": 3, "no_op": True, "typed": False},
     "tree_smu": {"stack_size": 4},
     "tree_smu, no_op": {"stack_size": 4, "no_op": True},

@@ -285,6 +285,8 @@ def test_a_node_that_is_its_own_child_is_a_cycle(dgl) -> None:
     ("function", "token", "message"),
     [
         ([4, 0], [-1, 0], r"tree 0, node 0 \('add'\) has 1 children; this model knows it with 2"),
+        ([2, len(VOCABULARY.functions)], [-1, 0], f"node 1 has function id {len(VOCABULARY.functions)};"),
+        ([2, 0], [-1, len(VOCABULARY.tokens)], f"node 1 has token id {len(VOCABULARY.tokens)};"),
         ([2, 99], [-1, 0], "node 1 has function id 99; the vocabulary has ids 0 to "),
         ([2, -1], [-1, 0], "node 1 has function id -1"),
         ([2, 0], [-1, 99], "node 1 has token id 99; the vocabulary has ids 0 to "),

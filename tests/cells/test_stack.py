@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree.cells.stack import update
+from dgltree.cells.stack import update, used_rows
 
 SIZE, N = 4, 3
 
@@ -71,3 +71,9 @@ def test_the_order_in_memory_does_not_matter() -> None:
     rows_first = S.movedim(0, 1)
     first, second = (update([g], [stack], u, {"push": g}, SIZE)[0] for stack in (rows_first, rows_first.contiguous()))
     torch.testing.assert_close(first, second, rtol=0, atol=0)
+
+
+def test_a_row_is_in_use_where_its_norm_is_above_the_threshold() -> None:
+    S = torch.tensor([[0.3, 0.4], [0.6, 0.8], [0.0, 0.0]], dtype=torch.float64)  # norms 0.5, 1, 0
+    assert [int(used_rows(S, threshold)) for threshold in (0.0, 0.499, 0.5, 0.501, 1.0)] == [2, 2, 1, 1, 0]
+    assert int(used_rows(torch.tensor([[1e-3 + 1e-9], [1e-3 - 1e-9]], dtype=torch.float64))) == 1

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 import torch
 from engines import ENGINES, assert_close, check, gradients
-from helpers import EDGE_CASES, VOCABULARY, chain, random_tree, suited
+from helpers import EDGE_CASES, TOKENS, VOCABULARY, chain, random_tree, suited
+from oracle import fixed_dropout
 from rows import ROWS, make_cell
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch, propagate, root_states
-from dgltree.cells import Cell
+from dgltree.cells import CELLS, Cell
 from dgltree.engine import accumulate
 
 DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4), (160, 2, 5)]  # (depth, arity, seed)
@@ -287,3 +288,22 @@ def test_frozen_weights_leave_the_other_gradients_as_they_are(name: str) -> None
         parameter.requires_grad_(False)
     loss = propagate(trees, cell)["h"].sum()
     assert torch.equal(torch.autograd.grad(loss, [cell.embedding.weight])[0], wanted[0])
+
+
+@pytest.mark.parametrize("engine", ["dgl", "runner", "levels"])
+@pytest.mark.parametrize(
+    "name", [*CELLS, "stack_tree_lstm, data gate", "tree_rnn, two layers", "tree_cell, leaf gates"]
+)
+def test_dropout_acts_where_the_equations_say(name: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.nn.functional, "dropout", fixed_dropout)
+    cell = make_cell(name)
+    trees, without = drawn(cell), propagate(drawn(cell), cell)["h"]
+    cell.dropout = 0.4
+    expected, _ = check(cell.train(), trees, ENGINES[engine])
+    assert not torch.allclose(expected["h"], without), "the masks make a difference"
+    torch.testing.assert_close(propagate(trees, cell.eval())["h"], without)
+
+
+def test_a_run_of_just_enough_rows_for_a_product_of_its_own_has_its_weight_gradient() -> None:
+    trees = batch([Tree("sin", (Tree("var", token=TOKENS[k % 5]),)) for k in range(accumulate.ENOUGH)], VOCABULARY)
+    check(make_cell("tree_lstm"), trees, ENGINES["levels"])

@@ -8,6 +8,7 @@ from rows import ROWS
 import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
 from dgltree.equations import ranker
+from dgltree.equations.path_engine import ROWS as ROWS_TOGETHER
 from dgltree.read.infix import read_equation, read_infix
 
 
@@ -130,6 +131,7 @@ def test_literals_that_the_model_lacks_are_spelled_by_those_it_has() -> None:
     [
         ("x = x", ["1"], {}, "no blanks"),
         ("_ + x = _", ["1"], {}, "2 blanks"),
+        ("_ + _ = x", ["1"], {}, "2 blanks"),
         ("_ = a+b+c+d+f+g+h+i+j+k+l", ["1"], {}, "11 variables .*knows 10"),
         ("_ = tan(x)", ["1"], {}, "unknown function 'tan'; known: Add"),
         ("_ = sin(x)", ["tan(x)"], {}, "filler 1: unknown function 'tan'"),
@@ -182,3 +184,32 @@ def test_a_ranker_keeps_few_ways_to_name_the_fillers_variables() -> None:
     for text, found in zip(texts, together, strict=True):
         [alone] = rank(make_model(), [read_equation(text)], [read_infix("a + b")])
         torch.testing.assert_close(found.scores, alone.scores)
+
+
+def test_more_fillers_than_rows_of_a_step_are_ranked() -> None:
+    names = [Tree("Symbol", token=f"var_{k}") for k in range(10)]
+    fillers = [Tree("If", (a, b, c)) for a in names for b in names for c in names]
+    fillers += [Tree("If", (Tree("sin", (a,)), b, c)) for a in names for b in names for c in names]
+    fillers += [Tree("Add", (tree, names[0])) for tree in fillers[:100]]
+    assert len(set(fillers)) > ROWS_TOGETHER
+    model, [equation] = make_model("tree_rnn"), [read_equation("sin(_) = x")]
+    [ranking] = rank(model, [equation], fillers)
+    encoded = Equation(Tree("sin", (BLANK,)), names[0])
+    torch.testing.assert_close(scores_in_filler_order(ranking), whole_scores(model, encoded, fillers))
+
+
+@pytest.mark.parametrize("name", ["tree_lstm, inputs", "child_sum, inputs"])
+def test_path_nodes_that_differ_in_their_token_alone_are_told_apart(name: str) -> None:
+    x = Tree("Symbol", token="var_0")
+    equations = [Equation(Tree("sin", (BLANK,), token=token), x) for token in ("1", "2", "var_1")]
+    model, fillers = make_model(name), candidates(2)
+    for equation, ranking in zip(equations, rank(model, equations, fillers), strict=True):
+        torch.testing.assert_close(scores_in_filler_order(ranking), whole_scores(model, equation, fillers))
+    firsts = [scores_in_filler_order(ranking) for ranking in rank(model, equations, fillers)]
+    assert not torch.allclose(firsts[0], firsts[1])
+
+
+def test_a_filler_with_just_the_variables_of_the_equation_is_offered() -> None:
+    fillers = [read_infix(text) for text in ("var_0*var_1", "var_0*var_2", "var_1")]
+    [ranking] = rank(make_model(), [read_equation("x + _ = y")], fillers, any_variables=False)
+    assert sorted(ranking.index.tolist()) == [0, 2]
