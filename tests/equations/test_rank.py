@@ -211,5 +211,5 @@ def test_path_nodes_that_differ_in_their_token_alone_are_told_apart(name: str) -
 
 def test_a_filler_with_just_the_variables_of_the_equation_is_offered() -> None:
     fillers = [read_infix(text) for text in ("var_0*var_1", "var_0*var_2", "var_1")]
-    [ranking] = rank(make_model(), [read_equation("x + _ = y")], fillers, any_variables=False)
+    [ranking] = rank(make_model(), [read_equation("var_0 + _ = var_1")], fillers, any_variables=False)
     assert sorted(ranking.index.tolist()) == [0, 2]
