@@ -12,7 +12,7 @@ from benchmarks.propagate import squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
 from dgltree.encoders import make_encoder
-from dgltree.encoders.linearize import Sequences, sequences
+from dgltree.encoders.linearization import Sequences, sequences
 from dgltree.equations.shipped import logic_model
 from tasks.logic.language import VOCABULARY
 

@@ -2,7 +2,7 @@
 
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.joint import JointEncoder
-from dgltree.encoders.linearize import linearize
+from dgltree.encoders.linearization import linearize
 from dgltree.encoders.lstm import LSTMEncoder, SequenceLSTM
 from dgltree.encoders.on_lstm import ONLSTM, ONLSTMEncoder, ONLSTMSteps, SequenceONLSTM
 from dgltree.encoders.ordered_memory import MemorySteps, OrderedMemory, OrderedMemoryEncoder, SequenceOrderedMemory

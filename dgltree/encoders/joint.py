@@ -8,7 +8,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import PADDING, Order, Sequences, check_order, sequences, symbol_count
+from dgltree.encoders.linearization import PADDING, Order, Sequences, check_order, sequences, symbol_count
 from dgltree.encoders.registry import SEQUENCE_ENCODERS
 from dgltree.encoders.sequence import SequenceEncoder
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.encoders.ends import Ends, front
-from dgltree.encoders.linearize import PADDING
+from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.sequence import (
     InducingEncoder,

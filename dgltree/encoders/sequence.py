@@ -11,7 +11,7 @@ from dgltree.arguments import check_size
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import Order, check_order, sequences, symbol_count, symbol_names
+from dgltree.encoders.linearization import Order, check_order, sequences, symbol_count, symbol_names
 from dgltree.trees.tree import Tree
 
 

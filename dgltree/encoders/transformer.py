@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
-from dgltree.encoders.linearize import PADDING
+from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
 
 

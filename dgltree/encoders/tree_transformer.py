@@ -8,12 +8,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from dgltree.arguments import check_size
 from dgltree.batching.batch import TreeBatch, place
+from dgltree.batching.unfold import Unfolded, unfold
 from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import PADDING, symbol_count, symbols
+from dgltree.encoders.linearization import PADDING, symbol_count, symbols
 from dgltree.encoders.sequence import SequenceCore, padding
 from dgltree.encoders.transformer import OutputMap, SelfAttention
-from dgltree.encoders.unfold import Unfolded, unfold
 
 
 class TreePositions(nn.Module):

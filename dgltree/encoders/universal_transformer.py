@@ -3,7 +3,7 @@
 from torch import Tensor, nn
 
 from dgltree.arguments import check_size
-from dgltree.encoders.linearize import PADDING
+from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
 from dgltree.encoders.transformer import OutputMap, SelfAttention, mean_state, sinusoids
 

@@ -11,7 +11,7 @@ import torch
 
 from dgltree import Tree, batch, load
 from dgltree.encoders import InducingEncoder, linearize
-from dgltree.encoders.linearize import symbol_names
+from dgltree.encoders.linearization import symbol_names
 from dgltree.equations.shipped import logic_model
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score

@@ -7,7 +7,7 @@ from helpers import random_tree
 from dgltree import Tree, Vocabulary, batch
 from dgltree.encoders import InducingEncoder, linearize, make_encoder
 from dgltree.encoders.ends import Ends
-from dgltree.encoders.linearize import symbol_names
+from dgltree.encoders.linearization import symbol_names
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
 
 TREES = [random_tree(5, 2, 1), Tree("var", token="y"), random_tree(3, 2, 2)]

@@ -7,7 +7,7 @@ from helpers import chain, random_tree
 from dgltree import Tree, TreeBatch, Vocabulary, batch
 from dgltree.encoders import JointEncoder, linearize
 from dgltree.encoders.joint import joined
-from dgltree.encoders.linearize import PADDING, Sequences
+from dgltree.encoders.linearization import PADDING, Sequences
 
 TREES = [random_tree(4, 2, 1), Tree("var", token="y"), chain(9), random_tree(2, 2, 2), *[Tree("var", token="x")] * 2]
 VOCABULARY = Vocabulary.from_trees([*TREES, random_tree(6, 2, 3)])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dgltree.encoders import MemorySteps, OrderedMemory, SequenceOrderedMemory
 from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.memory_attention import allocate
+from dgltree.encoders.ordered_memory.attention import allocate
 
 LENGTHS = [1, 2, 3, 5, 9, 7]
 FORMS = list(itertools.product(["tree_cell", "tree_rnn"], ["published", "paper"], [False, True]))

@@ -5,8 +5,9 @@ import torch
 from helpers import ANY, EDGE_CASES, VOCABULARY, braid, chain, random_dag, random_tree, square, with_inner_tokens
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch
-from dgltree.encoders import linearize, unfold
-from dgltree.encoders.linearize import FIRST_FUNCTION, PADDING, symbol_count
+from dgltree.batching import unfold
+from dgltree.encoders import linearize
+from dgltree.encoders.linearization import FIRST_FUNCTION, PADDING, symbol_count
 
 NAMES = ["", "(", ")", *(name for name, _ in VOCABULARY.functions), *VOCABULARY.tokens]
 TREES = {

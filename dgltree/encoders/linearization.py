@@ -9,8 +9,8 @@ from torch import Tensor
 
 from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
 from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.unfold import unfold
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.encoders.unfold import unfold
 
 Order = Literal["leaves", "bracketed", "unlabelled"]
 ORDERS = get_args(Order)
@@ -66,7 +66,7 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
     Returns ids (B, T) int64 and lengths (B,) int64, on the batch's device; T is the largest length. Linear in the nodes
     written.
 
-    Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`dgltree.encoders.unfold.unfold` do.
+    Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`dgltree.batching.unfold.unfold` do.
     """
     check_order(order)
     flat = batch.to("cpu")

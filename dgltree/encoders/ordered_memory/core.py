@@ -1,0 +1,118 @@
+"""Ordered Memory over sequences of ids."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.linearization import PADDING
+from dgltree.encoders.locked_dropout import LockedDropout
+from dgltree.encoders.ordered_memory.memory import MemorySteps, OrderedMemory
+from dgltree.encoders.sequence import InducingEncoder, SequenceCore, check_sequences, padding
+from dgltree.induction.binary_trees import tree_from_attention
+from dgltree.trees.tree import Tree
+
+
+class SequenceOrderedMemory(SequenceCore):
+    """The state of :class:`OrderedMemory` after the last id of each sequence.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n, the width of the state; D is n, or n / 2 for each of two directions.
+        slots: N in training.
+        evaluation_slots: N in evaluation; None: as many.
+        bidirectional: whether a second memory, with weights of its own, reads from the last id to the first; the states
+            of both stand side by side.
+        embedding_size: of the ids; None: n.
+        dropout: probability, in training only, on the embeddings.
+        locked: whether the embeddings' dropout mask is one for all steps.
+        operator, attention, allowed_maximum, cell_dropout, attention_dropout: as in :class:`OrderedMemory`.
+        max_length: of a sequence; None: any.
+
+    Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
+
+    Raises ``ValueError`` as :class:`OrderedMemory` does, and for an odd n where there are two directions.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        slots: int = 12,
+        evaluation_slots: int | None = None,
+        bidirectional: bool = False,
+        embedding_size: int | None = None,
+        operator: str = "tree_cell",
+        attention: str = "published",
+        allowed_maximum: bool = False,
+        dropout: float = 0.0,
+        locked: bool = False,
+        cell_dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        memory: dict[str, Any] = {
+            "operator": operator,
+            "attention": attention,
+            "allowed_maximum": allowed_maximum,
+            "cell_dropout": cell_dropout,
+            "attention_dropout": attention_dropout,
+        }
+        own = {"slots": slots, "evaluation_slots": evaluation_slots, "bidirectional": bidirectional}
+        embedded = {"embedding_size": embedding_size, "dropout": dropout, "locked": locked}
+        super().__init__(size, max_length, hidden_size=hidden_size, **own, **embedded, **memory)
+        check_size("hidden_size", hidden_size)
+        check_size("slots", slots)
+        check_dropout(dropout)
+        self.slots, self.evaluation_slots = slots, slots if evaluation_slots is None else evaluation_slots
+        check_size("evaluation_slots", self.evaluation_slots)
+        width = hidden_size if embedding_size is None else embedding_size
+        check_size("embedding_size", width)
+        directions = 2 if bidirectional else 1
+        if hidden_size % directions:
+            raise ValueError(f"hidden_size is {hidden_size}; two directions have half of it each: give an even number")
+        self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
+        self.dropout = LockedDropout(dropout) if locked else nn.Dropout(dropout)
+        self.memories = nn.ModuleList(
+            OrderedMemory(width, hidden_size // directions, **memory) for _ in range(directions)
+        )
+
+    grouped = False
+
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n)."""
+        return torch.cat([steps.root for steps in self._read(ids, lengths)], 1)
+
+    def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
+        """What each direction computed for ids (B, T) and lengths (B,), at the places of the ids.
+
+        Raises ``ValueError`` as a call does.
+        """
+        check_sequences(ids, lengths, self.size, self.max_length)
+        return self._read(ids, lengths)
+
+    def _read(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
+        x, present = self.dropout(self.embedding(ids)), ~padding(ids, lengths)
+        slots = self.slots if self.training else self.evaluation_slots
+        steps = [self.memories[0](x, present, slots)]
+        for memory in self.memories[1:]:  # the other direction, with its padding in front
+            root, states, p, computed = memory(x.flip(1), present.flip(1), slots)
+            steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
+        return steps
+
+
+class OrderedMemoryEncoder(InducingEncoder):
+    """:class:`SequenceOrderedMemory` over linearised trees: ``order`` and its options."""
+
+    core_class = SequenceOrderedMemory
+    core: SequenceOrderedMemory
+
+    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, N), the attention of the memory that reads from the first word to the last."""
+        return self.core.steps(ids, lengths)[0].p
+
+    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
+        return tree_from_attention(words, evidence)
