@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.core import SequenceCore
 from dgltree.encoders.linearization import PADDING
-from dgltree.encoders.sequence import SequenceCore, SequenceEncoder
 
 
 class SequenceLSTM(SequenceCore):
@@ -43,9 +43,3 @@ class SequenceLSTM(SequenceCore):
         for layer in self.layers:
             states, _ = layer(self.dropout(states))
         return states[torch.arange(len(ids), device=ids.device), lengths - 1]
-
-
-class LSTMEncoder(SequenceEncoder):
-    """:class:`SequenceLSTM` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceLSTM

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.core import SequenceCore
 from dgltree.encoders.linearization import PADDING
-from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
+from dgltree.encoders.padding import padding_mask
 
 
 class SelfAttention(nn.Module):
@@ -43,10 +44,10 @@ class SelfAttention(nn.Module):
             nn.TransformerEncoderLayer(hidden_size, heads, width, dropout, batch_first=True) for _ in range(layers)
         )
 
-    def forward(self, states: Tensor, padded: Tensor) -> Tensor:
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
         """(B, T, n) from (B, T, n) and where padding is, (B, T) bool."""
         for layer in self.layers:
-            states = layer(states, src_key_padding_mask=padded)
+            states = layer(states, src_key_padding_mask=padding)
         return states
 
 
@@ -100,10 +101,10 @@ class SequenceTransformer(SequenceCore):
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""
-        padded = padding(ids, lengths)
+        padding = padding_mask(ids, lengths)
         embedded = self.embedding(ids)
-        states = self.attention(self.dropout(embedded + sinusoids(ids.shape[1], embedded)), padded)
-        return self.output(mean_state(states, padded))
+        states = self.attention(self.dropout(embedded + sinusoids(ids.shape[1], embedded)), padding)
+        return self.output(mean_state(states, padding))
 
 
 def sinusoids(count: int, like: Tensor) -> Tensor:
@@ -114,12 +115,6 @@ def sinusoids(count: int, like: Tensor) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
 
 
-def mean_state(states: Tensor, padded: Tensor) -> Tensor:
+def mean_state(states: Tensor, padding: Tensor) -> Tensor:
     """(B, n), the mean of (B, T, n) over what is not padding, (B, T) bool."""
-    return states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / (~padded).sum(1, keepdim=True)
-
-
-class TransformerEncoder(SequenceEncoder):
-    """:class:`SequenceTransformer` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceTransformer
+    return states.masked_fill(padding.unsqueeze(-1), 0).sum(1) / (~padding).sum(1, keepdim=True)

@@ -25,8 +25,9 @@ class TreeEncoder(Encoder):
         """(B, n), one row a root; ``share`` as in :func:`dgltree.propagate`."""
         return root_states(batch, self.cell, share, self.recompute)
 
-    def plan(self, batch: TreeBatch, share: bool) -> None:
+    def plan(self, batch: TreeBatch, share: bool) -> TreeBatch:
         plan_for(self.cell, batch, share)
+        return batch
 
     def node_states(self, batch: TreeBatch, share: bool = False) -> Tensor:
         """(N, n), one row a node in public numbering; ``share`` as in :func:`dgltree.propagate`."""

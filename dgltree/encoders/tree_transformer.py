@@ -1,6 +1,6 @@
 """Transformer encoder over the nodes of a tree, which knows where in the tree they stand."""
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -10,9 +10,9 @@ from dgltree.arguments import check_size
 from dgltree.batching.batch import TreeBatch, place
 from dgltree.batching.unfold import Unfolded, unfold
 from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
-from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearization import PADDING, symbol_count, symbols
-from dgltree.encoders.sequence import SequenceCore, padding
+from dgltree.encoders.core import SequenceCore
+from dgltree.encoders.linearization import PADDING, Order, sequences_of
+from dgltree.encoders.padding import padding_mask
 from dgltree.encoders.transformer import OutputMap, SelfAttention
 
 
@@ -77,12 +77,14 @@ class TreeTransformer(SequenceCore):
     Raises ``ValueError`` as :class:`SelfAttention` and :class:`TreePositions` do.
     """
 
+    place_options: ClassVar[tuple[str, ...]] = ("branching", "path_length")
+
     def __init__(
         self,
         size: int,
         hidden_size: int,
-        branching: int,
         *,
+        branching: int,
         path_length: int = 16,
         layers: int = 2,
         heads: int = 4,
@@ -99,58 +101,43 @@ class TreeTransformer(SequenceCore):
         self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
-        [path] = more
-        states = self.dropout(self.embedding(ids) + self.positions(path))
-        return self.output(self.attention(states, padding(ids, lengths))[:, 0])
+    @classmethod
+    def for_vocabulary(
+        cls, vocabulary: Vocabulary, size: int, hidden_size: int, *, branching: int | None = None, **options: Any
+    ) -> Self:
+        """``branching`` is by default the vocabulary's largest arity.
 
-
-class TreeTransformerEncoder(Encoder):
-    """:class:`TreeTransformer` over a batch of trees.
-
-    Args:
-        vocabulary: of the trees.
-        hidden_size: n.
-        branching: the most children of a node; None: that of the vocabulary.
-        options: further options of :class:`TreeTransformer`.
-
-    Raises ``ValueError`` where a vocabulary with functions of any arity leaves the branching open, and as
-    :class:`TreeTransformer` does.
-    """
-
-    core_class = TreeTransformer
-
-    def __init__(
-        self, vocabulary: Vocabulary, hidden_size: int, *, branching: int | None = None, **options: Any
-    ) -> None:
-        super().__init__()
+        Raises ``ValueError`` where functions of any arity leave it open.
+        """
         if branching is None:
             if vocabulary.at_arity(ANY_ARITY):
                 raise ValueError(
                     "the vocabulary has functions of any arity: give branching, the most children of a node"
                 )
             branching = max([1, *vocabulary.arities])
-        self.vocabulary = vocabulary
-        self.core = self.core_class(symbol_count(vocabulary), hidden_size, branching, **options)
-        self.config = self.core.config
+        return cls(size, hidden_size, branching=branching, **options)
 
-    def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
-        """(B, n), one row a root; every node sees its whole tree, so nothing is shared, whatever ``share`` is.
+    def linearized(self, batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, ...]:
+        """Ids (B, T), lengths (B,) and paths (B, T, k), as in :class:`TreePositions`, of the nodes in preorder.
 
         Raises ``ValueError`` for a node with more children than ``branching``, and as
-        :func:`dgltree.encoders.linearize` and :class:`TreeTransformer` do.
+        :func:`dgltree.encoders.linearize` does.
         """
-        flat, b, k = batch.to("cpu"), self.core.positions.branching, self.core.positions.path_length
+        flat, b = batch.to("cpu"), self.positions.branching
         if (wide := flat.arity > b).any():
             j = int(torch.nonzero(wide)[0])
             raise ValueError(f"{place(flat, j)} has {int(flat.arity[j])} children; this encoder takes branching={b}")
         trees = unfold(flat)
-        sizes = trees.sizes.tolist()
-        symbol = symbols(flat, self.vocabulary)[trees.node]
-        ids = pad_sequence(symbol.split(sizes), batch_first=True, padding_value=PADDING)
-        path = pad_sequence(paths(trees, k).split(sizes), batch_first=True, padding_value=-1)
-        return self.core(*(tensor.to(batch.device) for tensor in (ids, trees.sizes, path)))
+        ids, lengths = sequences_of(flat, trees, order, vocabulary)
+        path = paths(trees, self.positions.path_length).split(trees.sizes.tolist())
+        padded = pad_sequence(path, batch_first=True, padding_value=-1)
+        return tuple(tensor.to(batch.device) for tensor in (ids, lengths, padded))
+
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
+        [path] = more
+        states = self.dropout(self.embedding(ids) + self.positions(path))
+        return self.output(self.attention(states, padding_mask(ids, lengths))[:, 0])
 
 
 def paths(trees: Unfolded, length: int) -> Tensor:

@@ -3,8 +3,9 @@
 from torch import Tensor, nn
 
 from dgltree.arguments import check_size
+from dgltree.encoders.core import SequenceCore
 from dgltree.encoders.linearization import PADDING
-from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
+from dgltree.encoders.padding import padding_mask
 from dgltree.encoders.transformer import OutputMap, SelfAttention, mean_state, sinusoids
 
 
@@ -52,15 +53,9 @@ class SequenceUniversalTransformer(SequenceCore):
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""
-        padded = padding(ids, lengths)
+        padding = padding_mask(ids, lengths)
         states = self.dropout(self.embedding(ids))
         position = sinusoids(ids.shape[1], states)
         for step in sinusoids(self.steps + 1, states)[1:]:
-            states = self.attention(states + position + step, padded)
-        return self.output(mean_state(states, padded))
-
-
-class UniversalTransformerEncoder(SequenceEncoder):
-    """:class:`SequenceUniversalTransformer` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceUniversalTransformer
+            states = self.attention(states + position + step, padding)
+        return self.output(mean_state(states, padding))

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import CELLS
-from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
+from dgltree.cells import CELLS, Cell
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import replacing
 from dgltree.models.readout import (
     ClassifierReadout,
@@ -84,16 +83,17 @@ def load(path: str | Path) -> TreeModel:
 def _encoder_header(encoder: Encoder) -> dict[str, Any]:
     """A cell's name, or that of an encoder of sequences, and the options."""
     if isinstance(encoder, TreeEncoder):
-        return {"cell": _name(encoder.cell, CELLS, "dgltree.cells.CELLS"), "options": encoder.config}
-    name = _name(encoder, SEQUENCE_ENCODERS, "dgltree.encoders.SEQUENCE_ENCODERS")
-    return {"encoder": name, "options": encoder.config}
+        return {"cell": _cell_name(encoder.cell), "options": encoder.config}
+    if isinstance(encoder, SequenceEncoder):
+        return {"encoder": encoder.name, "options": encoder.config}
+    raise ValueError(f"a {type(encoder).__name__} cannot be saved; a TreeEncoder and a SequenceEncoder can")
 
 
-def _name(made: Any, known: Mapping[str, type], where: str) -> str:
-    for name, cls in known.items():
-        if type(made) is cls:
+def _cell_name(cell: Cell) -> str:
+    for name, cls in CELLS.items():
+        if type(cell) is cls:
             return name
-    raise ValueError(f"{type(made).__name__} is not in {where}; register it to save and load it")
+    raise ValueError(f"{type(cell).__name__} is not in dgltree.cells.CELLS; register it to save and load it")
 
 
 def _readout_header(model: TreeModel) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.encoders import JointEncoder, make_encoder
+from dgltree.encoders import make_encoder
 from dgltree.models.readout import ClassifierReadout, PairReadout
 from tasks.classifier import TreeClassifier
 from tasks.logic.data import CLASSES
@@ -42,7 +42,9 @@ class LogicClassifier(TreeClassifier):
         given = options or {}
         if joint:
             readout = ClassifierReadout(hidden_size, CLASSES, hidden_size, dropout)
-            super().__init__(JointEncoder(encoder, vocabulary, hidden_size, **given), readout, CLASSES, **training)
+            super().__init__(
+                make_encoder(encoder, vocabulary, hidden_size, joint=True, **given), readout, CLASSES, **training
+            )
         else:
             pairs = PairReadout(hidden_size, CLASSES, dropout=dropout)
             super().__init__(make_encoder(encoder, vocabulary, hidden_size, **given), pairs, CLASSES, **training)

@@ -246,12 +246,12 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     ):
         make_encoder("gru", VOCABULARY, 12)
     for name, known in (
-        ("lstm", "order, layers, dropout, max_length"),
-        ("on_lstm", "order, layers, chunk_size, embedding_size, dropout, weight_dropout, max_length"),
-        ("ordered_memory", "order, slots, evaluation_slots, bidirectional, embedding_size, operator, attention"),
-        ("universal_transformer", "order, steps, heads, feedforward, dropout, max_length"),
-        ("transformer", "order, layers, heads, feedforward, dropout, max_length"),
-        ("tree_transformer", "branching, path_length, layers, heads"),
+        ("lstm", "order, joint, layers, dropout, max_length"),
+        ("on_lstm", "order, joint, layers, chunk_size, embedding_size, dropout, weight_dropout, max_length"),
+        ("ordered_memory", "order, joint, slots, evaluation_slots, bidirectional, embedding_size, operator, attention"),
+        ("universal_transformer", "order, joint, steps, heads, feedforward, dropout, max_length"),
+        ("transformer", "order, joint, layers, heads, feedforward, dropout, max_length"),
+        ("tree_transformer", "order, joint, branching, path_length, layers, heads"),
         ("tree_smu", "typed, input_size, leaf, numbers, dropout, stack_size"),
     ):
         with pytest.raises(ValueError, match=f"{name}: .*'colour'; its options are {known}"):
@@ -263,7 +263,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     [
         ("lstm", {"layers": 0}, "layers is 0"),
         ("lstm", {"dropout": 1.0}, "dropout is 1.0; it is a probability"),
-        ("lstm", {"order": "words"}, "order is 'words'; it is one of leaves, bracketed, unlabelled"),
+        ("lstm", {"order": "words"}, "order is 'words'; it is one of leaves, bracketed, unlabelled, preorder"),
         ("lstm", {"max_length": 0}, "max_length is 0"),
         ("on_lstm", {"layers": 0}, "layers is 0"),
         ("on_lstm", {"chunk_size": 5}, "hidden_size is 12 and chunk_size is 5; it divides the hidden size"),
@@ -280,6 +280,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("universal_transformer", {"steps": 0}, "steps is 0"),
         ("transformer", {"heads": 5}, "hidden_size is 12 and heads is 5; the heads divide the hidden size"),
         ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
+        ("tree_transformer", {"order": "leaves"}, "order is 'leaves'; 'tree_transformer' is told the places"),
         ("tree_transformer", {"branching": 0}, "branching is 0"),
     ],
 )

@@ -7,15 +7,16 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.core import InducingCore
 from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
 from dgltree.encoders.ordered_memory.memory import MemorySteps, OrderedMemory
-from dgltree.encoders.sequence import InducingEncoder, SequenceCore, check_sequences, padding
+from dgltree.encoders.padding import check_sequences, padding_mask
 from dgltree.induction.binary_trees import tree_from_attention
 from dgltree.trees.tree import Tree
 
 
-class SequenceOrderedMemory(SequenceCore):
+class SequenceOrderedMemory(InducingCore):
     """The state of :class:`OrderedMemory` after the last id of each sequence.
 
     Args:
@@ -94,25 +95,18 @@ class SequenceOrderedMemory(SequenceCore):
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths)
 
+    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, N), the attention of the memory that reads from the first word to the last."""
+        return self.steps(ids, lengths)[0].p
+
+    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
+        return tree_from_attention(words, scores)
+
     def _read(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
-        x, present = self.dropout(self.embedding(ids)), ~padding(ids, lengths)
+        x, padding = self.dropout(self.embedding(ids)), padding_mask(ids, lengths)
         slots = self.slots if self.training else self.evaluation_slots
-        steps = [self.memories[0](x, present, slots)]
+        steps = [self.memories[0](x, padding, slots)]
         for memory in self.memories[1:]:  # the other direction, with its padding in front
-            root, states, p, computed = memory(x.flip(1), present.flip(1), slots)
+            root, states, p, computed = memory(x.flip(1), padding.flip(1), slots)
             steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
         return steps
-
-
-class OrderedMemoryEncoder(InducingEncoder):
-    """:class:`SequenceOrderedMemory` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceOrderedMemory
-    core: SequenceOrderedMemory
-
-    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, N), the attention of the memory that reads from the first word to the last."""
-        return self.core.steps(ids, lengths)[0].p
-
-    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
-        return tree_from_attention(words, evidence)

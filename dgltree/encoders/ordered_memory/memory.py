@@ -10,7 +10,7 @@ from dgltree.encoders.ends import Ends, front
 from dgltree.encoders.ordered_memory.attention import ATTENTIONS, allocate
 from dgltree.encoders.ordered_memory.operators import OPERATORS
 from dgltree.encoders.ordered_memory.slots import Slots
-from dgltree.encoders.sequence import check_present
+from dgltree.encoders.padding import check_vectors
 
 
 class MemorySteps(NamedTuple):
@@ -93,17 +93,17 @@ class OrderedMemory(nn.Module):
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
         self.cell = OPERATORS[operator](hidden_size, cell_dropout)
 
-    def forward(self, x: Tensor, present: Tensor, slots: int) -> MemorySteps:
-        """Read the vectors x (B, T, input_size) where ``present`` (B, T) bool is true; padding may stand anywhere.
+    def forward(self, x: Tensor, padding: Tensor, slots: int) -> MemorySteps:
+        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
 
         No weight depends on the number of slots, so it may differ from call to call.
 
         Raises ``ValueError`` for other shapes, for a sequence without a word, and for slots below 1.
         """
-        check_present(x, present, self.input_size)
+        check_vectors(x, padding, self.input_size)
         check_size("slots", slots)
-        ends = Ends.of(present)
-        x = self.norm(self.input(x.masked_fill(~present.unsqueeze(2), 0)))
+        ends = Ends.of(padding)
+        x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
         attended = present & (present.cumsum(1) > 1)  # all words but the first
         queries = self.attention.queries(x)
         at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
@@ -118,8 +118,8 @@ class OrderedMemory(nn.Module):
             states.append(slot.state)
             attention.append(nn.functional.pad(p, (slots - p.shape[1], 0)))
             computed += ran
-        root, length = ends.last(states), present.shape[1]
-        at_words = ends.padded(states, length).masked_fill(~present.unsqueeze(2), 0)
+        root, length = ends.last(states), x.shape[1]
+        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
         return MemorySteps(root, at_words, ends.padded(attention, length), computed)
 
     def _attend(self, query: Tensor, slot: Slots, slots: int) -> Tensor:
