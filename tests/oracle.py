@@ -100,7 +100,7 @@ class Node:
 def tree_rnn(node: Node) -> State:
     act = getattr(torch, node.cell.activation)
     h = act(node.gates())
-    return {"h": act(node.map("second", h)) if node.cell.layers == 2 else h}
+    return {"h": act(node.map("second", h)) if node.cell.num_layers == 2 else h}
 
 
 def tree_lstm(node: Node) -> State:

@@ -169,7 +169,7 @@ class SequenceONLSTM(InducingCore):
     Args:
         size: the number of ids.
         hidden_size: n, the width of all layers.
-        layers: how many.
+        num_layers: how many.
         chunk_size, weight_dropout: as in :class:`ONLSTMLayer`.
         embedding_size: of the ids; None: n.
         dropout: probability, in training only, on the embeddings and between layers, with one mask for all steps.
@@ -185,22 +185,22 @@ class SequenceONLSTM(InducingCore):
         size: int,
         hidden_size: int,
         *,
-        layers: int = 1,
+        num_layers: int = 1,
         chunk_size: int = 1,
         embedding_size: int | None = None,
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        own = {"layers": layers, "chunk_size": chunk_size, "dropout": dropout, "weight_dropout": weight_dropout}
+        own = {"num_layers": num_layers, "chunk_size": chunk_size, "dropout": dropout, "weight_dropout": weight_dropout}
         super().__init__(size, max_length, hidden_size=hidden_size, embedding_size=embedding_size, **own)
-        check_size("layers", layers)
+        check_size("num_layers", num_layers)
         width = hidden_size if embedding_size is None else embedding_size
         check_size("embedding_size", width)
         self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
         self.dropout = LockedDropout(dropout)
         self.lstm = ONLSTM(
-            width, [hidden_size] * layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
+            width, [hidden_size] * num_layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
         )
 
     grouped = False

@@ -69,7 +69,7 @@ class TreeTransformer(SequenceCore):
         hidden_size: n.
         branching: b, the most children of a node.
         path_length: k, the nearest edges on the path to the root that a node's position tells.
-        layers, heads, feedforward, dropout: as in :class:`SelfAttention`.
+        num_layers, num_heads, feedforward_size, dropout: as in :class:`SelfAttention`.
         max_length: nodes of a tree; None: any. Time and memory grow with its square.
 
     Initialisation: embeddings N(0, 1); torch's of the layers.
@@ -86,16 +86,21 @@ class TreeTransformer(SequenceCore):
         *,
         branching: int,
         path_length: int = 16,
-        layers: int = 2,
-        heads: int = 4,
-        feedforward: int | None = None,
+        num_layers: int = 2,
+        num_heads: int = 4,
+        feedforward_size: int | None = None,
         dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        own = {"layers": layers, "heads": heads, "feedforward": feedforward, "dropout": dropout}
+        own = {
+            "num_layers": num_layers,
+            "num_heads": num_heads,
+            "feedforward_size": feedforward_size,
+            "dropout": dropout,
+        }
         tree = {"branching": branching, "path_length": path_length}
         super().__init__(size, max_length, hidden_size=hidden_size, **tree, **own)
-        self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
+        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.positions = TreePositions(hidden_size, branching, path_length)
         self.output = OutputMap(hidden_size)

@@ -22,7 +22,16 @@ from dgltree.models.readout import (
     TreeModel,
 )
 
-VERSION = 2
+VERSION = 3
+OPTIONS_OF_2 = {
+    "layers": "num_layers",
+    "heads": "num_heads",
+    "feedforward": "feedforward_size",
+    "slots": "num_slots",
+    "evaluation_slots": "num_evaluation_slots",
+    "steps": "num_steps",
+}
+"""What options of cells and encoders were called in format 2, and are called now."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),
@@ -47,13 +56,15 @@ def save(model: TreeModel, path: str | Path) -> None:
         **_readout_header(model),
         "vocabulary": model.encoder.vocabulary.to_json(),
     }
-    header["sha256"] = _digest(header, tensors)
+    header["sha256"] = digest(header, tensors)
     with replacing(path) as beside:
         save_file(tensors, beside, metadata={HEADER: json.dumps(header)})
 
 
 def load(path: str | Path) -> TreeModel:
     """Read a model that :func:`save` wrote, in evaluation mode, on the CPU, in the dtype it was saved in.
+
+    Files of format 2 are read, too.
 
     What reads equations is an :class:`dgltree.models.readout.EquationModel`, what reads other pairs of trees a
     :class:`dgltree.models.readout.PairModel`.
@@ -64,20 +75,28 @@ def load(path: str | Path) -> TreeModel:
     """
     header, tensors = _read(Path(path))
     try:
-        if header["version"] != VERSION:
-            raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
+        if header["version"] not in (2, VERSION):
+            raise ValueError(f"format version {header['version']}; this release reads versions 2 and {VERSION}")
+        if header.pop("sha256") != digest(header, tensors):
+            raise ValueError("the contents do not match their hash: the file was changed or damaged")
+        if header["version"] == 2:
+            header = from_format_2(header)
         kind = "encoder" if "encoder" in header else "cell"
         known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
         if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
-        if header.pop("sha256") != _digest(header, tensors):
-            raise ValueError("the contents do not match their hash: the file was changed or damaged")
         model = _model(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(tensors)
     except (KeyError, TypeError, StopIteration, RuntimeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
     return model.eval()
+
+
+def from_format_2(header: dict[str, Any]) -> dict[str, Any]:
+    """A header of format 2 as one of format 3, which differs by names of options."""
+    options = {OPTIONS_OF_2.get(name, name): value for name, value in header["options"].items()}
+    return {**header, "version": 3, "options": options}
 
 
 def _encoder_header(encoder: Encoder) -> dict[str, Any]:
@@ -133,7 +152,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved") from None
 
 
-def _digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
+def digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
     """sha256 over the header and every tensor's name, dtype, shape and bytes, in the order of names."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):

@@ -20,7 +20,7 @@ class LogicClassifier(TreeClassifier):
         joint: whether both formulas are read as one sequence, of which a classifier reads the state; for encoders of
             sequences only. Else both are encoded alike, and the pair readout reads the two states.
         hidden_size: n, the width of a formula's state.
-        options: further options of the encoder, such as ``slots`` or ``dropout``.
+        options: further options of the encoder, such as ``num_slots`` or ``dropout``.
         dropout: of the states before the readout, and within it.
         training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.TreeClassifier`.
 

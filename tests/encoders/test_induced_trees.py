@@ -23,7 +23,7 @@ def make(name: str, **options: object) -> SequenceEncoder:
 
 @pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled"])
 def test_the_tree_of_ordered_memory_is_that_of_its_attention(order: str) -> None:
-    encoder = make("ordered_memory", slots=4, order=order)
+    encoder = make("ordered_memory", num_slots=4, order=order)
     for tree, found in zip(TREES, encoder.trees(batch(TREES, VOCABULARY)), strict=True):
         alone = encoder.plan(batch([tree], VOCABULARY), share=False)
         [words] = encoder.words(alone)
@@ -33,7 +33,7 @@ def test_the_tree_of_ordered_memory_is_that_of_its_attention(order: str) -> None
 
 @pytest.mark.parametrize(("layers", "read"), [(1, 0), (2, 1), (3, 1)])
 def test_the_tree_of_on_lstm_is_that_of_the_distances_of_its_middle_layer(layers: int, read: int) -> None:
-    encoder = make("on_lstm", layers=layers, chunk_size=3, order="leaves")
+    encoder = make("on_lstm", num_layers=layers, chunk_size=3, order="leaves")
     for tree, found in zip(TREES, encoder.trees(batch(TREES, VOCABULARY)), strict=True):
         alone = encoder.plan(batch([tree], VOCABULARY), share=False)
         [words] = encoder.words(alone)

@@ -15,7 +15,7 @@ VOCABULARY = Vocabulary.from_trees([*TREES, random_tree(6, 2, 3)])
 
 def make(name: str = "transformer", dtype: torch.dtype = torch.float64, **options: object) -> SequenceEncoder:
     torch.manual_seed(0)
-    return SequenceEncoder(name, VOCABULARY, 12, joint=True, heads=3, **options).to(dtype)
+    return SequenceEncoder(name, VOCABULARY, 12, joint=True, num_heads=3, **options).to(dtype)
 
 
 def flat(trees: list[Tree]) -> TreeBatch:

@@ -129,7 +129,7 @@ def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
 
 def core(**options: float) -> SequenceONLSTM:
     torch.manual_seed(0)
-    return SequenceONLSTM(20, 12, layers=2, chunk_size=3, **options).double()
+    return SequenceONLSTM(20, 12, num_layers=2, chunk_size=3, **options).double()
 
 
 IDS = torch.tensor([[3, 4, 5, 6, 7, 8, 9], [5, 4, 0, 0, 0, 0, 0], [7, 3, 4, 9, 2, 0, 0]])

@@ -273,7 +273,7 @@ def test_rows_with_padding_on_different_sides_do_not_meet(dynamic: bool) -> None
 
 def core(**options: Any) -> SequenceOrderedMemory:
     torch.manual_seed(0)
-    return SequenceOrderedMemory(20, 12, slots=3, **options).double()
+    return SequenceOrderedMemory(20, 12, num_slots=3, **options).double()
 
 
 IDS = torch.tensor([[3, 4, 5, 6, 7, 8, 9], [5, 4, 0, 0, 0, 0, 0], [7, 3, 4, 9, 2, 0, 0]])
@@ -298,7 +298,7 @@ def test_two_directions_are_two_memories_side_by_side() -> None:
 
 
 def test_evaluation_may_use_other_slots_than_training() -> None:
-    few, many = core(), core(evaluation_slots=8)
+    few, many = core(), core(num_evaluation_slots=8)
     assert torch.equal(many(IDS, ENDS), few(IDS, ENDS))
     many.eval()
     assert many.steps(IDS, ENDS)[0].p.shape == (3, 7, 8)
@@ -331,7 +331,12 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
         (torch.zeros(0, 3, 5), torch.zeros(0, 3, dtype=torch.bool), 2, "an empty batch"),
         (torch.zeros(2, 0, 5), torch.zeros(2, 0, dtype=torch.bool), 2, "sequence 0 is empty"),
         (torch.zeros(2, 3, 5), torch.tensor([[False] * 3, [True] * 3]), 2, "sequence 1 is empty; each has at least"),
-        (torch.zeros(2, 3, 5), torch.zeros(2, 3, dtype=torch.bool), 0, "slots is 0; it is a whole number, 1 or more"),
+        (
+            torch.zeros(2, 3, 5),
+            torch.zeros(2, 3, dtype=torch.bool),
+            0,
+            "num_slots is 0; it is a whole number, 1 or more",
+        ),
     ],
 )
 def test_bad_input_is_refused(x: Tensor, padding: Tensor, slots: int, error: str) -> None:

@@ -22,8 +22,8 @@ class SequenceOrderedMemory(InducingCore):
     Args:
         size: the number of ids.
         hidden_size: n, the width of the state; D is n, or n / 2 for each of two directions.
-        slots: N in training.
-        evaluation_slots: N in evaluation; None: as many.
+        num_slots: N in training.
+        num_evaluation_slots: N in evaluation; None: as many.
         bidirectional: whether a second memory, with weights of its own, reads from the last id to the first; the states
             of both stand side by side.
         embedding_size: of the ids; None: n.
@@ -42,8 +42,8 @@ class SequenceOrderedMemory(InducingCore):
         size: int,
         hidden_size: int,
         *,
-        slots: int = 12,
-        evaluation_slots: int | None = None,
+        num_slots: int = 12,
+        num_evaluation_slots: int | None = None,
         bidirectional: bool = False,
         embedding_size: int | None = None,
         operator: str = "tree_cell",
@@ -62,14 +62,15 @@ class SequenceOrderedMemory(InducingCore):
             "cell_dropout": cell_dropout,
             "attention_dropout": attention_dropout,
         }
-        own = {"slots": slots, "evaluation_slots": evaluation_slots, "bidirectional": bidirectional}
+        own = {"num_slots": num_slots, "num_evaluation_slots": num_evaluation_slots, "bidirectional": bidirectional}
         embedded = {"embedding_size": embedding_size, "dropout": dropout, "locked": locked}
         super().__init__(size, max_length, hidden_size=hidden_size, **own, **embedded, **memory)
         check_size("hidden_size", hidden_size)
-        check_size("slots", slots)
+        check_size("num_slots", num_slots)
         check_dropout(dropout)
-        self.slots, self.evaluation_slots = slots, slots if evaluation_slots is None else evaluation_slots
-        check_size("evaluation_slots", self.evaluation_slots)
+        self.num_slots = num_slots
+        self.num_evaluation_slots = num_slots if num_evaluation_slots is None else num_evaluation_slots
+        check_size("num_evaluation_slots", self.num_evaluation_slots)
         width = hidden_size if embedding_size is None else embedding_size
         check_size("embedding_size", width)
         directions = 2 if bidirectional else 1
@@ -104,9 +105,9 @@ class SequenceOrderedMemory(InducingCore):
 
     def _read(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
         x, padding = self.dropout(self.embedding(ids)), padding_mask(ids, lengths)
-        slots = self.slots if self.training else self.evaluation_slots
-        steps = [self.memories[0](x, padding, slots)]
+        num_slots = self.num_slots if self.training else self.num_evaluation_slots
+        steps = [self.memories[0](x, padding, num_slots)]
         for memory in self.memories[1:]:  # the other direction, with its padding in front
-            root, states, p, computed = memory(x.flip(1), padding.flip(1), slots)
+            root, states, p, computed = memory(x.flip(1), padding.flip(1), num_slots)
             steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
         return steps

@@ -93,15 +93,15 @@ class OrderedMemory(nn.Module):
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
         self.cell = OPERATORS[operator](hidden_size, cell_dropout)
 
-    def forward(self, x: Tensor, padding: Tensor, slots: int) -> MemorySteps:
+    def forward(self, x: Tensor, padding: Tensor, num_slots: int) -> MemorySteps:
         """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
 
         No weight depends on the number of slots, so it may differ from call to call.
 
-        Raises ``ValueError`` for other shapes, for a sequence without a word, and for slots below 1.
+        Raises ``ValueError`` for other shapes, for a sequence without a word, and for num_slots below 1.
         """
         check_vectors(x, padding, self.input_size)
-        check_size("slots", slots)
+        check_size("num_slots", num_slots)
         ends = Ends.of(padding)
         x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
         attended = present & (present.cumsum(1) > 1)  # all words but the first
@@ -111,18 +111,18 @@ class OrderedMemory(nn.Module):
         states, attention, computed = [], [], 0
         for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
             x_t, query, attends, here = (front(part, count) for part in next(at_step))
-            before = slot.first(count).opened(min(t, slots))
-            p = self._attend(query, before, slots).where(attends.unsqueeze(1), 0)
+            before = slot.first(count).opened(min(t, num_slots))
+            p = self._attend(query, before, num_slots).where(attends.unsqueeze(1), 0)
             slot, ran = self._step(before, x_t, p)
             slot = slot if complete else slot.where(here, before)
             states.append(slot.state)
-            attention.append(nn.functional.pad(p, (slots - p.shape[1], 0)))
+            attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
             computed += ran
         root, length = ends.last(states), x.shape[1]
         at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
         return MemorySteps(root, at_words, ends.padded(attention, length), computed)
 
-    def _attend(self, query: Tensor, slot: Slots, slots: int) -> Tensor:
+    def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).
 
         Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
@@ -131,7 +131,7 @@ class OrderedMemory(nn.Module):
         """
         if not slot.M_hat.shape[1]:
             return slot.pi
-        return allocate(self.attention(query, slot.M_hat, slots), slot.pi, self.allowed_maximum)
+        return allocate(self.attention(query, slot.M_hat, num_slots), slot.pi, self.allowed_maximum)
 
     def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
         """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
