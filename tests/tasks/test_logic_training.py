@@ -142,6 +142,20 @@ def test_show_prints_the_tree_and_the_relation_and_draws(
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == kinds
 
 
+def test_a_model_that_reads_pairs_as_one_sequence_is_saved_and_shown(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = next(file for file in CONFIGS if file.stem == "transformer")
+    run(folder, tmp_path, config, trainer__max_epochs=1)
+    model = dgltree.load(tmp_path / "model.safetensors")
+    assert model.encoder.config["joint"]
+    assert model.classes == RELATIONS
+    capsys.readouterr()
+    show.main(["a", "( not a )", f"--model={tmp_path / 'model.safetensors'}"])
+    [relations] = capsys.readouterr().out.splitlines()
+    assert {pair.split(" ")[0] for pair in relations.split("  ")} == {*RELATIONS}
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
