@@ -11,8 +11,7 @@ from benchmarks.peers import LiteralONLSTM, LiteralOrderedMemory, sequence_lstm
 from benchmarks.propagate import squared_step
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import batch
-from dgltree.encoders import make_encoder
-from dgltree.encoders.linearize import Sequences, sequences
+from dgltree.encoders import Sequences, make_encoder
 from dgltree.equations.shipped import logic_model
 from tasks.logic.language import VOCABULARY
 
@@ -21,13 +20,11 @@ COUNT, SIZE, SLOTS = 256, 64, 12
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     """The rows of the suite."""
-    found = sequences(batch(formulas(COUNT), VOCABULARY), "unlabelled", VOCABULARY).map(lambda part: part.to(device))
     torch.manual_seed(0)
-    options = {"ordered_memory": {"slots": SLOTS}, "on_lstm": {"chunk_size": 4}}
-    cores = {
-        name: make_encoder(name, VOCABULARY, SIZE, order="unlabelled", **of).core.to(device)
-        for name, of in options.items()
-    }
+    options = {"ordered_memory": {"num_slots": SLOTS}, "on_lstm": {"chunk_size": 4}}
+    encoders = {name: make_encoder(name, VOCABULARY, SIZE, order="unlabelled", **of) for name, of in options.items()}
+    found = encoders["on_lstm"].plan(batch(formulas(COUNT), VOCABULARY), share=False).to(device)
+    cores = {name: encoder.core.to(device) for name, encoder in encoders.items()}
     yield from _rates(cores, found, device, repeats)
     yield _literal(cores["on_lstm"], found, device, repeats)
     yield from _memory(found, device, repeats)
@@ -64,7 +61,7 @@ def _memory(found: Sequences, device: str, repeats: int) -> Iterator[Row | Skipp
     """The shipped weights against the literal form, in inference and in a training step."""
     core = copy.deepcopy(logic_model().encoder.core).to(device)
     memory, ids, lengths = core.memories[0], found.ids, found.lengths
-    literal = LiteralOrderedMemory(copy.deepcopy(memory), core.evaluation_slots).to(device)
+    literal = LiteralOrderedMemory(copy.deepcopy(memory), core.num_evaluation_slots).to(device)
 
     def ours() -> Tensor:
         return core(ids, lengths)
@@ -72,7 +69,7 @@ def _memory(found: Sequences, device: str, repeats: int) -> Iterator[Row | Skipp
     def theirs() -> Tensor:
         return literal(core.embedding(ids), lengths)
 
-    name = f"Ordered Memory, shipped weights, {core.evaluation_slots} slots"
+    name = f"Ordered Memory, shipped weights, {core.num_evaluation_slots} slots"
     with torch.no_grad():
         share = core.steps(ids, lengths)[0].share
         times = in_turn({"ours": ours, "literal": theirs}, repeats, device)

@@ -9,11 +9,10 @@ from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree import TreeBatch
 from dgltree.datasets.labelled import Labelled
-from dgltree.encoders import Encoder, InducingEncoder
-from dgltree.encoders.encoder import Planned
+from dgltree.encoders import Encoder, Planned
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
-from tasks.brackets import FoundBrackets
+from tasks.brackets import InducedBrackets
 from tasks.grouped import Grouped
 
 
@@ -66,17 +65,17 @@ class TreeClassifier(EncoderModule):
 
     def on_test_epoch_start(self) -> None:
         self._tested = Grouped({"accuracy": self._accuracy().to(self.device)}, self.group)
-        self._brackets = FoundBrackets()
+        self._brackets = InducedBrackets()
 
     def test_step(self, labelled: Labelled, _: int) -> None:
         self._tested.update(self(labelled.inputs), labelled.labels, labelled.groups)
-        if isinstance(self.encoder, InducingEncoder):
+        if self.encoder.induces_trees:
             self._brackets.update(self.encoder, labelled.trees)
 
     def on_test_epoch_end(self) -> None:
         for name, figure in self._tested.compute().items():
             self.log(f"test_{name}", figure)
-        if isinstance(self.encoder, InducingEncoder):
+        if self.encoder.induces_trees:
             self.log("test_f1", self._brackets.f1)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:

@@ -111,7 +111,7 @@ class Node:
 def tree_rnn(node: Node) -> State:
     act = getattr(torch, node.cell.activation)
     h = act(node.gates())
-    return {"h": node.drop(act(node.map("second", h)) if node.cell.layers == 2 else h)}
+    return {"h": node.drop(act(node.map("second", h)) if node.cell.num_layers == 2 else h)}
 
 
 def tree_lstm(node: Node) -> State:

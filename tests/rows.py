@@ -12,10 +12,10 @@ GATES = {"input_size": 3, "leaf": "gates"}
 
 ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the first comma
     "tree_rnn": {},
-    "tree_rnn, two layers": {"layers": 2},
-    "tree_rnn, two layers, shared weights": {"layers": 2, "typed": False},
+    "tree_rnn, two layers": {"num_layers": 2},
+    "tree_rnn, two layers, shared weights": {"num_layers": 2, "typed": False},
     "tree_rnn, tanh, leaf network": {"activation": "tanh", "leaf": "network"},
-    "tree_rnn, leaf gates": {"layers": 2, **GATES},
+    "tree_rnn, leaf gates": {"num_layers": 2, **GATES},
     "tree_lstm": {},
     "tree_lstm, shared weights": {"typed": False},
     "tree_lstm, numbers": {"numbers": True},

@@ -78,7 +78,7 @@ def test_the_literal_on_lstm_has_the_states_of_ours() -> None:
     torch.manual_seed(0)
     ours = ONLSTM(5, [6], chunk_size=2)
     x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 4])
-    root = ours(x, torch.arange(7) < lengths.unsqueeze(1)).root
+    root = ours(x, torch.arange(7) >= lengths.unsqueeze(1)).root
     torch.testing.assert_close(LiteralONLSTM(ours.layers[0])(x, lengths), root, rtol=0, atol=1e-5)
 
 
@@ -86,7 +86,7 @@ def test_the_literal_ordered_memory_has_the_states_of_ours() -> None:
     torch.manual_seed(0)
     ours = OrderedMemory(5, 6)
     x, lengths = torch.randn(3, 7, 5), torch.tensor([7, 2, 4])
-    root = ours(x, torch.arange(7) < lengths.unsqueeze(1), 4).root
+    root = ours(x, torch.arange(7) >= lengths.unsqueeze(1), 4).root
     torch.testing.assert_close(LiteralOrderedMemory(ours, 4)(x, lengths), root, rtol=0, atol=1e-5)
 
 

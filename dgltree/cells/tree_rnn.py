@@ -26,26 +26,32 @@ class TreeRNN(Cell):
 
     .. math:: h = drop(act(W_f i + b_f)), \quad i = [h_{c_1}; ...; h_{c_N}]
 
-    With ``layers=2``: :math:`h = drop(act(W_2 act(W_1 i + b_1) + b_2))`, the hidden layer of width n.
+    With ``num_layers=2``: :math:`h = drop(act(W_2 act(W_1 i + b_1) + b_2))`, the hidden layer of width n.
 
     State: ``h`` (n,).
 
     Args:
         activation: "sigmoid" (published), "tanh" or "relu".
-        layers: 1 or 2.
+        num_layers: 1 or 2.
         vocabulary, hidden_size, options: see :class:`Cell`, which also documents the initialisation.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, hidden_size: int, *, layers: int = 1, activation: str = "sigmoid", **options: Any
+        self,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        num_layers: int = 1,
+        activation: str = "sigmoid",
+        **options: Any,
     ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
-        if layers not in (1, 2):
-            raise ValueError(f"layers is {layers}; a Tree-RNN has 1 or 2")
-        self.layers = layers
+        if num_layers not in (1, 2):
+            raise ValueError(f"num_layers is {num_layers}; a Tree-RNN has 1 or 2")
+        self.num_layers = num_layers
         self.activation = activation
         self.act = activation_named(activation)
-        self.config |= {"layers": layers, "activation": activation}
+        self.config |= {"num_layers": num_layers, "activation": activation}
         self.build()
 
     @property
@@ -57,10 +63,10 @@ class TreeRNN(Cell):
 
     def products(self, arity: int) -> dict[str, Affine]:
         n = self.hidden_size
-        return {"second": Affine(n, n)} if self.layers == 2 else {}
+        return {"second": Affine(n, n)} if self.num_layers == 2 else {}
 
     def combine(self, pre: State, children: Children, linear: Linear) -> State:
         h = self.act(pre["z"])
-        if self.layers == 2:
+        if self.num_layers == 2:
             h = self.act(linear("second", h))
         return {"h": self.drop(h)}

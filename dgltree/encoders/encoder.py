@@ -1,35 +1,55 @@
-"""What all encoders have in common."""
+"""What all encoders have in common, and what a plan is."""
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.trees.tree import Tree
 
 
 class Planned(Protocol):
-    """What can be made of a batch before it is computed: tensors that move to a device. A batch itself is one."""
+    """What an encoder made of a batch before its first product: a value, which may be pickled and moved.
 
-    def to(self, device: torch.device, /) -> Self: ...
+    A :class:`TreeBatch` is one, of an encoder that has nothing to plan.
+    """
+
+    def to(self, device: torch.device | str) -> "Planned":
+        """The same on a device."""
 
 
 class Encoder(nn.Module, ABC):
-    """A batch of trees to one vector a root: what readouts and models build on."""
+    """A batch of trees to one vector a root: what readouts and models build on.
+
+    ``encoder(batch)`` is ``encoder(encoder.plan(batch, share), share)``. The second form lets a data loader's worker
+    make the plan while the model computes. Nothing is kept in the batch: who made a plan hands it on.
+    """
 
     vocabulary: Vocabulary
     config: dict[str, Any]
     """The options, by which another one like it can be made."""
+    induces_trees: bool = False
+    """Whether :meth:`trees` gives trees that the encoder found by itself."""
 
     @abstractmethod
-    def forward(self, batch: Any, share: bool = False) -> Tensor:
-        """(B, n), one row a root; ``share`` allows to compute equal subtrees once, where an encoder can."""
+    def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
+        """(B, n), one row a root; ``share`` allows to compute equal subtrees once, where an encoder can.
+
+        Args:
+            batch: trees, or what :meth:`plan` of this encoder, or of one with the same options, made of them.
+            share: as in :func:`dgltree.engine.propagate.propagate`; that of the plan, where a plan is given.
+        """
 
     def plan(self, batch: TreeBatch, share: bool) -> Planned:
-        """What a data loader's worker may do for :meth:`forward` beforehand, which takes it instead of the batch.
-
-        The batch itself, unless an encoder has something to do.
-        """
+        """What :meth:`forward` would do before its first product. The batch itself where there is nothing to do."""
         return batch
+
+    def trees(self, batch: TreeBatch | Any) -> list[Tree]:
+        """The tree that the encoder induces for each tree of a batch (or of its plan).
+
+        Raises ``ValueError`` where ``induces_trees`` is false.
+        """
+        raise ValueError(f"a {type(self).__name__} induces no trees; ON-LSTM and Ordered Memory do")

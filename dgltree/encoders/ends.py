@@ -20,8 +20,9 @@ class Ends:
     """Whether all of those have a word at the step."""
 
     @classmethod
-    def of(cls, present: Tensor) -> Self:
-        """Of B sequences, from where they have words, (B, T) bool. Waits for a GPU once, so that the loop need not."""
+    def of(cls, padding: Tensor) -> Self:
+        """Of B sequences, from their padding mask (B, T). Waits for a GPU once, so that the loop need not."""
+        present = ~padding
         steps = torch.arange(present.shape[1], device=present.device)
         end = (present * steps).amax(1)
         going = end.unsqueeze(1) >= steps

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
-from dgltree.encoders.linearize import PADDING
-from dgltree.encoders.sequence import SequenceCore, SequenceEncoder
+from dgltree.encoders.core import SequenceCore
+from dgltree.encoders.linearization import PADDING
 
 
 class SequenceLSTM(SequenceCore):
@@ -16,7 +16,7 @@ class SequenceLSTM(SequenceCore):
     Args:
         size: the number of ids.
         hidden_size: n, the width of embeddings and states.
-        layers: how many LSTMs stand on top of one another.
+        num_layers: how many LSTMs stand on top of one another.
         dropout: probability, in training only.
         max_length: of a sequence; None: any.
 
@@ -26,15 +26,15 @@ class SequenceLSTM(SequenceCore):
     """
 
     def __init__(
-        self, size: int, hidden_size: int, *, layers: int = 1, dropout: float = 0.0, max_length: int | None = None
+        self, size: int, hidden_size: int, *, num_layers: int = 1, dropout: float = 0.0, max_length: int | None = None
     ) -> None:
-        super().__init__(size, max_length, hidden_size=hidden_size, layers=layers, dropout=dropout)
+        super().__init__(size, max_length, hidden_size=hidden_size, num_layers=num_layers, dropout=dropout)
         check_size("hidden_size", hidden_size)
-        check_size("layers", layers)
+        check_size("num_layers", num_layers)
         check_dropout(dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         # One module a layer, because masks between the layers of one cuDNN module do not follow torch.manual_seed.
-        self.layers = nn.ModuleList(nn.LSTM(hidden_size, hidden_size, batch_first=True) for _ in range(layers))
+        self.layers = nn.ModuleList(nn.LSTM(hidden_size, hidden_size, batch_first=True) for _ in range(num_layers))
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
@@ -43,9 +43,3 @@ class SequenceLSTM(SequenceCore):
         for layer in self.layers:
             states, _ = layer(self.dropout(states))
         return states[torch.arange(len(ids), device=ids.device), lengths - 1]
-
-
-class LSTMEncoder(SequenceEncoder):
-    """:class:`SequenceLSTM` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceLSTM

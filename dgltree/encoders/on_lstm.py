@@ -7,16 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.core import InducingCore
 from dgltree.encoders.ends import Ends, front
-from dgltree.encoders.linearize import PADDING
+from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.sequence import (
-    InducingEncoder,
-    SequenceCore,
-    check_present,
-    check_sequences,
-    padding,
-)
+from dgltree.encoders.padding import check_sequences, check_vectors, padding_mask
 from dgltree.induction.binary_trees import tree_from_distances
 from dgltree.trees.tree import Tree
 
@@ -82,13 +77,13 @@ class ONLSTMLayer(nn.Module):
             return weight
         return weight * (torch.empty_like(weight).bernoulli_(1 - p) if self.training else 1 - p)
 
-    def forward(self, x: Tensor, present: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, x: Tensor, padding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The state after the last word (B, D), states (B, T, D) and d (B, T), for x (B, T, input_size).
 
-        At padding, where ``present`` (B, T) bool is false, the state stays what it was.
+        Where ``padding`` (B, T) bool is true, the state stays what it was.
         """
-        weight, ends = self.drawn_weight().t(), Ends.of(present)
-        at_step = zip(*(part[ends.order].unbind(1) for part in (self.input(x), present)), strict=True)
+        weight, ends = self.drawn_weight().t(), Ends.of(padding)
+        at_step = zip(*(part[ends.order].unbind(1) for part in (self.input(x), ~padding)), strict=True)
         h = c = x.new_zeros(len(x), self.hidden_size)
         states, distances = [], []
         for count, complete in zip(ends.counts, ends.complete, strict=True):
@@ -154,27 +149,27 @@ class ONLSTM(nn.Module):
         )
         self.dropout = LockedDropout(dropout)
 
-    def forward(self, x: Tensor, present: Tensor) -> ONLSTMSteps:
-        """Read the vectors x (B, T, input_size) where ``present`` (B, T) bool is true; padding may stand anywhere.
+    def forward(self, x: Tensor, padding: Tensor) -> ONLSTMSteps:
+        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
 
         Raises ``ValueError`` for other shapes, and for a sequence without a word.
         """
-        check_present(x, present, self.input_size)
-        absent = ~present.unsqueeze(2)
+        check_vectors(x, padding, self.input_size)
+        absent = padding.unsqueeze(2)
         states, root, distances = x.masked_fill(absent, 0), x, []
         for i, layer in enumerate(self.layers):
-            root, states, d = layer(self.dropout(states) if i else states, present)
+            root, states, d = layer(self.dropout(states) if i else states, padding)
             distances.append(d)
         return ONLSTMSteps(root, states.masked_fill(absent, 0), torch.stack(distances, 2).masked_fill(absent, 0))
 
 
-class SequenceONLSTM(SequenceCore):
+class SequenceONLSTM(InducingCore):
     """The state of :class:`ONLSTM` after the last id of each sequence.
 
     Args:
         size: the number of ids.
         hidden_size: n, the width of all layers.
-        layers: how many.
+        num_layers: how many.
         chunk_size, weight_dropout: as in :class:`ONLSTMLayer`.
         embedding_size: of the ids; None: n.
         dropout: probability, in training only, on the embeddings and between layers, with one mask for all steps.
@@ -190,22 +185,22 @@ class SequenceONLSTM(SequenceCore):
         size: int,
         hidden_size: int,
         *,
-        layers: int = 1,
+        num_layers: int = 1,
         chunk_size: int = 1,
         embedding_size: int | None = None,
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        own = {"layers": layers, "chunk_size": chunk_size, "dropout": dropout, "weight_dropout": weight_dropout}
+        own = {"num_layers": num_layers, "chunk_size": chunk_size, "dropout": dropout, "weight_dropout": weight_dropout}
         super().__init__(size, max_length, hidden_size=hidden_size, embedding_size=embedding_size, **own)
-        check_size("layers", layers)
+        check_size("num_layers", num_layers)
         width = hidden_size if embedding_size is None else embedding_size
         check_size("embedding_size", width)
         self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
         self.dropout = LockedDropout(dropout)
         self.lstm = ONLSTM(
-            width, [hidden_size] * layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
+            width, [hidden_size] * num_layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
         )
 
     grouped = False
@@ -219,20 +214,13 @@ class SequenceONLSTM(SequenceCore):
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths)
 
-    def _read(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
-        return self.lstm(self.dropout(self.embedding(ids)), ~padding(ids, lengths))
-
-
-class ONLSTMEncoder(InducingEncoder):
-    """:class:`SequenceONLSTM` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceONLSTM
-    core: SequenceONLSTM
-
-    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
+    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T), the distances of the middle layer, as published: the second of three."""
-        d = self.core.steps(ids, lengths).d
+        d = self.steps(ids, lengths).d
         return d[:, :, d.shape[2] // 2]
 
-    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
-        return tree_from_distances(words, evidence)
+    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
+        return tree_from_distances(words, scores)
+
+    def _read(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
+        return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths))

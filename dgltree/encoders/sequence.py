@@ -1,157 +1,147 @@
-"""What all encoders of sequences have in common: their input, its padding, and the step from trees to it."""
+"""Sequence encoders: trees, written as sequences, to vectors."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+import hashlib
+import json
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from dgltree.arguments import check_size
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.encoders.core import InducingCore, SequenceCore
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import Order, check_order, sequences, symbol_count, symbol_names
+from dgltree.encoders.linearization import Order, check_order, symbol_count, symbol_names
+from dgltree.encoders.registry import SEQUENCE_ENCODERS
+from dgltree.encoders.sequences import Sequences, joined
 from dgltree.trees.tree import Tree
 
-
-class SequenceCore(nn.Module, ABC):
-    """Padded sequences to one vector each; a subclass says how for sequences of similar lengths.
-
-    Args:
-        size: the number of ids.
-        max_length: of a sequence; None: any.
-        options: the subclass's other options, for ``config``.
-    """
-
-    def __init__(self, size: int, max_length: int | None, **options: Any) -> None:
-        super().__init__()
-        check_size("size", size)
-        if max_length is not None:
-            check_size("max_length", max_length)
-        self.size, self.max_length = size, max_length
-        self.config: dict[str, Any] = {**options, "max_length": max_length}
-
-    grouped: ClassVar[bool] = True
-    """Whether sequences of similar lengths are encoded together, because in a batch of trees a few are much longer than
-    the others, and all would be padded to them. A core that leaves out what stands behind an end needs no groups."""
-
-    @abstractmethod
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
-
-    def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what stands behind a length is not read.
-
-        Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
-        """
-        check_sequences(ids, lengths, self.size, self.max_length)
-        return in_groups(self.encode, ids, lengths, *more) if self.grouped else self.encode(ids, lengths, *more)
+SEPARATOR = "|"  # how the id between two trees is written
 
 
 class SequenceEncoder(Encoder):
-    """A core for sequences, which a subclass names, run over the linearised trees.
+    """A core for sequences, chosen by name, run over linearised trees.
+
+    With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
+    words of the one may attend to those of the other: the inter-sentence form of the Transformers on logic (Shen et al.
+    2019, arXiv 1910.13466, table 1).
 
     Args:
+        name: a key of ``dgltree.encoders.SEQUENCE_ENCODERS``.
         vocabulary: of the trees.
         hidden_size: n.
-        order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`.
-        options: further options of the core.
+        order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`; None: "bracketed", or
+            "preorder" for a core that is told the places of nodes, which reads no other.
+        joint: whether pairs of trees are read, and there is one vector a pair. The separator has the id after the last
+            of :func:`dgltree.encoders.linearize`.
+        options: of the core.
 
-    Raises ``ValueError`` for another order, and what the core raises.
+    Raises ``ValueError`` for another name or order, for ``joint`` with a core that is told the places of one tree's
+    nodes, and what the core raises.
     """
 
-    core_class: ClassVar[type[SequenceCore]]
-
-    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, order: Order = "bracketed", **options: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        order: Order | None = None,
+        joint: bool = False,
+        **options: Any,
+    ) -> None:
         super().__init__()
-        check_order(order)
-        self.vocabulary, self.order = vocabulary, order
-        self.core = self.core_class(symbol_count(vocabulary), hidden_size, **options)
-        self.config = {**self.core.config, "order": order}
+        core = core_named(name)
+        self.name, self.vocabulary, self.joint = name, vocabulary, joint
+        self.order = _order(name, core, order)
+        if joint and core.place_options:
+            raise ValueError(f"{name!r} is told where in one tree each node stands, so it cannot read two: joint=False")
+        self.separator = symbol_count(vocabulary)
+        self.core = core.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
+        self.config = {**self.core.config, "order": self.order, "joint": joint}
+        self.induces_trees = isinstance(self.core, InducingCore) and not joint
+        self.form = self._form()
 
-    def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
-        """(B, n), one row a root; a sequence shares nothing, whatever ``share`` is."""
-        found = sequences(batch, self.order, self.vocabulary)
-        return self.core(found.ids, found.lengths)
+    def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
+        """(B, n), one row a root, or with ``joint`` (P, n), one a pair. Nothing is shared, whatever ``share`` is.
 
-
-class InducingEncoder(SequenceEncoder):
-    """A sequence encoder that finds a tree by itself; a subclass says of which numbers it can be read."""
-
-    @abstractmethod
-    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, ...) of ids (B, T) and lengths (B,): what each word says about the tree."""
-
-    @abstractmethod
-    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
-        """The tree over T words, from the evidence of their sequence, (T, ...)."""
-
-    def trees(self, batch: TreeBatch) -> list[Tree]:
-        """The tree found over the sequence of each tree of a batch, without gradients; one a root.
-
-        Its leaves are the sequence's words: tokens, names of functions, and the brackets ``(`` and ``)``, which
-        :func:`dgltree.induction.binary_trees.without_tokens` takes out. Inner nodes are ``phrase``, with two children.
+        Raises ``ValueError`` as :meth:`plan` does, and for a plan of an encoder that reads otherwise.
         """
-        found, names = sequences(batch, self.order, self.vocabulary), symbol_names(self.vocabulary)
+        sequences = self._sequences(batch)
+        more = () if sequences.places is None else (sequences.places,)
+        return self.core(sequences.ids, sequences.lengths, *more)
+
+    def plan(self, batch: TreeBatch, share: bool) -> Sequences:
+        """The sequences of a batch, on its device.
+
+        Raises ``ValueError`` as :func:`dgltree.encoders.linearize` does, with ``joint`` for an odd number of trees, and
+        what the core raises.
+        """
+        ids, lengths, *places = self.core.linearized(batch, self.order, self.vocabulary)
+        if self.joint:
+            ids, lengths = joined(ids, lengths, self.separator)
+        return Sequences(ids, lengths, places[0] if places else None, self.form)
+
+    def words(self, batch: TreeBatch | Sequences) -> list[list[str]]:
+        """What each sequence reads: tokens, names of functions, and the brackets ``(`` and ``)``."""
+        sequences, names = self._sequences(batch), [*symbol_names(self.vocabulary), SEPARATOR]
+        rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
+        return [[names[i] for i in ids[:length]] for ids, length in rows]
+
+    def syntactic_scores(self, batch: TreeBatch | Sequences) -> Tensor:
+        """(B, T, ...), what each word says about the tree over its sequence, without gradients; see the core.
+
+        Raises ``ValueError`` where ``induces_trees`` is false.
+        """
+        if not isinstance(self.core, InducingCore) or self.joint:
+            able = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
+            raise ValueError(
+                f"{self.name!r}{' of joint pairs' * self.joint} induces no trees; {', '.join(able)} of single trees do"
+            )
+        sequences = self._sequences(batch)
         with torch.no_grad():
-            evidence = self.evidence(found.ids, found.lengths).cpu()
-        rows = zip(found.ids.tolist(), found.lengths.tolist(), evidence, strict=True)
-        return [self.tree([names[i] for i in ids[:length]], of_row[:length]) for ids, length, of_row in rows]
+            return self.core.syntactic_scores(sequences.ids, sequences.lengths)
+
+    def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
+        """The tree induced over the sequence of each tree of a batch; one a root.
+
+        Its leaves are :meth:`words`; :func:`dgltree.induction.binary_trees.without_tokens` takes the brackets among
+        them out. Inner nodes are ``phrase``, with two children.
+
+        Raises ``ValueError`` where ``induces_trees`` is false.
+        """
+        sequences = self._sequences(batch)
+        scores = self.syntactic_scores(sequences).cpu()
+        rows = zip(self.words(sequences), scores, strict=True)
+        assert isinstance(self.core, InducingCore)
+        return [self.core.tree(words, of_row[: len(words)]) for words, of_row in rows]
+
+    def _sequences(self, batch: TreeBatch | Sequences) -> Sequences:
+        if not isinstance(batch, Sequences):
+            return self.plan(batch, share=False)
+        if batch.form != self.form:
+            raise ValueError(f"the plan is of sequences with {batch.form}; this encoder reads {self.form}")
+        return batch
+
+    def _form(self) -> str:
+        """All that its sequences depend on; of the vocabulary a hash, because plans travel between processes."""
+        options = ", ".join(f"{name}={self.config[name]}" for name in ("order", "joint", *self.core.place_options))
+        known = hashlib.sha256(json.dumps(self.vocabulary.to_json()).encode()).hexdigest()
+        return f"{options}, vocabulary {known[:8]}"
 
 
-def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> None:
-    """``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than ``max_length``."""
-    if ids.dim() != 2 or lengths.shape != ids.shape[:1] or ids.is_floating_point() or lengths.is_floating_point():
-        raise ValueError(
-            f"ids are {tuple(ids.shape)} {ids.dtype} and lengths {tuple(lengths.shape)} {lengths.dtype}; "
-            "they are (B, T) and (B,), whole numbers"
-        )
-    if not len(ids):
-        raise ValueError("an empty batch: give at least one sequence")
-    shortest, longest, lowest, highest = torch.stack([*lengths.aminmax(), *ids.aminmax()]).tolist()
-    if shortest < 1 or longest > ids.shape[1]:
-        raise ValueError(f"lengths run from {shortest} to {longest}; ids (B, {ids.shape[1]}) allow 1 to {ids.shape[1]}")
-    if max_length is not None and longest > max_length:
-        raise ValueError(
-            f"sequence {int(lengths.argmax())} has length {longest}; this encoder takes max_length={max_length}"
-        )
-    if lowest < 0 or highest >= size:
-        raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
+def core_named(name: str) -> type[SequenceCore]:
+    """``ValueError`` for a name that is no sequence encoder's."""
+    if name not in SEQUENCE_ENCODERS:
+        raise ValueError(f"{name!r} is no sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
+    return SEQUENCE_ENCODERS[name]
 
 
-def in_groups(encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-    """(B, n) by ``encode``, called for sequences of similar lengths with what a call of :class:`SequenceCore` takes."""
-    groups = length_groups(lengths)
-    found = []
-    for rows, longest in groups:
-        parts = [column[rows, :longest] for column in (ids, *more)]
-        found.append(encode(parts[0], lengths[rows], *parts[1:]))
-    return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
-
-
-def length_groups(lengths: Tensor) -> list[tuple[Tensor, int]]:
-    """Rows (b,) int64 of the sequences up to 1, 2, 4, 8, ... long, and the largest length of each group."""
-    known = lengths.cpu()
-    doublings = known.double().log2().ceil()
-    groups = [torch.nonzero(doublings == d).squeeze(1) for d in doublings.unique().tolist()]
-    return [(rows.to(lengths.device), int(known[rows].max())) for rows in groups]
-
-
-def padding(ids: Tensor, lengths: Tensor) -> Tensor:
-    """(B, T) bool, true behind the end of a sequence."""
-    return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
-
-
-def check_present(x: Tensor, present: Tensor, input_size: int) -> None:
-    """``ValueError`` for what is no batch of sequences of vectors (B, T, input_size) with a word each."""
-    if x.dim() != 3 or x.shape[2] != input_size or present.shape != x.shape[:2] or present.dtype != torch.bool:
-        raise ValueError(
-            f"x is {tuple(x.shape)} and present {tuple(present.shape)} {present.dtype}; "
-            f"they are (B, T, {input_size}) and (B, T) bool"
-        )
-    if not len(x):
-        raise ValueError("an empty batch: give at least one sequence")
-    empty = ~present.any(1)
-    if empty.any():
-        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; each has at least one word")
+def _order(name: str, core: type[SequenceCore], order: Order | None) -> Order:
+    """The order that a core reads, if none is asked for; ``ValueError`` for one that it does not read."""
+    if order is None:
+        return "preorder" if core.place_options else "bracketed"
+    check_order(order)
+    if core.place_options and order != "preorder":
+        raise ValueError(f"order is {order!r}; {name!r} is told the places of nodes in preorder, and reads no other")
+    return order

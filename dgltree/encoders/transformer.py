@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
-from dgltree.encoders.linearize import PADDING
-from dgltree.encoders.sequence import SequenceCore, SequenceEncoder, padding
+from dgltree.encoders.core import SequenceCore
+from dgltree.encoders.linearization import PADDING
+from dgltree.encoders.padding import padding_mask
 
 
 class SelfAttention(nn.Module):
@@ -18,35 +19,40 @@ class SelfAttention(nn.Module):
 
     Args:
         hidden_size: n.
-        layers: how many.
-        heads: of the attention; they divide n.
-        feedforward: width of the feed-forward part; None: 4 n.
+        num_layers: how many.
+        num_heads: of the attention; they divide n.
+        feedforward_size: width of the feed-forward part; None: 4 n.
         dropout: probability, in training only.
 
     Raises ``ValueError`` for a size below 1, heads that do not divide n, and a dropout outside of 0 to below 1.
     """
 
-    def __init__(self, hidden_size: int, layers: int, heads: int, feedforward: int | None, dropout: float) -> None:
+    def __init__(
+        self, hidden_size: int, num_layers: int, num_heads: int, feedforward_size: int | None, dropout: float
+    ) -> None:
         super().__init__()
-        width = 4 * hidden_size if feedforward is None else feedforward
+        width = 4 * hidden_size if feedforward_size is None else feedforward_size
         for name, number in (
             ("hidden_size", hidden_size),
-            ("layers", layers),
-            ("heads", heads),
-            ("feedforward", width),
+            ("num_layers", num_layers),
+            ("num_heads", num_heads),
+            ("feedforward_size", width),
         ):
             check_size(name, number)
         check_dropout(dropout)
-        if hidden_size % heads:
-            raise ValueError(f"hidden_size is {hidden_size} and heads is {heads}; the heads divide the hidden size")
+        if hidden_size % num_heads:
+            raise ValueError(
+                f"hidden_size is {hidden_size} and num_heads is {num_heads}; the heads divide the hidden size"
+            )
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(hidden_size, heads, width, dropout, batch_first=True) for _ in range(layers)
+            nn.TransformerEncoderLayer(hidden_size, num_heads, width, dropout, batch_first=True)
+            for _ in range(num_layers)
         )
 
-    def forward(self, states: Tensor, padded: Tensor) -> Tensor:
+    def forward(self, states: Tensor, padding: Tensor) -> Tensor:
         """(B, T, n) from (B, T, n) and where padding is, (B, T) bool."""
         for layer in self.layers:
-            states = layer(states, src_key_padding_mask=padded)
+            states = layer(states, src_key_padding_mask=padding)
         return states
 
 
@@ -72,7 +78,7 @@ class SequenceTransformer(SequenceCore):
     Args:
         size: the number of ids.
         hidden_size: n.
-        layers, heads, feedforward, dropout: as in :class:`SelfAttention`.
+        num_layers, num_heads, feedforward_size, dropout: as in :class:`SelfAttention`.
         max_length: of a sequence; None: any. Time and memory grow with its square.
 
     Initialisation: embeddings N(0, 1), which is the paper's scaling by the root of n; torch's of the layers.
@@ -85,25 +91,30 @@ class SequenceTransformer(SequenceCore):
         size: int,
         hidden_size: int,
         *,
-        layers: int = 2,
-        heads: int = 4,
-        feedforward: int | None = None,
+        num_layers: int = 2,
+        num_heads: int = 4,
+        feedforward_size: int | None = None,
         dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        own = {"layers": layers, "heads": heads, "feedforward": feedforward, "dropout": dropout}
+        own = {
+            "num_layers": num_layers,
+            "num_heads": num_heads,
+            "feedforward_size": feedforward_size,
+            "dropout": dropout,
+        }
         super().__init__(size, max_length, hidden_size=hidden_size, **own)
-        self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
+        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""
-        padded = padding(ids, lengths)
+        padding = padding_mask(ids, lengths)
         embedded = self.embedding(ids)
-        states = self.attention(self.dropout(embedded + sinusoids(ids.shape[1], embedded)), padded)
-        return self.output(mean_state(states, padded))
+        states = self.attention(self.dropout(embedded + sinusoids(ids.shape[1], embedded)), padding)
+        return self.output(mean_state(states, padding))
 
 
 def sinusoids(count: int, like: Tensor) -> Tensor:
@@ -114,12 +125,6 @@ def sinusoids(count: int, like: Tensor) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
 
 
-def mean_state(states: Tensor, padded: Tensor) -> Tensor:
+def mean_state(states: Tensor, padding: Tensor) -> Tensor:
     """(B, n), the mean of (B, T, n) over what is not padding, (B, T) bool."""
-    return states.masked_fill(padded.unsqueeze(-1), 0).sum(1) / (~padded).sum(1, keepdim=True)
-
-
-class TransformerEncoder(SequenceEncoder):
-    """:class:`SequenceTransformer` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceTransformer
+    return states.masked_fill(padding.unsqueeze(-1), 0).sum(1) / (~padding).sum(1, keepdim=True)

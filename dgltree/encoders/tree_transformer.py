@@ -1,6 +1,6 @@
 """Transformer encoder over the nodes of a tree, which knows where in the tree they stand."""
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -8,12 +8,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from dgltree.arguments import check_size
 from dgltree.batching.batch import TreeBatch, place
+from dgltree.batching.unfold import Unfolded, unfold
 from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
-from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.linearize import PADDING, symbol_count, symbols
-from dgltree.encoders.sequence import SequenceCore, padding
+from dgltree.encoders.core import SequenceCore
+from dgltree.encoders.linearization import PADDING, Order, sequences_of
+from dgltree.encoders.padding import padding_mask
 from dgltree.encoders.transformer import OutputMap, SelfAttention
-from dgltree.encoders.unfold import Unfolded, unfold
 
 
 class TreePositions(nn.Module):
@@ -69,7 +69,7 @@ class TreeTransformer(SequenceCore):
         hidden_size: n.
         branching: b, the most children of a node.
         path_length: k, the nearest edges on the path to the root that a node's position tells.
-        layers, heads, feedforward, dropout: as in :class:`SelfAttention`.
+        num_layers, num_heads, feedforward_size, dropout: as in :class:`SelfAttention`.
         max_length: nodes of a tree; None: any. Time and memory grow with its square.
 
     Initialisation: embeddings N(0, 1); torch's of the layers.
@@ -77,80 +77,72 @@ class TreeTransformer(SequenceCore):
     Raises ``ValueError`` as :class:`SelfAttention` and :class:`TreePositions` do.
     """
 
+    place_options: ClassVar[tuple[str, ...]] = ("branching", "path_length")
+
     def __init__(
         self,
         size: int,
         hidden_size: int,
-        branching: int,
         *,
+        branching: int,
         path_length: int = 16,
-        layers: int = 2,
-        heads: int = 4,
-        feedforward: int | None = None,
+        num_layers: int = 2,
+        num_heads: int = 4,
+        feedforward_size: int | None = None,
         dropout: float = 0.0,
         max_length: int | None = None,
     ) -> None:
-        own = {"layers": layers, "heads": heads, "feedforward": feedforward, "dropout": dropout}
+        own = {
+            "num_layers": num_layers,
+            "num_heads": num_heads,
+            "feedforward_size": feedforward_size,
+            "dropout": dropout,
+        }
         tree = {"branching": branching, "path_length": path_length}
         super().__init__(size, max_length, hidden_size=hidden_size, **tree, **own)
-        self.attention = SelfAttention(hidden_size, layers, heads, feedforward, dropout)
+        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.positions = TreePositions(hidden_size, branching, path_length)
         self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
 
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
-        [path] = more
-        states = self.dropout(self.embedding(ids) + self.positions(path))
-        return self.output(self.attention(states, padding(ids, lengths))[:, 0])
+    @classmethod
+    def for_vocabulary(
+        cls, vocabulary: Vocabulary, size: int, hidden_size: int, *, branching: int | None = None, **options: Any
+    ) -> Self:
+        """``branching`` is by default the vocabulary's largest arity.
 
-
-class TreeTransformerEncoder(Encoder):
-    """:class:`TreeTransformer` over a batch of trees.
-
-    Args:
-        vocabulary: of the trees.
-        hidden_size: n.
-        branching: the most children of a node; None: that of the vocabulary.
-        options: further options of :class:`TreeTransformer`.
-
-    Raises ``ValueError`` where a vocabulary with functions of any arity leaves the branching open, and as
-    :class:`TreeTransformer` does.
-    """
-
-    core_class = TreeTransformer
-
-    def __init__(
-        self, vocabulary: Vocabulary, hidden_size: int, *, branching: int | None = None, **options: Any
-    ) -> None:
-        super().__init__()
+        Raises ``ValueError`` where functions of any arity leave it open.
+        """
         if branching is None:
             if vocabulary.at_arity(ANY_ARITY):
                 raise ValueError(
                     "the vocabulary has functions of any arity: give branching, the most children of a node"
                 )
             branching = max([1, *vocabulary.arities])
-        self.vocabulary = vocabulary
-        self.core = self.core_class(symbol_count(vocabulary), hidden_size, branching, **options)
-        self.config = self.core.config
+        return cls(size, hidden_size, branching=branching, **options)
 
-    def forward(self, batch: TreeBatch, share: bool = False) -> Tensor:
-        """(B, n), one row a root; every node sees its whole tree, so nothing is shared, whatever ``share`` is.
+    def linearized(self, batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, ...]:
+        """Ids (B, T), lengths (B,) and paths (B, T, k), as in :class:`TreePositions`, of the nodes in preorder.
 
         Raises ``ValueError`` for a node with more children than ``branching``, and as
-        :func:`dgltree.encoders.linearize` and :class:`TreeTransformer` do.
+        :func:`dgltree.encoders.linearize` does.
         """
-        flat, b, k = batch.to("cpu"), self.core.positions.branching, self.core.positions.path_length
+        flat, b = batch.to("cpu"), self.positions.branching
         if (wide := flat.arity > b).any():
             j = int(torch.nonzero(wide)[0])
             raise ValueError(f"{place(flat, j)} has {int(flat.arity[j])} children; this encoder takes branching={b}")
         trees = unfold(flat)
-        sizes = trees.sizes.tolist()
-        symbol = symbols(flat, self.vocabulary)[trees.node]
-        ids = pad_sequence(symbol.split(sizes), batch_first=True, padding_value=PADDING)
-        path = pad_sequence(paths(trees, k).split(sizes), batch_first=True, padding_value=-1)
-        return self.core(*(tensor.to(batch.device) for tensor in (ids, trees.sizes, path)))
+        ids, lengths = sequences_of(flat, trees, order, vocabulary)
+        path = paths(trees, self.positions.path_length).split(trees.sizes.tolist())
+        padded = pad_sequence(path, batch_first=True, padding_value=-1)
+        return tuple(tensor.to(batch.device) for tensor in (ids, lengths, padded))
+
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
+        [path] = more
+        states = self.dropout(self.embedding(ids) + self.positions(path))
+        return self.output(self.attention(states, padding_mask(ids, lengths))[:, 0])
 
 
 def paths(trees: Unfolded, length: int) -> Tensor:

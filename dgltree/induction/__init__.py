@@ -1,4 +1,4 @@
-"""Trees that an encoder found, and how well they match given ones."""
+"""Trees that an encoder induced, and how well they match given ones."""
 
 from dgltree.induction.binary_trees import (
     balanced,

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +9,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import CELLS
-from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
+from dgltree.cells import CELLS, Cell
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import replacing
 from dgltree.models.readout import (
     ClassifierReadout,
@@ -23,7 +22,16 @@ from dgltree.models.readout import (
     TreeModel,
 )
 
-VERSION = 2
+VERSION = 3
+OPTIONS_OF_2 = {
+    "layers": "num_layers",
+    "heads": "num_heads",
+    "feedforward": "feedforward_size",
+    "slots": "num_slots",
+    "evaluation_slots": "num_evaluation_slots",
+    "steps": "num_steps",
+}
+"""What options of cells and encoders were called in format 2, and are called now."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),
@@ -48,13 +56,15 @@ def save(model: TreeModel, path: str | Path) -> None:
         **_readout_header(model),
         "vocabulary": model.encoder.vocabulary.to_json(),
     }
-    header["sha256"] = _digest(header, tensors)
+    header["sha256"] = digest(header, tensors)
     with replacing(path) as beside:
         save_file(tensors, beside, metadata={HEADER: json.dumps(header)})
 
 
 def load(path: str | Path) -> TreeModel:
     """Read a model that :func:`save` wrote, in evaluation mode, on the CPU, in the dtype it was saved in.
+
+    Files of format 2 are read, too.
 
     What reads equations is an :class:`dgltree.models.readout.EquationModel`, what reads other pairs of trees a
     :class:`dgltree.models.readout.PairModel`.
@@ -65,14 +75,16 @@ def load(path: str | Path) -> TreeModel:
     """
     header, tensors = _read(Path(path))
     try:
-        if header["version"] != VERSION:
-            raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
+        if header["version"] not in (2, VERSION):
+            raise ValueError(f"format version {header['version']}; this release reads versions 2 and {VERSION}")
+        if header.pop("sha256") != digest(header, tensors):
+            raise ValueError("the contents do not match their hash: the file was changed or damaged")
+        if header["version"] == 2:
+            header = from_format_2(header)
         kind = "encoder" if "encoder" in header else "cell"
         known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
         if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
-        if header.pop("sha256") != _digest(header, tensors):
-            raise ValueError("the contents do not match their hash: the file was changed or damaged")
         model = _model(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(tensors)
@@ -81,19 +93,26 @@ def load(path: str | Path) -> TreeModel:
     return model.eval()
 
 
+def from_format_2(header: dict[str, Any]) -> dict[str, Any]:
+    """A header of format 2 as one of format 3, which differs by names of options."""
+    options = {OPTIONS_OF_2.get(name, name): value for name, value in header["options"].items()}
+    return {**header, "version": 3, "options": options}
+
+
 def _encoder_header(encoder: Encoder) -> dict[str, Any]:
     """A cell's name, or that of an encoder of sequences, and the options."""
     if isinstance(encoder, TreeEncoder):
-        return {"cell": _name(encoder.cell, CELLS, "dgltree.cells.CELLS"), "options": encoder.config}
-    name = _name(encoder, SEQUENCE_ENCODERS, "dgltree.encoders.SEQUENCE_ENCODERS")
-    return {"encoder": name, "options": encoder.config}
+        return {"cell": _cell_name(encoder.cell), "options": encoder.config}
+    if isinstance(encoder, SequenceEncoder):
+        return {"encoder": encoder.name, "options": encoder.config}
+    raise ValueError(f"a {type(encoder).__name__} cannot be saved; a TreeEncoder and a SequenceEncoder can")
 
 
-def _name(made: Any, known: Mapping[str, type], where: str) -> str:
-    for name, cls in known.items():
-        if type(made) is cls:
+def _cell_name(cell: Cell) -> str:
+    for name, cls in CELLS.items():
+        if type(cell) is cls:
             return name
-    raise ValueError(f"{type(made).__name__} is not in {where}; register it to save and load it")
+    raise ValueError(f"{type(cell).__name__} is not in dgltree.cells.CELLS; register it to save and load it")
 
 
 def _readout_header(model: TreeModel) -> dict[str, Any]:
@@ -133,7 +152,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
         raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved") from None
 
 
-def _digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
+def digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:
     """sha256 over the header and every tensor's name, dtype, shape and bytes, in the order of names."""
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
     for name, tensor in sorted(tensors.items()):

@@ -16,7 +16,7 @@ class ListOpsClassifier(TreeClassifier):
         vocabulary: that of the data.
         encoder: a name that dgltree.encoders.make_encoder knows.
         hidden_size: n, the width of an expression's state.
-        options: further options of the encoder, such as ``slots`` or ``dropout``.
+        options: further options of the encoder, such as ``num_slots`` or ``dropout``.
         dropout: of the state before the readout.
         training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.TreeClassifier`.
 

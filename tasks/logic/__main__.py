@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dgltree.models.checkpoint import save
-from dgltree.models.readout import PairModel, PairReadout
+from dgltree.models.readout import PairModel, TreeModel
 from tasks.cli import TaskCLI, run
 from tasks.logic.data import LogicPairs
 from tasks.logic.language import RELATIONS
@@ -11,14 +11,15 @@ from tasks.logic.model import LogicClassifier
 
 
 class LogicCLI(TaskCLI):
-    """Saves what was tested, the best epoch, as ``model.safetensors``, where two states are read."""
+    """Saves what was tested, the best epoch, as ``model.safetensors``."""
 
     def after_fit(self) -> None:
         super().after_fit()
         model = self.model
-        if isinstance(model.readout, PairReadout) and self.trainer.is_global_zero:
+        if self.trainer.is_global_zero:
             path = Path(self.trainer.default_root_dir) / "model.safetensors"
-            save(PairModel(model.encoder, model.readout, RELATIONS), path)
+            of_states = TreeModel if model.joint else PairModel
+            save(of_states(model.encoder, model.readout, RELATIONS), path)
 
 
 def main() -> None:

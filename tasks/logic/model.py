@@ -5,8 +5,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree import TreeBatch, Vocabulary
-from dgltree.encoders import JointEncoder, make_encoder
-from dgltree.encoders.encoder import Planned
+from dgltree.encoders import Planned, make_encoder
 from dgltree.models.readout import ClassifierReadout, PairReadout
 from tasks.classifier import TreeClassifier
 from tasks.logic.data import CLASSES
@@ -21,7 +20,7 @@ class LogicClassifier(TreeClassifier):
         joint: whether both formulas are read as one sequence, of which a classifier reads the state; for encoders of
             sequences only. Else both are encoded alike, and the pair readout reads the two states.
         hidden_size: n, the width of a formula's state.
-        options: further options of the encoder, such as ``slots`` or ``dropout``.
+        options: further options of the encoder, such as ``num_slots`` or ``dropout``.
         dropout: of the states before the readout, and within it.
         training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.TreeClassifier`.
 
@@ -43,7 +42,9 @@ class LogicClassifier(TreeClassifier):
         given = options or {}
         if joint:
             readout = ClassifierReadout(hidden_size, CLASSES, hidden_size, dropout)
-            super().__init__(JointEncoder(encoder, vocabulary, hidden_size, **given), readout, CLASSES, **training)
+            super().__init__(
+                make_encoder(encoder, vocabulary, hidden_size, joint=True, **given), readout, CLASSES, **training
+            )
         else:
             pairs = PairReadout(hidden_size, CLASSES, dropout=dropout)
             super().__init__(make_encoder(encoder, vocabulary, hidden_size, **given), pairs, CLASSES, **training)

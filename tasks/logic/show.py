@@ -7,15 +7,12 @@ how probable each relation is. With ``--out`` it draws the attention over time a
 import argparse
 from pathlib import Path
 
-import torch
-
 from dgltree import Tree, batch, load
-from dgltree.encoders import InducingEncoder, linearize
-from dgltree.encoders.linearize import symbol_names
+from dgltree.encoders import SequenceEncoder
 from dgltree.equations.shipped import logic_model
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score
-from dgltree.models.readout import PairModel, evaluating
+from dgltree.models.readout import PairModel, TreeModel, evaluating
 from dgltree.plotting.charts import save
 from dgltree.plotting.trees import attention, trees
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
@@ -36,17 +33,18 @@ def main(arguments: list[str] | None = None) -> None:
             parser.error(f"{text!r} is no formula: a to f, ( not F ), ( F ( and F ) ), ( F ( or F ) ), single spaces")
     try:
         model = load(options.model) if options.model else logic_model()
-        if not isinstance(model, PairModel):
+        joint = isinstance(model.encoder, SequenceEncoder) and model.encoder.joint
+        if not isinstance(model, PairModel) and not joint:
             raise ValueError(f"{options.model} reads single trees, no pairs of formulas")
         show(options.formulas, model, options.out)
     except (ValueError, FileNotFoundError) as error:
         raise SystemExit(str(error)) from None
 
 
-def show(formulas: list[str], model: PairModel, out: Path | None) -> None:
+def show(formulas: list[str], model: TreeModel, out: Path | None) -> None:
     """Print, and draw into a folder."""
     given = [read_unlabelled(text) for text in formulas]
-    if isinstance(model.encoder, InducingEncoder):
+    if isinstance(model.encoder, SequenceEncoder) and model.encoder.induces_trees:
         for number, (text, tree) in enumerate(zip(formulas, given, strict=True), 1):
             _show_tree(text, tree, model.encoder, None if out is None else out / str(number))
     if len(given) == 2:
@@ -56,7 +54,7 @@ def show(formulas: list[str], model: PairModel, out: Path | None) -> None:
         print("  ".join(f"{relation} {probability:.3f}" for probability, relation in ranked))
 
 
-def _show_tree(text: str, given: Tree, encoder: InducingEncoder, out: Path | None) -> None:
+def _show_tree(text: str, given: Tree, encoder: SequenceEncoder, out: Path | None) -> None:
     flat = batch([given], encoder.vocabulary)
     [whole] = encoder.trees(flat)
     found = without_tokens(whole, "()")
@@ -66,12 +64,9 @@ def _show_tree(text: str, given: Tree, encoder: InducingEncoder, out: Path | Non
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     save(trees(given, {"found": found}), f"{out}-trees")
-    ids, lengths = linearize(flat, encoder.order, encoder.vocabulary)
-    with torch.no_grad():
-        evidence = encoder.evidence(ids, lengths)[0]
-    if evidence.dim() == 2:
-        names = symbol_names(encoder.vocabulary)
-        save(attention([names[i] for i in ids[0].tolist()], evidence.numpy()), f"{out}-attention")
+    [scores] = encoder.syntactic_scores(flat)
+    if scores.dim() == 2:  # Ordered Memory's attention over its slots
+        save(attention(encoder.words(flat)[0], scores.numpy()), f"{out}-attention")
 
 
 if __name__ == "__main__":

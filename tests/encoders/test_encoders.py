@@ -27,12 +27,12 @@ from dgltree.models.readout import EquationModel, EquationReadout
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 OPTIONS: dict[str, dict[str, Any]] = {
-    "lstm": {"layers": 2},
-    "on_lstm": {"layers": 2, "chunk_size": 3},
-    "ordered_memory": {"slots": 4},
-    "transformer": {"layers": 2, "heads": 3},
-    "universal_transformer": {"steps": 3, "heads": 3},
-    "tree_transformer": {"layers": 2, "heads": 3, "path_length": 3},
+    "lstm": {"num_layers": 2},
+    "on_lstm": {"num_layers": 2, "chunk_size": 3},
+    "ordered_memory": {"num_slots": 4},
+    "transformer": {"num_layers": 2, "num_heads": 3},
+    "universal_transformer": {"num_steps": 3, "num_heads": 3},
+    "tree_transformer": {"num_layers": 2, "num_heads": 3, "path_length": 3},
 }
 SEQUENCES = [name for name in OPTIONS if name != "tree_transformer"]
 TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
@@ -246,12 +246,15 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     ):
         make_encoder("gru", VOCABULARY, 12)
     for name, known in (
-        ("lstm", "order, layers, dropout, max_length"),
-        ("on_lstm", "order, layers, chunk_size, embedding_size, dropout, weight_dropout, max_length"),
-        ("ordered_memory", "order, slots, evaluation_slots, bidirectional, embedding_size, operator, attention"),
-        ("universal_transformer", "order, steps, heads, feedforward, dropout, max_length"),
-        ("transformer", "order, layers, heads, feedforward, dropout, max_length"),
-        ("tree_transformer", "branching, path_length, layers, heads"),
+        ("lstm", "order, joint, num_layers, dropout, max_length"),
+        ("on_lstm", "order, joint, num_layers, chunk_size, embedding_size, dropout, weight_dropout, max_length"),
+        (
+            "ordered_memory",
+            "order, joint, num_slots, num_evaluation_slots, bidirectional, embedding_size, operator, attention",
+        ),
+        ("universal_transformer", "order, joint, num_steps, num_heads, feedforward_size, dropout, max_length"),
+        ("transformer", "order, joint, num_layers, num_heads, feedforward_size, dropout, max_length"),
+        ("tree_transformer", "order, joint, branching, path_length, num_layers, num_heads"),
         ("tree_smu", "typed, input_size, leaf, numbers, dropout, stack_size"),
     ):
         with pytest.raises(ValueError, match=f"{name}: .*'colour'; its options are {known}"):
@@ -261,25 +264,26 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "error"),
     [
-        ("lstm", {"layers": 0}, "layers is 0"),
+        ("lstm", {"num_layers": 0}, "num_layers is 0"),
         ("lstm", {"dropout": 1.0}, "dropout is 1.0; it is a probability"),
-        ("lstm", {"order": "words"}, "order is 'words'; it is one of leaves, bracketed, unlabelled"),
+        ("lstm", {"order": "words"}, "order is 'words'; it is one of leaves, bracketed, unlabelled, preorder"),
         ("lstm", {"max_length": 0}, "max_length is 0"),
-        ("on_lstm", {"layers": 0}, "layers is 0"),
+        ("on_lstm", {"num_layers": 0}, "num_layers is 0"),
         ("on_lstm", {"chunk_size": 5}, "hidden_size is 12 and chunk_size is 5; it divides the hidden size"),
         ("on_lstm", {"chunk_size": 12}, "chunk_size is 12, all units; the last chunk is always 0"),
         ("on_lstm", {"weight_dropout": 1.0}, "dropout is 1.0"),
         ("on_lstm", {"embedding_size": 0}, "embedding_size is 0"),
-        ("ordered_memory", {"slots": 0}, "slots is 0; it is a whole number, 1 or more"),
-        ("ordered_memory", {"evaluation_slots": -1}, "evaluation_slots is -1"),
+        ("ordered_memory", {"num_slots": 0}, "num_slots is 0; it is a whole number, 1 or more"),
+        ("ordered_memory", {"num_evaluation_slots": -1}, "num_evaluation_slots is -1"),
         ("ordered_memory", {"cell_dropout": -0.1}, "dropout is -0.1"),
         ("ordered_memory", {"attention_dropout": 1.5}, "dropout is 1.5"),
         ("ordered_memory", {"operator": "lstm"}, "operator is 'lstm'; it is one of tree_cell, tree_rnn"),
         ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it is one of published, paper"),
         ("ordered_memory", {"embedding_size": 0}, "embedding_size is 0"),
-        ("universal_transformer", {"steps": 0}, "steps is 0"),
-        ("transformer", {"heads": 5}, "hidden_size is 12 and heads is 5; the heads divide the hidden size"),
+        ("universal_transformer", {"num_steps": 0}, "num_steps is 0"),
+        ("transformer", {"num_heads": 5}, "hidden_size is 12 and num_heads is 5; the heads divide the hidden size"),
         ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
+        ("tree_transformer", {"order": "leaves"}, "order is 'leaves'; 'tree_transformer' is told the places"),
         ("tree_transformer", {"branching": 0}, "branching is 0"),
     ],
 )

@@ -5,33 +5,40 @@ import torch
 from helpers import chain, random_tree
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch
-from dgltree.encoders import JointEncoder, linearize
-from dgltree.encoders.joint import joined
-from dgltree.encoders.linearize import PADDING, Sequences
+from dgltree.encoders import SequenceEncoder, linearize, make_encoder
+from dgltree.encoders.linearization import PADDING
+from dgltree.encoders.sequences import joined
 
 TREES = [random_tree(4, 2, 1), Tree("var", token="y"), chain(9), random_tree(2, 2, 2), *[Tree("var", token="x")] * 2]
 VOCABULARY = Vocabulary.from_trees([*TREES, random_tree(6, 2, 3)])
 
 
-def make(name: str = "transformer", dtype: torch.dtype = torch.float64, **options: object) -> JointEncoder:
+def make(name: str = "transformer", dtype: torch.dtype = torch.float64, **options: object) -> SequenceEncoder:
     torch.manual_seed(0)
-    return JointEncoder(name, VOCABULARY, 12, heads=3, **options).to(dtype)
+    return SequenceEncoder(name, VOCABULARY, 12, joint=True, num_heads=3, **options).to(dtype)
 
 
 def flat(trees: list[Tree]) -> TreeBatch:
     return batch(trees, VOCABULARY)
 
 
-@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled"])
+@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled", "preorder"])
 def test_a_pair_is_its_first_sequence_a_separator_and_its_second(order: str) -> None:
     ids, lengths = linearize(flat(TREES), order, VOCABULARY)
-    found = joined(Sequences(ids, lengths), separator=99)
+    found, ends = joined(ids, lengths, separator=99)
     for pair in range(3):
         first, second = (ids[row, : lengths[row]].tolist() for row in (2 * pair, 2 * pair + 1))
         expected = [*first, 99, *second]
-        assert int(found.lengths[pair]) == len(expected)
-        assert found.ids[pair, : len(expected)].tolist() == expected
-        assert set(found.ids[pair, len(expected) :].tolist()) <= {PADDING}
+        assert int(ends[pair]) == len(expected)
+        assert found[pair, : len(expected)].tolist() == expected
+        assert set(found[pair, len(expected) :].tolist()) <= {PADDING}
+
+
+def test_the_separator_is_no_word_of_a_tree() -> None:
+    [first, *_] = make(order="leaves").words(flat(TREES))
+    [left, right] = SequenceEncoder("lstm", VOCABULARY, 12, order="leaves").words(flat(TREES[:2]))
+    assert first == [*left, "|", *right]
+    assert int(make().plan(flat(TREES), share=False).ids.max()) == make().separator
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
@@ -51,19 +58,12 @@ def test_the_words_of_one_tree_matter_to_those_of_the_other() -> None:
     assert (states[0] - states[1]).abs().max() > 1e-3, "the order of the two"
 
 
-def test_it_is_planned_beforehand() -> None:
-    encoder, trees = make(), flat(TREES)
-    encoder.plan(trees, share=False)
-    plans = dict(trees.plans)
-    assert torch.equal(encoder(trees), encoder(flat(TREES)))
-    assert trees.plans == plans
-
-
 def test_what_is_no_pair_of_sequences_is_refused() -> None:
     with pytest.raises(ValueError, match="a batch of 3 trees; pairs are an even number of them"):
         make()(flat(TREES[:3]))
-    for name in ("tree_transformer", "tree_lstm", "gru"):
-        with pytest.raises(ValueError, match=f"'{name}' reads no sequences of ids"):
-            JointEncoder(name, VOCABULARY, 12)
+    with pytest.raises(ValueError, match="'tree_transformer' is told where in one tree each node stands"):
+        make_encoder("tree_transformer", VOCABULARY, 12, joint=True)
+    with pytest.raises(ValueError, match=r"tree_lstm: .*'joint'; its options are"):
+        make_encoder("tree_lstm", VOCABULARY, 12, joint=True)
     with pytest.raises(ValueError, match="order is 'words'; it is one of"):
         make(order="words")

@@ -24,7 +24,7 @@ def make(dtype: torch.dtype = torch.float64) -> ONLSTM:
 
 def sentences(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     x = torch.randn(4, 9, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return x.to(dtype), torch.arange(9) < torch.tensor(LENGTHS).unsqueeze(1)
+    return x.to(dtype), torch.arange(9) >= torch.tensor(LENGTHS).unsqueeze(1)
 
 
 def transcribed(layer: ONLSTMLayer, words: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
@@ -67,7 +67,7 @@ def close(found: list[Tensor], expected: list[Tensor], tolerance: float) -> None
 
 
 def test_states_distances_and_gradients_are_those_of_the_equations() -> None:
-    lstm, (x, present) = make(), sentences()
+    lstm, (x, padding) = make(), sentences()
     x.requires_grad_()
     roots, states, distances = [], [], []
     for row, n in zip(x, LENGTHS, strict=True):
@@ -79,9 +79,9 @@ def test_states_distances_and_gradients_are_those_of_the_equations() -> None:
         states.extend(words)
         distances.append(torch.stack(columns, 1))
     slow = states_and_gradients(lstm, torch.stack(roots), torch.stack(states), torch.cat(distances), x)
-    steps = lstm(x, present)
+    steps = lstm(x, padding)
     assert steps.d.shape == (4, 9, 2)
-    close(states_and_gradients(lstm, steps.root, steps.states[present], steps.d[present], x), slow, 1e-10)
+    close(states_and_gradients(lstm, steps.root, steps.states[~padding], steps.d[~padding], x), slow, 1e-10)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
@@ -90,26 +90,26 @@ def test_padding_anywhere_changes_neither_states_nor_gradients(
     places: list[int], dtype: torch.dtype, tolerance: float
 ) -> None:
     lstm, (x, _) = make(dtype), sentences(dtype)
-    alone, here = x[:1, :6].clone().requires_grad_(), torch.zeros(1, 10, dtype=torch.bool)
+    alone, absent = x[:1, :6].clone().requires_grad_(), torch.ones(1, 10, dtype=torch.bool)
     wide = x.new_full((1, 10, 5), math.nan)
-    wide[0, list(places)], here[0, list(places)] = x[0, :6], True
+    wide[0, list(places)], absent[0, list(places)] = x[0, :6], False
     wide.requires_grad_()
-    steps, padded = lstm(alone, here.new_ones(1, 6)), lstm(wide, here)
-    assert not padded.states[~here].any()
-    assert not padded.d[~here].any()
+    steps, padded = lstm(alone, absent.new_zeros(1, 6)), lstm(wide, absent)
+    assert not padded.states[absent].any()
+    assert not padded.d[absent].any()
     expected = states_and_gradients(lstm, steps.root, steps.states, steps.d, alone)
-    found = states_and_gradients(lstm, padded.root, padded.states[here][None], padded.d[here][None], wide)
-    assert not found[3][~here].any()
-    found[3] = found[3][here][None]
+    found = states_and_gradients(lstm, padded.root, padded.states[~absent][None], padded.d[~absent][None], wide)
+    assert not found[3][absent].any()
+    found[3] = found[3][~absent][None]
     close(found, expected, tolerance)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_the_units_of_the_last_chunk_stay_0(dtype: torch.dtype) -> None:
-    x, present = sentences(dtype)
-    states = make(dtype)(x, present).states
+    x, padding = sentences(dtype)
+    states = make(dtype)(x, padding).states
     assert not states[..., -2:].any()
-    assert (states[present][:, :-2] != 0).all()
+    assert (states[~padding][:, :-2] != 0).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -120,8 +120,8 @@ def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
     assert (gate >= 0).all()
     assert (gate[:, -1] == 1).all()
     torch.testing.assert_close(gate, z.softmax(1).cumsum(1))
-    x, present = sentences(dtype)
-    d = make(dtype)(x, present).d
+    x, padding = sentences(dtype)
+    d = make(dtype)(x, padding).d
     assert (d >= 0).all()
     assert (d[..., 0] <= 6).all()
     assert (d[..., 1] <= 4).all()
@@ -129,7 +129,7 @@ def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
 
 def core(**options: float) -> SequenceONLSTM:
     torch.manual_seed(0)
-    return SequenceONLSTM(20, 12, layers=2, chunk_size=3, **options).double()
+    return SequenceONLSTM(20, 12, num_layers=2, chunk_size=3, **options).double()
 
 
 IDS = torch.tensor([[3, 4, 5, 6, 7, 8, 9], [5, 4, 0, 0, 0, 0, 0], [7, 3, 4, 9, 2, 0, 0]])
@@ -188,12 +188,12 @@ def test_weights_out_of_dropout_are_used_and_the_bias_is_kept() -> None:
 
 def test_dropout_between_layers_has_one_mask_for_all_steps_and_none_on_the_input() -> None:
     torch.manual_seed(0)
-    lstm, (x, present) = ONLSTM(5, [12, 8], chunk_size=2, dropout=0.5).double(), sentences()
+    lstm, (x, padding) = ONLSTM(5, [12, 8], chunk_size=2, dropout=0.5).double(), sentences()
     seen: list[Tensor] = []
     for layer in lstm.layers:
         layer.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    lstm(x, present)
-    assert torch.equal(seen[0], x * present.unsqueeze(2))
+    lstm(x, padding)
+    assert torch.equal(seen[0], x * ~padding.unsqueeze(2))
     dropped = seen[1][2, :, :10] == 0
     assert torch.equal(dropped, dropped[:1].expand_as(dropped))
     assert dropped.any()
@@ -223,12 +223,12 @@ def test_impossible_sizes_are_refused(sizes: list[int], chunk_size: int, error: 
 
 
 def test_bad_input_is_refused() -> None:
-    present = torch.ones(2, 3, dtype=torch.bool)
+    padding = torch.zeros(2, 3, dtype=torch.bool)
     with pytest.raises(ValueError, match=r"x is \(2, 3, 4\) .* they are \(B, T, 5\) and \(B, T\) bool"):
-        ONLSTM(5, [4])(torch.zeros(2, 3, 4), present)
-    present[1] = False
+        ONLSTM(5, [4])(torch.zeros(2, 3, 4), padding)
+    padding[1] = True
     with pytest.raises(ValueError, match="sequence 1 is empty"):
-        ONLSTM(5, [4])(torch.zeros(2, 3, 5), present)
+        ONLSTM(5, [4])(torch.zeros(2, 3, 5), padding)
     for read in (core(max_length=6), core(max_length=6).steps):
         with pytest.raises(ValueError, match="sequence 0 has length 7; this encoder takes max_length=6"):
             read(IDS, ENDS)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dgltree.encoders import MemorySteps, OrderedMemory, SequenceOrderedMemory
 from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.memory_attention import allocate
+from dgltree.encoders.ordered_memory.attention import allocate
 
 LENGTHS = [1, 2, 3, 5, 9, 7]
 FORMS = list(itertools.product(["tree_cell", "tree_rnn"], ["published", "paper"], [False, True]))
@@ -29,16 +29,16 @@ def make(sharpness: float = 1.0, dtype: torch.dtype = torch.float64, **options: 
 
 
 def sentences(dtype: torch.dtype = torch.float64, lengths: list[int] = LENGTHS) -> tuple[Tensor, Tensor]:
-    """Vectors (B, T, 5) and where they are present, (B, T)."""
+    """Vectors (B, T, 5) and their padding mask, (B, T)."""
     x = torch.randn(len(lengths), max(lengths), 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    return x.to(dtype), torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+    return x.to(dtype), torch.arange(max(lengths)) >= torch.tensor(lengths).unsqueeze(1)
 
 
-def states_and_gradients(memory: OrderedMemory, x: Tensor, present: Tensor, slots: int) -> list[Tensor]:
+def states_and_gradients(memory: OrderedMemory, x: Tensor, padding: Tensor, slots: int) -> list[Tensor]:
     """Roots, states and attention at words, and the gradients."""
     x = x.clone().requires_grad_()
-    steps = memory(x, present, slots)
-    return [steps.root.detach(), steps.states[present].detach(), steps.p[present], *gradients(memory, steps.root, x)]
+    steps = memory(x, padding, slots)
+    return [steps.root.detach(), steps.states[~padding].detach(), steps.p[~padding], *gradients(memory, steps.root, x)]
 
 
 def gradients(memory: OrderedMemory, root: Tensor, x: Tensor) -> list[Tensor]:
@@ -122,12 +122,12 @@ def test_states_attention_and_gradients_are_those_of_the_equations(
     operator: str, attention: str, allowed_maximum: bool, sharpness: float
 ) -> None:
     memory = make(sharpness, operator=operator, attention=attention, allowed_maximum=allowed_maximum)
-    x, present = sentences()
+    x, padding = sentences()
     leaf = x.clone().requires_grad_()
     slow = [transcribed(memory, list(row[:n]), 4) for row, n in zip(leaf, LENGTHS, strict=True)]
     root, states, p = torch.stack([s.root for s in slow]), *(torch.cat([s[k] for s in slow]) for k in (1, 2))
     expected = [root, states, p, *gradients(memory, root, leaf)]
-    close(states_and_gradients(memory, x, present, 4), expected, 1e-10)
+    close(states_and_gradients(memory, x, padding, 4), expected, 1e-10)
 
 
 # --- what is left out -------------------------------------------------------------------------------------------------
@@ -148,20 +148,20 @@ def test_cells_that_change_nothing_are_left_out(
 ) -> None:
     options = {"operator": operator, "attention": attention, "allowed_maximum": allowed_maximum}
     dense, dynamic = make(sharpness, dtype, **options, dynamic=False), make(sharpness, dtype, **options)
-    x, present = sentences(dtype)
-    found, expected = (one_gradient(states_and_gradients(memory, x, present, 5)) for memory in (dynamic, dense))
+    x, padding = sentences(dtype)
+    found, expected = (one_gradient(states_and_gradients(memory, x, padding, 5)) for memory in (dynamic, dense))
     close(found, expected, tolerance)
-    steps = dynamic(x, present, 5)
+    steps = dynamic(x, padding, 5)
     needed = int((steps.p.cumsum(2) > 0).sum())
     open_ = sum(min(t, 5) for length in LENGTHS for t in range(length))
-    assert steps.computed == needed <= dense(x, present, 5).computed == open_
+    assert steps.computed == needed <= dense(x, padding, 5).computed == open_
     assert needed < open_ or sharpness < 1000
     assert steps.share == needed / (len(LENGTHS) * max(LENGTHS) * 5)
 
 
 def test_a_sharp_attention_leaves_out_more_than_the_length_of_a_sentence_does() -> None:
-    x, present = sentences(lengths=[12, 12, 12, 12])
-    flat, sharp = (make(sharpness)(x, present, 6) for sharpness in (0.0, 1e4))
+    x, padding = sentences(lengths=[12, 12, 12, 12])
+    flat, sharp = (make(sharpness)(x, padding, 6) for sharpness in (0.0, 1e4))
     assert flat.computed == 4 * sum(min(t, 6) for t in range(12))
     assert sharp.computed < 0.75 * flat.computed
 
@@ -170,12 +170,12 @@ def test_a_sharp_attention_leaves_out_more_than_the_length_of_a_sentence_does() 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_twice_the_slots_change_no_bit_of_a_short_sentence(operator: str, dtype: torch.dtype) -> None:
     memory = make(3.0, dtype, operator=operator)
-    x, present = sentences(dtype)
-    few, many = memory(x, present, 8), memory(x, present, 16)  # up to 9 words
+    x, padding = sentences(dtype)
+    few, many = memory(x, padding, 8), memory(x, padding, 16)  # up to 9 words
     assert torch.equal(few.root, many.root)
     assert torch.equal(few.states, many.states)
     assert torch.equal(few.p, many.p[:, :, 8:])
-    assert not torch.equal(memory(x, present, 4).root, memory(x, present, 8).root), "longer sentences need the slots"
+    assert not torch.equal(memory(x, padding, 4).root, memory(x, padding, 8).root), "longer sentences need the slots"
 
 
 # --- what always holds ------------------------------------------------------------------------------------------------
@@ -185,28 +185,28 @@ def test_twice_the_slots_change_no_bit_of_a_short_sentence(operator: str, dtype:
 def test_the_attention_is_a_distribution_after_the_first_word_and_0_at_it(
     operator: str, attention: str, allowed_maximum: bool
 ) -> None:
-    x, present = sentences()
-    p = make(operator=operator, attention=attention, allowed_maximum=allowed_maximum)(x, present, 4).p
+    x, padding = sentences()
+    p = make(operator=operator, attention=attention, allowed_maximum=allowed_maximum)(x, padding, 4).p
     assert not p[:, 0].any()
-    assert not p[~present].any()
+    assert not p[padding].any()
     assert (p >= 0).all(), "so the cumulative sums are monotone"
-    torch.testing.assert_close(p.sum(2), (present & (torch.arange(9) > 0)).double(), rtol=0, atol=1e-12)
+    torch.testing.assert_close(p.sum(2), (~padding & (torch.arange(9) > 0)).double(), rtol=0, atol=1e-12)
     for t in range(1, 9):  # slot i cannot be reached before word N - i + 2
         assert not p[:, t, : max(0, 4 - t)].any()
 
 
 def test_the_first_word_comes_out_as_it_went_in_whatever_is_dropped_later() -> None:
     memory = make(cell_dropout=0.9, attention_dropout=0.9)
-    x, present = sentences()
-    torch.testing.assert_close(memory(x, present, 4).states[:, 0], memory.norm(memory.input(x[:, 0])))
+    x, padding = sentences()
+    torch.testing.assert_close(memory(x, padding, 4).states[:, 0], memory.norm(memory.input(x[:, 0])))
 
 
 def test_memory_above_the_head_is_copied() -> None:
     memory = make(1e6, allowed_maximum=True, dynamic=False)
     seen: list[Tensor] = []
     memory.cell.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[1].detach()))
-    x, present = sentences(lengths=[30, 30, 30])
-    p = memory(x, present, 3).p
+    x, padding = sentences(lengths=[30, 30, 30])
+    p = memory(x, padding, 3).p
     before, copied = None, 0
     for t in range(3, 30):  # from here on all slots are computed
         M = torch.stack(seen[3 + 3 * (t - 3) :][:3], 1)  # 1 + 2 slots were computed before
@@ -244,28 +244,28 @@ def test_padding_anywhere_changes_neither_states_nor_gradients(
     side: str, dynamic: bool, dtype: torch.dtype, tolerance: float
 ) -> None:
     memory = make(3.0, dtype, dynamic=dynamic)
-    x, present = sentences(dtype, [6])
-    alone = states_and_gradients(memory, x, present, 4)
+    x, padding = sentences(dtype, [6])
+    alone = states_and_gradients(memory, x, padding, 4)
     places = {"front": range(4, 10), "end": range(6), "both": range(2, 8), "between": [1, 2, 5, 6, 8, 9]}[side]
-    wide, here = x.new_full((1, 10, 5), math.nan), torch.zeros(1, 10, dtype=torch.bool)
-    wide[0, list(places)], here[0, list(places)] = x[0], True
-    *found, x_gradient = states_and_gradients(memory, wide, here, 4)
-    close(one_gradient([*found, x_gradient[here]]), one_gradient(alone), tolerance)
-    assert not x_gradient[~here].any()
-    steps = memory(wide, here, 4)
-    assert not steps.states[~here].any()
-    assert not steps.p[~here].any()
+    wide, absent = x.new_full((1, 10, 5), math.nan), torch.ones(1, 10, dtype=torch.bool)
+    wide[0, list(places)], absent[0, list(places)] = x[0], False
+    *found, x_gradient = states_and_gradients(memory, wide, absent, 4)
+    close(one_gradient([*found, x_gradient[~absent]]), one_gradient(alone), tolerance)
+    assert not x_gradient[absent].any()
+    steps = memory(wide, absent, 4)
+    assert not steps.states[absent].any()
+    assert not steps.p[absent].any()
 
 
 @pytest.mark.parametrize("dynamic", [True, False])
 def test_rows_with_padding_on_different_sides_do_not_meet(dynamic: bool) -> None:
     memory = make(3.0, dynamic=dynamic)
-    x, present = sentences()
-    turned, here = x.clone(), present.clone()
+    x, padding = sentences()
+    turned, absent = x.clone(), padding.clone()
     for row in (1, 3):
         shift = 9 - LENGTHS[row]
-        turned[row], here[row] = x[row].roll(shift, 0), present[row].roll(shift)
-    torch.testing.assert_close(memory(turned, here, 4).root, memory(x, present, 4).root, rtol=0, atol=1e-12)
+        turned[row], absent[row] = x[row].roll(shift, 0), padding[row].roll(shift)
+    torch.testing.assert_close(memory(turned, absent, 4).root, memory(x, padding, 4).root, rtol=0, atol=1e-12)
 
 
 # --- over ids ---------------------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ def test_rows_with_padding_on_different_sides_do_not_meet(dynamic: bool) -> None
 
 def core(**options: Any) -> SequenceOrderedMemory:
     torch.manual_seed(0)
-    return SequenceOrderedMemory(20, 12, slots=3, **options).double()
+    return SequenceOrderedMemory(20, 12, num_slots=3, **options).double()
 
 
 IDS = torch.tensor([[3, 4, 5, 6, 7, 8, 9], [5, 4, 0, 0, 0, 0, 0], [7, 3, 4, 9, 2, 0, 0]])
@@ -298,7 +298,7 @@ def test_two_directions_are_two_memories_side_by_side() -> None:
 
 
 def test_evaluation_may_use_other_slots_than_training() -> None:
-    few, many = core(), core(evaluation_slots=8)
+    few, many = core(), core(num_evaluation_slots=8)
     assert torch.equal(many(IDS, ENDS), few(IDS, ENDS))
     many.eval()
     assert many.steps(IDS, ENDS)[0].p.shape == (3, 7, 8)
@@ -323,20 +323,25 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("x", "present", "slots", "error"),
+    ("x", "padding", "slots", "error"),
     [
-        (torch.zeros(2, 3, 4), torch.ones(2, 3, dtype=torch.bool), 2, r"x is \(2, 3, 4\) .* they are \(B, T, 5\)"),
-        (torch.zeros(2, 3, 5), torch.ones(2, 4, dtype=torch.bool), 2, r"present \(2, 4\) torch.bool"),
-        (torch.zeros(2, 3, 5), torch.ones(2, 3), 2, r"present \(2, 3\) torch.float32; .* \(B, T\) bool"),
-        (torch.zeros(0, 3, 5), torch.ones(0, 3, dtype=torch.bool), 2, "an empty batch"),
-        (torch.zeros(2, 0, 5), torch.ones(2, 0, dtype=torch.bool), 2, "sequence 0 is empty"),
-        (torch.zeros(2, 3, 5), torch.tensor([[True] * 3, [False] * 3]), 2, "sequence 1 is empty; each has at least"),
-        (torch.zeros(2, 3, 5), torch.ones(2, 3, dtype=torch.bool), 0, "slots is 0; it is a whole number, 1 or more"),
+        (torch.zeros(2, 3, 4), torch.zeros(2, 3, dtype=torch.bool), 2, r"x is \(2, 3, 4\) .* they are \(B, T, 5\)"),
+        (torch.zeros(2, 3, 5), torch.zeros(2, 4, dtype=torch.bool), 2, r"padding \(2, 4\) torch.bool"),
+        (torch.zeros(2, 3, 5), torch.zeros(2, 3), 2, r"padding \(2, 3\) torch.float32; .* \(B, T\) bool"),
+        (torch.zeros(0, 3, 5), torch.zeros(0, 3, dtype=torch.bool), 2, "an empty batch"),
+        (torch.zeros(2, 0, 5), torch.zeros(2, 0, dtype=torch.bool), 2, "sequence 0 is empty"),
+        (torch.zeros(2, 3, 5), torch.tensor([[False] * 3, [True] * 3]), 2, "sequence 1 is empty; each has at least"),
+        (
+            torch.zeros(2, 3, 5),
+            torch.zeros(2, 3, dtype=torch.bool),
+            0,
+            "num_slots is 0; it is a whole number, 1 or more",
+        ),
     ],
 )
-def test_bad_input_is_refused(x: Tensor, present: Tensor, slots: int, error: str) -> None:
+def test_bad_input_is_refused(x: Tensor, padding: Tensor, slots: int, error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        OrderedMemory(5, 6)(x, present, slots)
+        OrderedMemory(5, 6)(x, padding, slots)
 
 
 def test_empty_and_overlong_sequences_of_ids_are_refused() -> None:
@@ -353,13 +358,13 @@ def test_no_step_waits_for_a_gpu() -> None:
         pytest.skip("no CUDA device")
     memory, waits = make().cuda(), []
     for length in (5, 50):
-        x, present = (tensor.cuda() for tensor in sentences(lengths=[length, 3]))
-        memory(x, present, 4)  # the first call sets up the device's libraries
+        x, padding = (tensor.cuda() for tensor in sentences(lengths=[length, 3]))
+        memory(x, padding, 4)  # the first call sets up the device's libraries
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
             torch.cuda.set_sync_debug_mode("warn")
             try:
-                memory(x, present, 4).root.sum().backward()
+                memory(x, padding, 4).root.sum().backward()
             finally:
                 torch.cuda.set_sync_debug_mode("default")
         waits.append(len(found))

@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 import dgltree
 from dgltree import Vocabulary, batch
 from dgltree.cells import TreeRNN
-from dgltree.encoders import TreeEncoder, make_encoder
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
 from dgltree.models import checkpoint
 from dgltree.models.readout import (
     ClassifierReadout,
@@ -25,6 +25,9 @@ from dgltree.models.readout import (
     PairReadout,
     TreeModel,
 )
+from dgltree.read.infix import read_infix
+
+FORMAT_2 = Path(__file__).parent / "transformer_format_2.safetensors"
 
 
 def make_model(name: str = "tree_smu, no_op") -> EquationModel:
@@ -48,7 +51,7 @@ def rewrite(path: Path, change) -> None:
 
 
 def rehash(header, tensors) -> None:
-    header["sha256"] = checkpoint._digest({k: v for k, v in header.items() if k != "sha256"}, tensors)
+    header["sha256"] = checkpoint.digest({k: v for k, v in header.items() if k != "sha256"}, tensors)
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -68,7 +71,7 @@ def test_a_loaded_model_is_the_saved_one(name: str, dtype: torch.dtype, tmp_path
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    [("ordered_memory", {"slots": 3, "order": "leaves"}), ("lstm", {}), ("tree_transformer", {"path_length": 2})],
+    [("ordered_memory", {"num_slots": 3, "order": "leaves"}), ("lstm", {}), ("tree_transformer", {"path_length": 2})],
 )
 def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, tmp_path: Path) -> None:
     trees = [random_tree(3, 2, seed) for seed in range(4)]
@@ -83,6 +86,85 @@ def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, t
     assert torch.equal(loaded(flat), model(flat))
     with pytest.raises(ValueError, match=r"reads no equations, it tells <, =, >: use dgltree\.load"):
         dgltree.open_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("name", "joint"),
+    [
+        *((name, False) for name in SEQUENCE_ENCODERS),
+        *((n, True) for n in SEQUENCE_ENCODERS if n != "tree_transformer"),
+    ],
+)
+def test_every_sequence_encoder_is_saved_and_loaded(name: str, joint: bool, tmp_path: Path) -> None:
+    trees = [random_tree(3, 2, seed) for seed in range(4)]
+    options = {"chunk_size": 2} if name == "on_lstm" else {"path_length": 2} if name == "tree_transformer" else {}
+    encoder = make_encoder(name, Vocabulary.from_trees(trees), 8, **options, **({"joint": True} if joint else {}))
+    model = TreeModel(encoder, ClassifierReadout(8, 3), ["<", "=", ">"]).eval()
+    dgltree.save(model, tmp_path / "model")
+    loaded = dgltree.load(tmp_path / "model")
+    assert loaded.encoder.config == encoder.config
+    flat = batch(trees, encoder.vocabulary)
+    assert loaded(flat).shape == (2 if joint else 4, 3)
+    assert torch.equal(loaded(flat), model(flat))
+    assert torch.equal(loaded(encoder.plan(flat, share=False)), model(flat)), "a plan fits the loaded model"
+
+
+def test_a_file_of_format_2_loads_with_todays_names_of_options(tmp_path: Path) -> None:
+    model = dgltree.load(FORMAT_2)  # a release of that time wrote it, and computed the logits below
+    expected = {"num_layers": 2, "num_heads": 2, "feedforward_size": 8, "order": "bracketed", "joint": False}
+    assert expected.items() <= model.encoder.config.items()
+    flat = batch([read_infix("sin(x)^2"), read_infix("x + y")], model.encoder.vocabulary)
+    logits = torch.tensor([[-0.22166648507118225, 0.04886313155293465, 0.03000238910317421]])
+    torch.testing.assert_close(model(flat), logits, rtol=0, atol=1e-6)
+    dgltree.save(model, tmp_path / "model")
+    assert torch.equal(dgltree.load(tmp_path / "model")(flat), model(flat))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("tree_rnn", {"num_layers": 2}),
+        ("lstm", {"num_layers": 2}),
+        ("on_lstm", {"num_layers": 2, "chunk_size": 2}),
+        ("ordered_memory", {"num_slots": 3, "num_evaluation_slots": 5}),
+        ("universal_transformer", {"num_steps": 3, "num_heads": 2, "feedforward_size": 6}),
+        ("tree_transformer", {"num_layers": 1, "num_heads": 2, "path_length": 2}),
+    ],
+)
+def test_options_of_format_2_are_those_of_today(name: str, options: dict, tmp_path: Path) -> None:
+    trees = [random_tree(3, 2, seed) for seed in range(4)]
+    encoder = make_encoder(name, Vocabulary.from_trees(trees), 8, **options)
+    path, flat = tmp_path / "model", batch(trees, encoder.vocabulary)
+    model = TreeModel(encoder, NumberReadout(8)).eval()
+    dgltree.save(model, path)
+
+    def as_format_2(header, tensors) -> None:
+        old = {new: old for old, new in checkpoint.OPTIONS_OF_2.items()}
+        later = {"joint", *(["order"] if name == "tree_transformer" else [])}
+        known = {key: value for key, value in header["options"].items() if key not in later}
+        header.update(version=2, options={old.get(key, key): value for key, value in known.items()})
+        rehash(header, tensors)
+
+    rewrite(path, as_format_2)
+    assert dgltree.load(path).encoder.config == encoder.config
+    assert torch.equal(dgltree.load(path)(flat), model(flat))
+
+
+def test_a_changed_file_of_format_2_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(FORMAT_2.read_bytes())
+    rewrite(path, lambda header, tensors: header["options"].update(dropout=0.5))
+    with pytest.raises(ValueError, match="do not match their hash"):
+        dgltree.load(path)
+
+
+def test_an_encoder_that_no_file_can_name_is_not_saved(tmp_path: Path) -> None:
+    class Own(Encoder):
+        def forward(self, batch, share=False):
+            return torch.zeros(len(batch), 8)
+
+    with pytest.raises(ValueError, match="a Own cannot be saved; a TreeEncoder and a SequenceEncoder can"):
+        dgltree.save(TreeModel(Own(), ClassifierReadout(8, 3)), tmp_path / "model")
 
 
 @pytest.mark.parametrize("readout", [ClassifierReadout(8, 3, hidden_size=5), NumberReadout(8)])
@@ -166,7 +248,7 @@ def test_a_changed_header_or_weight_is_noticed(path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda header: header.update(version=99), "format version 99; this release reads version 2"),
+        (lambda header: header.update(version=99), "format version 99; this release reads versions 2 and 3"),
         (lambda header: header.update(cell="tree_transformer"), "'tree_transformer' cell"),
         (lambda header: header.update(cell="tree_lstm", options={"hidden_size": 5}), "size mismatch|Missing key"),
         (lambda header: header["vocabulary"]["tokens"].append("new"), "size mismatch"),

@@ -73,7 +73,7 @@ def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytes
 
 @pytest.mark.parametrize(
     ("name", "further"),
-    [("tree_smu", ""), ("lstm", ", layers: 2"), ("transformer", ""), ("tree_transformer", ", path_length: 8")],
+    [("tree_smu", ""), ("lstm", ", num_layers: 2"), ("transformer", ""), ("tree_transformer", ", path_length: 8")],
 )
 def test_an_interrupted_run_continues_to_the_same_weights(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, further: str

@@ -6,7 +6,6 @@ import torch
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import batch
-from dgltree.encoders.linearize import sequences
 from dgltree.equations.shipped import FOLDER, LOGIC, logic_model, model_names
 from dgltree.induction.binary_trees import right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score
@@ -40,8 +39,8 @@ def test_it_knows_most_relations_and_finds_most_brackets_of_pairs_of_its_own_len
 
 
 def test_leaving_out_cells_changes_nothing_on_trained_weights() -> None:
-    core = logic_model().encoder.core
-    flat = sequences(batch(TREES[:60], VOCABULARY), "unlabelled", VOCABULARY)
+    encoder = logic_model().encoder
+    core, flat = encoder.core, encoder.plan(batch(TREES[:60], VOCABULARY), share=False)
     found = {}
     for dynamic in (True, False):
         core.memories[0].dynamic = dynamic

@@ -14,7 +14,7 @@ import dgltree
 from dgltree import batch
 from dgltree.models.readout import PairModel
 from dgltree.read.bracket import read_unlabelled
-from tasks.brackets import FoundBrackets
+from tasks.brackets import InducedBrackets
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main
 from tasks.logic.files import write_pairs
@@ -122,7 +122,7 @@ def test_brackets_are_those_of_the_words_without_the_bracket_tokens() -> None:
     def word(token: str) -> dgltree.Tree:
         return dgltree.Tree("word", token=token)
 
-    found, trees = FoundBrackets(), [read_unlabelled("( ( not a ) ( and b ) )"), read_unlabelled("a")]
+    found, trees = InducedBrackets(), [read_unlabelled("( ( not a ) ( and b ) )"), read_unlabelled("a")]
     found.update(Right(), batch(trees, VOCABULARY))
     assert found.f1 == 1
 
@@ -140,6 +140,20 @@ def test_show_prints_the_tree_and_the_relation_and_draws(
     assert sum(map(float, probabilities.values())) == pytest.approx(1, abs=0.01)
     kinds = [f"{n}-{what}.{kind}" for n in (1, 2) for what in ("attention", "trees") for kind in ("png", "svg")]
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == kinds
+
+
+def test_a_model_that_reads_pairs_as_one_sequence_is_saved_and_shown(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = next(file for file in CONFIGS if file.stem == "transformer")
+    run(folder, tmp_path, config, trainer__max_epochs=1)
+    model = dgltree.load(tmp_path / "model.safetensors")
+    assert model.encoder.config["joint"]
+    assert model.classes == RELATIONS
+    capsys.readouterr()
+    show.main(["a", "( not a )", f"--model={tmp_path / 'model.safetensors'}"])
+    [relations] = capsys.readouterr().out.splitlines()
+    assert {pair.split(" ")[0] for pair in relations.split("  ")} == {*RELATIONS}
 
 
 @pytest.mark.parametrize(
@@ -161,10 +175,10 @@ def test_show_says_what_is_wrong(arguments: list[str], error: str, capsys: pytes
     ("options", "error"),
     [
         ({"model__encoder": "memory"}, "the encoder is 'memory'; it is one of"),
-        ({"model__options": "{order: unlabelled, slots: 0}"}, "slots is 0; it is a whole number, 1 or more"),
+        ({"model__options": "{order: unlabelled, num_slots: 0}"}, "num_slots is 0; it is a whole number, 1 or more"),
         ({"model__options": "{order: unlabelled, color: 3}"}, "unexpected keyword argument 'color'; its options are"),
         ({"model__options": "{max_length: 5}"}, "has length .*; this encoder takes max_length=5"),
-        ({"model__joint": "true", "model__encoder": "tree_lstm"}, "'tree_lstm' reads no sequences of ids"),
+        ({"model__joint": "true", "model__encoder": "tree_lstm"}, "tree_lstm: .*'joint'; its options are"),
     ],
 )
 def test_impossible_settings_are_refused(folder: Path, tmp_path: Path, options: dict[str, str], error: str) -> None:

@@ -206,7 +206,7 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     out = tmp_path / "model"
-    options = ["--cell", "ordered_memory", "--options", '{"slots": 4}']
+    options = ["--cell", "ordered_memory", "--options", '{"num_slots": 4}']
     assert main(["fit", str(path), "--out", str(out), *SMALL, "--epochs", "1", *options]) == 0
     model = TrainedModel.load(out)
     data = TreeDataset.from_file(path)

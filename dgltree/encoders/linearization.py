@@ -1,22 +1,20 @@
 """Trees to sequences of ids."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch, check_vocabulary, place
-from dgltree.batching.pickling import PickledAsArrays
-from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
-from dgltree.encoders.unfold import unfold
+from dgltree.batching.batch import NO_TOKEN, TreeBatch, check_vocabulary, place
+from dgltree.batching.unfold import Unfolded, unfold
+from dgltree.batching.vocabulary import Vocabulary
 
-Order = Literal["leaves", "bracketed", "unlabelled"]
+Order = Literal["leaves", "bracketed", "unlabelled", "preorder"]
 ORDERS = get_args(Order)
 
 PADDING, OPEN, CLOSE = range(3)
 FIRST_FUNCTION = 3  # then the functions in the vocabulary's order, then its tokens
+EXTRA_IDS: dict[Order, int] = {"leaves": -1, "preorder": 0, "unlabelled": 1, "bracketed": 2}  # of an inner node
 
 
 def symbol_count(vocabulary: Vocabulary) -> int:
@@ -51,53 +49,50 @@ def linearize(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[T
 
     ``"leaves"``: the leaves from left to right. ``"bracketed"``: a leaf is one id; an inner node is ``(``, its
     function, its children in order, and ``)``, so ``Add(x, sin(y))`` becomes ``( Add x ( sin y ) )``.
-    ``"unlabelled"``: the same without the functions of inner nodes, for trees that have but one: ``( x ( y ) )``. A
-    leaf is its token, without one its function; the function of a leaf with a token is left out, as tree cells leave it
-    out.
+    ``"unlabelled"``: the same without the functions of inner nodes, for trees that have but one: ``( x ( y ) )``.
+    ``"preorder"``: every node is one id, its function before its children: ``Add x sin y``. A leaf is its token,
+    without one its function; the function of a leaf with a token is left out, as tree cells leave it out.
 
     Ids: 0 is padding, 1 ``(``, 2 ``)``; then the F functions, (name, arity), in the vocabulary's order from 3; then its
     tokens from 3 + F.
 
     Args:
         batch: B trees. A child with several parents is written once for each of them.
-        order: ``"leaves"``, ``"bracketed"`` or ``"unlabelled"``.
+        order: ``"leaves"``, ``"bracketed"``, ``"unlabelled"`` or ``"preorder"``.
         vocabulary: that of the batch.
 
     Returns ids (B, T) int64 and lengths (B,) int64, on the batch's device; T is the largest length. Linear in the nodes
     written.
 
-    Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`dgltree.encoders.unfold.unfold` do.
+    Raises ``ValueError`` for another order, and as :func:`symbols` and :func:`dgltree.batching.unfold.unfold` do.
     """
     check_order(order)
     flat = batch.to("cpu")
-    trees = unfold(flat)
-    symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
-    flattened = symbol[~inner] if order == "leaves" else _bracketed(symbol, inner, trees.depth, order == "bracketed")
-    before = torch.nn.functional.pad(inner.cumsum(0), (1, 0))  # inner nodes before each node
-    ends = trees.sizes.cumsum(0)
-    inner_counts = before[ends] - before[ends - trees.sizes]
-    lengths = trees.sizes + {"leaves": -1, "unlabelled": 1, "bracketed": 2}[order] * inner_counts
-    row = torch.repeat_interleave(lengths)
-    ids = torch.full((len(lengths), int(lengths.max())), PADDING)
-    ids[row, torch.arange(len(row)) - (lengths.cumsum(0) - lengths)[row]] = flattened
+    ids, lengths = sequences_of(flat, unfold(flat), order, vocabulary)
     return ids.to(batch.device), lengths.to(batch.device)
 
 
-@dataclass
-class Sequences(PickledAsArrays):
-    """What :func:`linearize` made of a batch, which keeps it."""
+def sequences_of(flat: TreeBatch, trees: Unfolded, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, Tensor]:
+    """:func:`linearize` of a batch on the CPU, and of what it unfolds to."""
+    symbol, inner = symbols(flat, vocabulary)[trees.node], flat.arity[trees.node] > 0
+    before = torch.nn.functional.pad(inner.cumsum(0), (1, 0))  # inner nodes before each node
+    ends = trees.sizes.cumsum(0)
+    inner_counts = before[ends] - before[ends - trees.sizes]
+    lengths = trees.sizes + EXTRA_IDS[order] * inner_counts
+    row = torch.repeat_interleave(lengths)
+    ids = torch.full((len(lengths), int(lengths.max())), PADDING)
+    column = torch.arange(len(row)) - (lengths.cumsum(0) - lengths)[row]
+    ids[row, column] = _flattened(symbol, inner, trees.depth, order)
+    return ids, lengths
 
-    ids: Tensor
-    lengths: Tensor
 
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Sequences":
-        return Sequences(function(self.ids), function(self.lengths))
-
-
-def sequences(batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> Sequences:
-    """:func:`linearize`, once for a batch: a data loader's worker may call it while the model computes."""
-    check_vocabulary(batch, vocabulary, "encoder")
-    return Sequences(*linearize(batch, order, vocabulary))
+def _flattened(symbol: Tensor, inner: Tensor, depth: Tensor, order: Order) -> Tensor:
+    """(L,) int64, the sequences of all trees one after another, from (M,) each, one a node in preorder."""
+    if order == "preorder":
+        return symbol
+    if order == "leaves":
+        return symbol[~inner]
+    return _bracketed(symbol, inner, depth, order == "bracketed")
 
 
 def check_order(order: str) -> None:
@@ -107,7 +102,7 @@ def check_order(order: str) -> None:
 
 
 def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) -> Tensor:
-    """(L,) int64, the sequences of all trees one after another, from (M,) each, one a node in preorder.
+    """``_flattened``, with brackets around inner nodes.
 
     Before a node stands what the nodes before it begin with, and of every inner one the closing bracket, unless it is
     still to come: that of each node above. What is then left open is a closing bracket.

@@ -30,8 +30,8 @@ class PublishedAttention(nn.Module):
         """(..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
         return self.query_norm(self.query(self.drop(x)))
 
-    def forward(self, query: Tensor, M_hat: Tensor, slots: int) -> Tensor:
-        """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N ``slots``, (B, k, D)."""
+    def forward(self, query: Tensor, M_hat: Tensor, num_slots: int) -> Tensor:
+        """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N = ``num_slots`` slots, (B, k, D)."""
         key = self.key_norm(self.key(self.drop(M_hat)))
         alpha = self.w(self.drop(torch.relu(query.unsqueeze(1) + key))).squeeze(-1)
         return alpha / math.sqrt(M_hat.shape[2])
@@ -64,10 +64,10 @@ class PaperAttention(nn.Module):
         """(..., D) of x~ (..., D): what does not depend on the memory, for all steps at once."""
         return self.query(self.drop(x))
 
-    def forward(self, query: Tensor, M_hat: Tensor, slots: int) -> Tensor:
-        """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N ``slots``, (B, k, D)."""
+    def forward(self, query: Tensor, M_hat: Tensor, num_slots: int) -> Tensor:
+        """Scores alpha (B, k) from ``queries`` of one step (B, D) and k of the N = ``num_slots`` slots, (B, k, D)."""
         z = torch.tanh(query.unsqueeze(1) + self.key(self.drop(M_hat)))
-        return self.w(self.drop(z)).squeeze(-1) / math.sqrt(slots)
+        return self.w(self.drop(z)).squeeze(-1) / math.sqrt(num_slots)
 
 
 ATTENTIONS: dict[str, type[PublishedAttention] | type[PaperAttention]] = {

@@ -1,21 +1,16 @@
-"""Ordered Memory over a sequence."""
+"""Ordered Memory over sequences of vectors."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.encoders.ends import Ends, front
-from dgltree.encoders.linearize import PADDING
-from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.memory_attention import ATTENTIONS, allocate
-from dgltree.encoders.memory_operators import OPERATORS
-from dgltree.encoders.memory_slots import Slots
-from dgltree.encoders.sequence import InducingEncoder, SequenceCore, check_present, check_sequences, padding
-from dgltree.induction.binary_trees import tree_from_attention
-from dgltree.trees.tree import Tree
+from dgltree.encoders.ordered_memory.attention import ATTENTIONS, allocate
+from dgltree.encoders.ordered_memory.operators import OPERATORS
+from dgltree.encoders.ordered_memory.slots import Slots
+from dgltree.encoders.padding import check_vectors
 
 
 class MemorySteps(NamedTuple):
@@ -40,8 +35,8 @@ class OrderedMemory(nn.Module):
     r"""Ordered Memory over vectors (Shen et al. 2019, arXiv 1910.13466), from the first to the last.
 
     Slots i = 1 ... N; memories M and :math:`\hat M`, (N, D), at first 0; :math:`\tilde x_t = LN(W x_t + b)`. At each
-    step the attention over the slots of :math:`\hat M_{t-1}` (:mod:`dgltree.encoders.memory_attention`) gives p; at the
-    first word p = 0. Then, for i = 1 ... N in order,
+    step the attention over the slots of :math:`\hat M_{t-1}` (:mod:`dgltree.encoders.ordered_memory.attention`) gives
+    p; at the first word p = 0. Then, for i = 1 ... N in order,
 
     .. math::
         \rightarrow\pi_i &= \sum_{j \le i} p_j, \quad \leftarrow\pi_i = \sum_{j \ge i} p_j \\
@@ -60,7 +55,7 @@ class OrderedMemory(nn.Module):
         hidden_size: D.
         operator: the cell: "tree_cell" is the Gated Recursive Cell, "tree_rnn" ``tanh(W [h_1; h_2] + b)``.
         attention: "published" or "paper".
-        allowed_maximum: as in :func:`dgltree.encoders.memory_attention.allocate`.
+        allowed_maximum: as in :func:`dgltree.encoders.ordered_memory.attention.allocate`.
         dynamic: whether the CPU leaves out single rows; the results are the same up to rounding.
         cell_dropout: probability, in training only, on [h_1; h_2], and in the Gated Recursive Cell before W_2.
         attention_dropout: probability, in training only, before W_q, before W_k and before w.
@@ -98,17 +93,17 @@ class OrderedMemory(nn.Module):
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
         self.cell = OPERATORS[operator](hidden_size, cell_dropout)
 
-    def forward(self, x: Tensor, present: Tensor, slots: int) -> MemorySteps:
-        """Read the vectors x (B, T, input_size) where ``present`` (B, T) bool is true; padding may stand anywhere.
+    def forward(self, x: Tensor, padding: Tensor, num_slots: int) -> MemorySteps:
+        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
 
         No weight depends on the number of slots, so it may differ from call to call.
 
-        Raises ``ValueError`` for other shapes, for a sequence without a word, and for slots below 1.
+        Raises ``ValueError`` for other shapes, for a sequence without a word, and for num_slots below 1.
         """
-        check_present(x, present, self.input_size)
-        check_size("slots", slots)
-        ends = Ends.of(present)
-        x = self.norm(self.input(x.masked_fill(~present.unsqueeze(2), 0)))
+        check_vectors(x, padding, self.input_size)
+        check_size("num_slots", num_slots)
+        ends = Ends.of(padding)
+        x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
         attended = present & (present.cumsum(1) > 1)  # all words but the first
         queries = self.attention.queries(x)
         at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
@@ -116,18 +111,18 @@ class OrderedMemory(nn.Module):
         states, attention, computed = [], [], 0
         for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
             x_t, query, attends, here = (front(part, count) for part in next(at_step))
-            before = slot.first(count).opened(min(t, slots))
-            p = self._attend(query, before, slots).where(attends.unsqueeze(1), 0)
+            before = slot.first(count).opened(min(t, num_slots))
+            p = self._attend(query, before, num_slots).where(attends.unsqueeze(1), 0)
             slot, ran = self._step(before, x_t, p)
             slot = slot if complete else slot.where(here, before)
             states.append(slot.state)
-            attention.append(nn.functional.pad(p, (slots - p.shape[1], 0)))
+            attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
             computed += ran
-        root, length = ends.last(states), present.shape[1]
-        at_words = ends.padded(states, length).masked_fill(~present.unsqueeze(2), 0)
+        root, length = ends.last(states), x.shape[1]
+        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
         return MemorySteps(root, at_words, ends.padded(attention, length), computed)
 
-    def _attend(self, query: Tensor, slot: Slots, slots: int) -> Tensor:
+    def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).
 
         Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
@@ -136,7 +131,7 @@ class OrderedMemory(nn.Module):
         """
         if not slot.M_hat.shape[1]:
             return slot.pi
-        return allocate(self.attention(query, slot.M_hat, slots), slot.pi, self.allowed_maximum)
+        return allocate(self.attention(query, slot.M_hat, num_slots), slot.pi, self.allowed_maximum)
 
     def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
         """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
@@ -184,106 +179,3 @@ class OrderedMemory(nn.Module):
             below = here.lerp(self.cell(below, M_i, of_memory, self.norm), pi_i)
             written.append(below)
         return written
-
-
-class SequenceOrderedMemory(SequenceCore):
-    """The state of :class:`OrderedMemory` after the last id of each sequence.
-
-    Args:
-        size: the number of ids.
-        hidden_size: n, the width of the state; D is n, or n / 2 for each of two directions.
-        slots: N in training.
-        evaluation_slots: N in evaluation; None: as many.
-        bidirectional: whether a second memory, with weights of its own, reads from the last id to the first; the states
-            of both stand side by side.
-        embedding_size: of the ids; None: n.
-        dropout: probability, in training only, on the embeddings.
-        locked: whether the embeddings' dropout mask is one for all steps.
-        operator, attention, allowed_maximum, cell_dropout, attention_dropout: as in :class:`OrderedMemory`.
-        max_length: of a sequence; None: any.
-
-    Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
-
-    Raises ``ValueError`` as :class:`OrderedMemory` does, and for an odd n where there are two directions.
-    """
-
-    def __init__(
-        self,
-        size: int,
-        hidden_size: int,
-        *,
-        slots: int = 12,
-        evaluation_slots: int | None = None,
-        bidirectional: bool = False,
-        embedding_size: int | None = None,
-        operator: str = "tree_cell",
-        attention: str = "published",
-        allowed_maximum: bool = False,
-        dropout: float = 0.0,
-        locked: bool = False,
-        cell_dropout: float = 0.0,
-        attention_dropout: float = 0.0,
-        max_length: int | None = None,
-    ) -> None:
-        memory: dict[str, Any] = {
-            "operator": operator,
-            "attention": attention,
-            "allowed_maximum": allowed_maximum,
-            "cell_dropout": cell_dropout,
-            "attention_dropout": attention_dropout,
-        }
-        own = {"slots": slots, "evaluation_slots": evaluation_slots, "bidirectional": bidirectional}
-        embedded = {"embedding_size": embedding_size, "dropout": dropout, "locked": locked}
-        super().__init__(size, max_length, hidden_size=hidden_size, **own, **embedded, **memory)
-        check_size("hidden_size", hidden_size)
-        check_size("slots", slots)
-        check_dropout(dropout)
-        self.slots, self.evaluation_slots = slots, slots if evaluation_slots is None else evaluation_slots
-        check_size("evaluation_slots", self.evaluation_slots)
-        width = hidden_size if embedding_size is None else embedding_size
-        check_size("embedding_size", width)
-        directions = 2 if bidirectional else 1
-        if hidden_size % directions:
-            raise ValueError(f"hidden_size is {hidden_size}; two directions have half of it each: give an even number")
-        self.embedding = nn.Embedding(size, width, padding_idx=PADDING)
-        self.dropout = LockedDropout(dropout) if locked else nn.Dropout(dropout)
-        self.memories = nn.ModuleList(
-            OrderedMemory(width, hidden_size // directions, **memory) for _ in range(directions)
-        )
-
-    grouped = False
-
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n)."""
-        return torch.cat([steps.root for steps in self._read(ids, lengths)], 1)
-
-    def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
-        """What each direction computed for ids (B, T) and lengths (B,), at the places of the ids.
-
-        Raises ``ValueError`` as a call does.
-        """
-        check_sequences(ids, lengths, self.size, self.max_length)
-        return self._read(ids, lengths)
-
-    def _read(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
-        x, present = self.dropout(self.embedding(ids)), ~padding(ids, lengths)
-        slots = self.slots if self.training else self.evaluation_slots
-        steps = [self.memories[0](x, present, slots)]
-        for memory in self.memories[1:]:  # the other direction, with its padding in front
-            root, states, p, computed = memory(x.flip(1), present.flip(1), slots)
-            steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
-        return steps
-
-
-class OrderedMemoryEncoder(InducingEncoder):
-    """:class:`SequenceOrderedMemory` over linearised trees: ``order`` and its options."""
-
-    core_class = SequenceOrderedMemory
-    core: SequenceOrderedMemory
-
-    def evidence(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, N), the attention of the memory that reads from the first word to the last."""
-        return self.core.steps(ids, lengths)[0].p
-
-    def tree(self, words: Sequence[str], evidence: Tensor) -> Tree:
-        return tree_from_attention(words, evidence)

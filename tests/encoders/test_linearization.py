@@ -5,8 +5,9 @@ import torch
 from helpers import ANY, EDGE_CASES, VOCABULARY, braid, chain, random_dag, random_tree, square, with_inner_tokens
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch
-from dgltree.encoders import linearize, unfold
-from dgltree.encoders.linearize import FIRST_FUNCTION, PADDING, symbol_count
+from dgltree.batching import unfold
+from dgltree.encoders import linearize
+from dgltree.encoders.linearization import FIRST_FUNCTION, PADDING, symbol_count
 
 NAMES = ["", "(", ")", *(name for name, _ in VOCABULARY.functions), *VOCABULARY.tokens]
 TREES = {
@@ -22,10 +23,15 @@ def written(tree: Tree, order: str) -> list[str]:
     if not tree.children:
         return [tree.function if tree.token is None else tree.token]
     inside = [text for child in tree.children for text in written(child, order)]
-    return {"leaves": inside, "unlabelled": ["(", *inside, ")"], "bracketed": ["(", tree.function, *inside, ")"]}[order]
+    return {
+        "leaves": inside,
+        "unlabelled": ["(", *inside, ")"],
+        "preorder": [tree.function, *inside],
+        "bracketed": ["(", tree.function, *inside, ")"],
+    }[order]
 
 
-@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled"])
+@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled", "preorder"])
 @pytest.mark.parametrize("name", TREES)
 def test_trees_are_written_as_a_recursion_writes_them(name: str, order: str) -> None:
     ids, lengths = linearize(batch(TREES[name], VOCABULARY), order, VOCABULARY)

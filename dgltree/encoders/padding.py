@@ -1,0 +1,46 @@
+"""Where sequences have no word, and the checks of what is given with it.
+
+One convention everywhere: a mask (B, T) bool is true at padding, as torch's ``key_padding_mask``.
+"""
+
+import torch
+from torch import Tensor
+
+
+def padding_mask(ids: Tensor, lengths: Tensor) -> Tensor:
+    """(B, T) bool, true behind the end of a sequence, from ids (B, T) and lengths (B,)."""
+    return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
+
+
+def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> None:
+    """``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than ``max_length``."""
+    if ids.dim() != 2 or lengths.shape != ids.shape[:1] or ids.is_floating_point() or lengths.is_floating_point():
+        raise ValueError(
+            f"ids are {tuple(ids.shape)} {ids.dtype} and lengths {tuple(lengths.shape)} {lengths.dtype}; "
+            "they are (B, T) and (B,), whole numbers"
+        )
+    if not len(ids):
+        raise ValueError("an empty batch: give at least one sequence")
+    shortest, longest, lowest, highest = torch.stack([*lengths.aminmax(), *ids.aminmax()]).tolist()
+    if shortest < 1 or longest > ids.shape[1]:
+        raise ValueError(f"lengths run from {shortest} to {longest}; ids (B, {ids.shape[1]}) allow 1 to {ids.shape[1]}")
+    if max_length is not None and longest > max_length:
+        raise ValueError(
+            f"sequence {int(lengths.argmax())} has length {longest}; this encoder takes max_length={max_length}"
+        )
+    if lowest < 0 or highest >= size:
+        raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
+
+
+def check_vectors(x: Tensor, padding: Tensor, input_size: int) -> None:
+    """``ValueError`` for what is no batch of sequences of vectors (B, T, input_size) with a word each."""
+    if x.dim() != 3 or x.shape[2] != input_size or padding.shape != x.shape[:2] or padding.dtype != torch.bool:
+        raise ValueError(
+            f"x is {tuple(x.shape)} and padding {tuple(padding.shape)} {padding.dtype}; "
+            f"they are (B, T, {input_size}) and (B, T) bool"
+        )
+    if not len(x):
+        raise ValueError("an empty batch: give at least one sequence")
+    empty = padding.all(1)
+    if empty.any():
+        raise ValueError(f"sequence {int(empty.nonzero()[0])} is empty; each has at least one word")

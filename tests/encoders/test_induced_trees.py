@@ -1,0 +1,79 @@
+"""The trees that encoders of sequences induce, and sequences that end at different steps."""
+
+import pytest
+import torch
+from helpers import random_tree
+
+from dgltree import Tree, Vocabulary, batch
+from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, make_encoder
+from dgltree.encoders.ends import Ends
+from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
+
+TREES = [random_tree(5, 2, 1), Tree("var", token="y"), random_tree(3, 2, 2)]
+VOCABULARY = Vocabulary.from_trees(TREES)
+
+
+def make(name: str, **options: object) -> SequenceEncoder:
+    torch.manual_seed(0)
+    made = make_encoder(name, VOCABULARY, 12, **options)
+    assert isinstance(made, SequenceEncoder)
+    assert made.induces_trees
+    return made.double().eval()
+
+
+@pytest.mark.parametrize("order", ["leaves", "bracketed", "unlabelled"])
+def test_the_tree_of_ordered_memory_is_that_of_its_attention(order: str) -> None:
+    encoder = make("ordered_memory", num_slots=4, order=order)
+    for tree, found in zip(TREES, encoder.trees(batch(TREES, VOCABULARY)), strict=True):
+        alone = encoder.plan(batch([tree], VOCABULARY), share=False)
+        [words] = encoder.words(alone)
+        assert found == tree_from_attention(words, encoder.core.steps(alone.ids, alone.lengths)[0].p[0])
+        assert encoder.trees(alone) == [found]
+
+
+@pytest.mark.parametrize(("layers", "read"), [(1, 0), (2, 1), (3, 1)])
+def test_the_tree_of_on_lstm_is_that_of_the_distances_of_its_middle_layer(layers: int, read: int) -> None:
+    encoder = make("on_lstm", num_layers=layers, chunk_size=3, order="leaves")
+    for tree, found in zip(TREES, encoder.trees(batch(TREES, VOCABULARY)), strict=True):
+        alone = encoder.plan(batch([tree], VOCABULARY), share=False)
+        [words] = encoder.words(alone)
+        assert found == tree_from_distances(words, encoder.core.steps(alone.ids, alone.lengths).d[0, :, read])
+
+
+@pytest.mark.parametrize("name", SEQUENCE_ENCODERS)
+def test_only_cores_that_find_trees_induce_them(name: str) -> None:
+    options: dict[str, object] = {"path_length": 2} if name == "tree_transformer" else {}
+    encoder, flat = make_encoder(name, VOCABULARY, 12, **options), batch(TREES, VOCABULARY)
+    assert encoder.induces_trees == isinstance(encoder.core, InducingCore) == (name in ("on_lstm", "ordered_memory"))
+    if not encoder.induces_trees:
+        for ask in (encoder.trees, encoder.syntactic_scores):
+            with pytest.raises(ValueError, match=f"'{name}' induces no trees; on_lstm, ordered_memory of single trees"):
+                ask(flat)
+
+
+def test_encoders_of_pairs_and_of_given_trees_induce_none() -> None:
+    joint, given = make_encoder("on_lstm", VOCABULARY, 12, joint=True), make_encoder("tree_lstm", VOCABULARY, 12)
+    with pytest.raises(ValueError, match="'on_lstm' of joint pairs induces no trees"):
+        joint.trees(batch(TREES[:2], VOCABULARY))
+    with pytest.raises(ValueError, match="a TreeEncoder induces no trees"):
+        given.trees(batch(TREES, VOCABULARY))
+    assert not joint.induces_trees
+    assert not given.induces_trees
+
+
+PADDING = ~torch.tensor([[1, 1, 0, 0, 0], [0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 0, 1, 1, 0]]).bool()
+
+
+def test_rows_go_in_the_order_of_their_ends() -> None:
+    ends = Ends.of(PADDING)
+    assert ends.order.tolist() == [1, 3, 0, 2]
+    assert ends.counts == [4, 3, 2, 2], "nothing is left of the last step"
+    assert ends.complete == [False, False, True, True]
+
+
+def test_steps_of_fewer_and_fewer_rows_come_back_in_the_order_of_the_batch() -> None:
+    ends = Ends.of(PADDING)
+    steps = [10.0 * t + ends.order[:count].unsqueeze(1) for t, count in enumerate(ends.counts)]
+    assert ends.last(steps).squeeze(1).tolist() == [10, 31, 2, 33]
+    padded = ends.padded(steps, 5).squeeze(2)
+    assert padded.tolist() == [[0, 10, 0, 0, 0], [1, 11, 21, 31, 0], [2, 0, 0, 0, 0], [3, 13, 23, 33, 0]]

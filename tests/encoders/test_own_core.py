@@ -1,0 +1,60 @@
+"""A core of one's own needs a class and an entry in the registry; the rest is derived."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from helpers import random_tree
+from torch import Tensor, nn
+
+import dgltree
+from dgltree import Tree, Vocabulary, batch
+from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, make_encoder
+from dgltree.induction import left_branching
+from dgltree.models.readout import ClassifierReadout, TreeModel
+
+TREES = [random_tree(3, 2, seed) for seed in range(4)]
+VOCABULARY = Vocabulary.from_trees(TREES)
+
+
+class BagOfWords(InducingCore):
+    """The mean of the words' vectors, and a tree that looks at nothing."""
+
+    def __init__(self, size: int, hidden_size: int, *, scale: float = 1.0, max_length: int | None = None) -> None:
+        super().__init__(size, max_length, hidden_size=hidden_size, scale=scale)
+        self.embedding, self.scale = nn.Embedding(size, hidden_size), scale
+
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        rows = zip(self.embedding(ids), lengths.tolist(), strict=True)
+        return self.scale * torch.stack([words[:length].mean(0) for words, length in rows])
+
+    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        return torch.zeros(ids.shape)
+
+    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
+        return left_branching(words)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(SEQUENCE_ENCODERS, "bag", BagOfWords)
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_it_is_made_by_name_saved_and_loaded(joint: bool, tmp_path: Path) -> None:
+    encoder = make_encoder("bag", VOCABULARY, 5, scale=2.0, joint=joint)
+    model = TreeModel(encoder, ClassifierReadout(5, 3), ["a", "b", "c"]).eval()
+    dgltree.save(model, tmp_path / "model")
+    loaded, flat = dgltree.load(tmp_path / "model"), batch(TREES, VOCABULARY)
+    assert torch.equal(loaded(flat), model(flat))
+    assert loaded.encoder.config["scale"] == 2.0
+
+
+def test_it_induces_trees_and_its_options_are_named() -> None:
+    encoder = make_encoder("bag", VOCABULARY, 5, order="leaves")
+    assert encoder.trees(batch(TREES, VOCABULARY)) == [
+        left_branching([leaf.token or leaf.function for leaf in tree.preorder() if not leaf.children]) for tree in TREES
+    ]
+    with pytest.raises(ValueError, match=r"bag: .*; its options are order, joint, scale, max_length"):
+        make_encoder("bag", VOCABULARY, 5, layers=2)
