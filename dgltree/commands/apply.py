@@ -5,7 +5,6 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -14,12 +13,12 @@ from tqdm import tqdm
 
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
-from dgltree.datasets.from_file import FEW, LARGE, with_notation
+from dgltree.datasets.formats import Bad, open_format
+from dgltree.datasets.from_file import FEW
 from dgltree.datasets.labels import usable
-from dgltree.datasets.parallel import default_workers, parts
-from dgltree.datasets.parse import Bad, Part
+from dgltree.datasets.parallel import parts
+from dgltree.datasets.parse import Part
 from dgltree.datasets.reading import Reading
-from dgltree.datasets.sources import STDIN, open_source
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.training.trained import TrainedModel
@@ -91,11 +90,10 @@ class Block(NamedTuple):
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
     """The records of a file or stream, some at a time, in the order of the file."""
     reading = replace(model.reading, **given_reading(options))
-    source = with_notation(open_source(options.file, reading))
-    large = options.file == STDIN or Path(options.file).is_dir() or Path(options.file).stat().st_size > LARGE
+    file = open_format(options.file, reading).with_notation()
     reported = 0
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
-        for part in parts(source, default_workers() if large else 0):
+        for part in parts(file):
             block = _block(model, part, reading)
             for line, message in sorted(block.bad):
                 if options.strict:

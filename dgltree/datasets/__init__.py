@@ -1,7 +1,7 @@
 """Own trees: from files to labelled, flat data sets, and from these to batches."""
 
 from dgltree.datasets.batches import UNSEEN, Collate, Graphs, NodeBatches, label_numbers
-from dgltree.datasets.parse import Bad
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.reading import Reading
 from dgltree.datasets.split import split
 from dgltree.datasets.tree_dataset import TreeDataset

@@ -2,7 +2,7 @@
 
 import torch
 
-from dgltree.datasets.parse import Bad
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.tree_dataset import TreeDataset
 
 LARGEST = torch.finfo(torch.float32).max

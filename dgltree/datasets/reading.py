@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-FORMATS = ("tsv", "jsonl", "parquet", "lines", "conllu", "python")
-"""Columns in three kinds of files, bare trees line by line, dependency treebanks, source files."""
+from dgltree.read.conllu import COLUMNS
+from dgltree.read.notations import NOTATIONS
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,6 @@ class Reading:
     max_line: int = 1_000_000
 
     def __post_init__(self) -> None:
-        from dgltree.read.conllu import COLUMNS
-        from dgltree.read.notations import NOTATIONS
-
         if self.notation is not None and self.notation not in NOTATIONS:
             raise ValueError(f"the notation is {self.notation!r}; it is one of {', '.join(NOTATIONS)}")
         for field in fields(self):

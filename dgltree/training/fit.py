@@ -12,9 +12,9 @@ import lightning
 from lightning.pytorch.callbacks import EarlyStopping
 
 from dgltree.datasets.flat import with_classes
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import usable
-from dgltree.datasets.parse import Bad
 from dgltree.datasets.split import shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing

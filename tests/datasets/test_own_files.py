@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets import cache, sources
+from dgltree.datasets import cache
+from dgltree.datasets.formats import chunks, source
 from dgltree.read.infix import read_infix
 
 TABLE = "id\ttree\tlabel\tsplit\na\tx+y\tsum\ttrain\nb\tx*y\tproduct\ttest\nc\tsin(x)\tsine\tvalid\n"
@@ -278,7 +279,7 @@ def test_a_damaged_cache_is_read_anew_and_a_folder_that_cannot_be_written_is_no_
 
 
 def test_several_processes_read_the_same_in_the_same_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "CHUNK", 200)
+    monkeypatch.setattr(chunks, "CHUNK", 200)
     lines = [f"{i}\t{'+'.join(['x'] * (i % 7 + 1))}\t{i % 3}" for i in range(200)]
     path = written(tmp_path, "trees.tsv", "\n".join(["id\ttree\tlabel", *lines, "200\tx+\t0"]))
     alone = TreeDataset.from_file(path, workers=0, cached=False)
@@ -303,5 +304,5 @@ def test_a_line_over_the_limit_is_never_held() -> None:
             return super().readline(size)
 
     file = Counted(b"short\n" + b"x" * 1_000_000 + b"\nlast")
-    assert list(sources.lines_of(file, 100)) == [b"short", sources.TOO_LONG, b"last"]
+    assert list(source.lines_of(file, 100)) == [b"short", source.TOO_LONG, b"last"]
     assert max(taken) <= 101

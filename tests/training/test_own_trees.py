@@ -103,7 +103,7 @@ def test_the_standard_input_is_a_file_too(
 ) -> None:
     texts = [f"(x+{'y' * (i % 2)}{'z' * (1 - i % 2)})" for i in range(150)]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
-    monkeypatch.setattr("dgltree.commands.apply.default_workers", lambda: 0)
+    monkeypatch.setattr("dgltree.datasets.parallel.default_workers", lambda: 0)
     assert main(["predict", str(folder / "model"), "-"]) == 0
     rows = answers(capsys.readouterr().out)[1:]
     assert len(rows) == 150
