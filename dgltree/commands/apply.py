@@ -164,7 +164,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    from dgltree.training.evaluate import evaluate
+    from dgltree.training.evaluation import evaluate
 
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())

@@ -27,7 +27,7 @@ A YAML file given by --config holds the same settings (hidden_size: 150); the co
 def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
-    from dgltree.training.fit import fit
+    from dgltree.training.fitting import fit
 
     reading = given_reading(options)
     parts = {name: _read(name, getattr(options, name), reading, options) for name in ("file", "valid", "test")}

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.evaluate import Evaluation
+from dgltree.training.evaluation import Evaluation
 from dgltree.training.options import FitOptions
 from dgltree.training.trained import TrainedModel
 

@@ -12,7 +12,7 @@ from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
 from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, label_numbers, split
 from dgltree.datasets.describe import describe, draw
 from dgltree.datasets.flat import join, with_classes
-from dgltree.datasets.split import shared_examples
+from dgltree.datasets.splits import shared_examples
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
 

@@ -15,7 +15,7 @@ from dgltree.datasets.flat import with_classes
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import usable
-from dgltree.datasets.split import shared_examples, split
+from dgltree.datasets.splits import shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.models.readout import NumberReadout
@@ -23,7 +23,7 @@ from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import WholeCheckpoints, checked, checkpoints
 from dgltree.training.data import Parts
-from dgltree.training.evaluate import Evaluation, evaluate
+from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.options import FitOptions
 from dgltree.training.report import EpochReport
 from dgltree.training.settings import SETTINGS
@@ -48,7 +48,7 @@ def fit(
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
 
     Args:
-        data: with a column of splits, or parted by chance (see :func:`dgltree.datasets.split.split`); all to train on
+        data: with a column of splits, or parted by chance (see :func:`dgltree.datasets.split`); all to train on
             where ``valid`` and ``test`` are given.
         valid: to choose the epoch by.
         test: for the figures at the end.
