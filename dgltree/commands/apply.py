@@ -70,7 +70,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument("--out", required=True, metavar="FILE", help="a .npy or .parquet file")
         parser.add_argument("--nodes", action="store_true", help="a vector for each node (.parquet)")
     if name == "evaluate":
-        parser.add_argument("--json", action="store_true", help="the figures as one JSON object")
+        parser.add_argument("--json", action="store_true", help="the metrics as one JSON object")
     add_reading(parser)
     options = parser.parse_args(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
@@ -137,13 +137,14 @@ def _answers(model: TrainedModel, block: Block) -> list[str]:
     lines = []
     if block.known is not None:
         names = [name or str(line) for name, line in zip(block.known.ids, block.known.lines, strict=True)]
-        lines = [f"{name}\t{said}" for name, said in zip(names, _said(model, model.predict(block.known)), strict=True)]
+        predictions = _predictions(model, model.predict(block.known))
+        lines = [f"{name}\t{prediction}" for name, prediction in zip(names, predictions, strict=True)]
     nothing = "\t" * (1 + len(model.classes))
     lines += [f"{bad.line}{nothing}" for bad in block.bad]
     return [lines[i] for i in block.order]
 
 
-def _said(model: TrainedModel, answers: Tensor) -> list[str]:
+def _predictions(model: TrainedModel, answers: Tensor) -> list[str]:
     if model.gives_numbers:
         return [f"{number:.6g}" for number in answers.tolist()]
     names = [model.classes[i] for i in answers.argmax(1).tolist()]

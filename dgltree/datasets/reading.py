@@ -18,7 +18,7 @@ class Reading:
         left: the column with the first tree of a pair.
         right: the column with the second tree of a pair.
         label: the column with what is to be predicted; of a CoNLL-U file, the name of a comment (``# label = ...``).
-        split: the column that says train, valid or test.
+        split: the column that says train, validation (or valid, val, dev) or test.
         id: the column with a name of the example, which must be its own.
         columns: the names of the columns of a TSV file without a header line, separated by commas.
         keys: of generic JSON trees, the names of label, children and token, separated by commas; other ones mean that

@@ -29,7 +29,7 @@ class TreeDataset(Dataset[Any]):
     Args:
         trees: trees, or pairs of them.
         labels: texts (classes) or numbers, one an example; None for what is not known. Default: those of the roots.
-        splits: "train", "valid" or "test" for each example.
+        splits: "train", "validation" or "test" for each example.
         ids: a name for each example.
         reading: what ``numbers`` and ``binarize`` it names is done to the trees.
 

@@ -123,7 +123,7 @@ def confusion(counts: ArrayLike, names: Sequence[str]) -> "Figure":
     axes.set_xticks(range(len(names)), names, rotation=turned, **plain)
     axes.set_yticks(range(len(names)), names, **plain)
     axes.tick_params(length=0)
-    axes.set(xlabel="the model says", ylabel="label")
+    axes.set(xlabel="predicted", ylabel="true")
     for spine in axes.spines.values():
         spine.set_visible(False)
     return figure

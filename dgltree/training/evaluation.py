@@ -17,14 +17,14 @@ OTHER = "(other)"
 
 @dataclass
 class Evaluation:
-    """Figures of some examples."""
+    """The metrics of some examples."""
 
     examples: int
     metrics: dict[str, float]
     """accuracy and macro_f1, beside the share of the most frequent label (0 to 1); or r2, and rmse and mae in the unit
     of the labels."""
     confusion: Tensor | None = None
-    """(classes, classes) int64: row the label, column what the model says; of classes alone."""
+    """(classes, classes) int64: row the label, column the prediction; of classes alone."""
     names: tuple[str, ...] = ()
     """Of the rows and columns."""
 
@@ -36,13 +36,13 @@ class Evaluation:
     def confusion_table(self) -> str:
         """The confusions as text, columns separated by tabs."""
         assert self.confusion is not None
-        rows = [["label/said", *self.names]]
+        rows = [["true/predicted", *self.names]]
         rows += [[name, *map(str, row)] for name, row in zip(self.names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
-    """The figures of labelled examples; a label that is none of the model's classes counts as an error.
+    """The metrics of labelled examples; a label that is none of the model's classes counts as an error.
 
     Raises ``ValueError`` for no labels, and as :meth:`dgltree.training.trained.TrainedModel.predict`.
     """
@@ -54,9 +54,9 @@ def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
     answers, labels = model.predict(known), label_numbers(known.labels, model.classes or None)
     if model.gives_numbers:
         return Evaluation(len(known), _of_numbers(answers, labels))
-    count, said = len(model.classes), answers.argmax(1)
+    count, predicted = len(model.classes), answers.argmax(1)
     labels = torch.where(labels == UNSEEN, count, labels)
-    confusion = multiclass_confusion_matrix(said, labels, count + 1)
+    confusion = multiclass_confusion_matrix(predicted, labels, count + 1)
     names = (*model.classes, OTHER)
     right = confusion.diagonal()
     f1 = 2 * right / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)

@@ -61,20 +61,20 @@ def answers(text: str) -> list[list[str]]:
     return [line.split("\t") for line in text.splitlines()]
 
 
-def test_a_training_leaves_a_model_its_figures_and_its_card(folder: Path) -> None:
+def test_a_training_leaves_a_model_its_metrics_and_its_card(folder: Path) -> None:
     left = {path.name for path in (folder / "model").iterdir()}
     assert {"model.safetensors", "reading.json", "card.md", "card.json", "confusion.tsv", "confusion.png"} <= left
     card = json.loads((folder / "model" / "card.json").read_text())
     assert card["task"] == "classify"
     assert card["classes"] == ["neg", "pos"]
-    assert card["figures"]["test"]["accuracy"] > 0.7
-    assert set(card["data"]["examples"]) == {"train", "valid", "test"}
+    assert card["metrics"]["test"]["accuracy"] > 0.7
+    assert set(card["data"]["examples"]) == {"train", "validation", "test"}
     assert len(card["data"]["sha256"]) == 64
     assert card["command"].startswith("dgltree fit ")
     assert card["versions"]["torch"] == torch.__version__
     text = (folder / "model" / "card.md").read_text()
-    assert f"| test | {card['figures']['test']['examples']} |" in text
-    assert (folder / "model" / "confusion.tsv").read_text().splitlines()[0] == "label/said\tneg\tpos"
+    assert f"| test | {card['metrics']['test']['examples']} |" in text
+    assert (folder / "model" / "confusion.tsv").read_text().splitlines()[0] == "true/predicted\tneg\tpos"
 
 
 def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_place(
@@ -162,7 +162,7 @@ def test_evaluation_counts_labels_that_the_model_never_saw_as_errors(
     path.write_text(table(50, seed=7) + "x\tx+y\tother\n", encoding="utf-8")
     assert main(["evaluate", str(folder / "model"), str(path)]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1].split("\t") == ["label/said", "neg", "pos", "(other)"]
+    assert out[1].split("\t") == ["true/predicted", "neg", "pos", "(other)"]
     counts = np.array([[int(count) for count in line.split("\t")[1:]] for line in out[2:]])
     assert counts.sum() == 51
     assert counts[2].sum() == 1
@@ -181,13 +181,13 @@ def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pyte
     for file in (valid, test):
         file.write_text("tree\tlabel\n" + "\n".join(lines[:40]) + "\n", encoding="utf-8")
     out = tmp_path / "model"
-    arguments = ["fit", str(path), "--valid", str(valid), "--test", str(test), "--out", str(out), *SMALL]
+    arguments = ["fit", str(path), "--validation", str(valid), "--test", str(test), "--out", str(out), *SMALL]
     assert main([*arguments, "--epochs", "20", "--patience", "20"]) == 0
     said = capsys.readouterr().err
-    assert "regress: 300 train, 40 valid, 40 test" in said
-    assert "warning: 40 of 40 test examples stand in the training part too" in said
+    assert "regress: 300 train, 40 validation, 40 test" in said
+    assert "warning: 40 of 40 test examples stand in the training split too" in said
     card = json.loads((out / "card.json").read_text())
-    assert card["figures"]["test"]["r2"] > 0.9
+    assert card["metrics"]["test"]["r2"] > 0.9
     model = TrainedModel.load(out)
     assert model.gives_numbers
     found = model.predict([dgltree.read_infix("x+x+x+x")])
@@ -206,7 +206,7 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     path = tmp_path / "pairs.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     out = tmp_path / "model"
-    options = ["--cell", "ordered_memory", "--options", '{"slots": 4}']
+    options = ["--encoder", "ordered_memory", "--options", '{"slots": 4}']
     assert main(["fit", str(path), "--out", str(out), *SMALL, "--epochs", "1", *options]) == 0
     model = TrainedModel.load(out)
     data = TreeDataset.from_file(path)
@@ -327,7 +327,7 @@ def test_labels_with_dollar_signs_and_of_validation_alone(tmp_path: Path, capsys
     path, valid = tmp_path / "trees.tsv", tmp_path / "valid.tsv"
     path.write_text(table(60).replace("\tpos", "\t$\\frac{$"), encoding="utf-8")
     valid.write_text("tree\tlabel\nx*x\tnew\ny*y\tother\n", encoding="utf-8")
-    arguments = ["fit", str(path), "--valid", str(valid), "--test", str(valid), "--out", str(tmp_path / "model")]
+    arguments = ["fit", str(path), "--validation", str(valid), "--test", str(valid), "--out", str(tmp_path / "model")]
     assert main([*arguments, *SMALL, "--epochs", "1"]) == 0
     assert "count as errors: new, other" in capsys.readouterr().err
     epoch = json.loads((tmp_path / "model" / "epochs.jsonl").read_text())
@@ -368,11 +368,11 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
 ) -> None:
     path, config = tmp_path / "trees.tsv", tmp_path / "fit.yaml"
     path.write_text(table(100), encoding="utf-8")
-    config.write_text("hidden_size: 7\nepochs: 1\ncell: child_sum\n", encoding="utf-8")
-    arguments = ["fit", str(path), "--cell", "tree_rnn", "--out", str(tmp_path / "model"), "--config", str(config)]
+    config.write_text("hidden_size: 7\nepochs: 1\nencoder: child_sum\n", encoding="utf-8")
+    arguments = ["fit", str(path), "--encoder", "tree_rnn", "--out", str(tmp_path / "model"), "--config", str(config)]
     assert main(arguments) == 0
     options = json.loads((tmp_path / "model" / "card.json").read_text())["options"]
-    assert (options["hidden_size"], options["epochs"], options["cell"]) == (7, 1, "tree_rnn")
+    assert (options["hidden_size"], options["epochs"], options["encoder"]) == (7, 1, "tree_rnn")
 
 
 @pytest.mark.parametrize(
@@ -383,17 +383,17 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
         (table(30), ["--task", "regress"], "is no number"),
         (table(30), ["--task", "pair"], "the task is 'pair'"),
         (table(30), ["--nodes"], "nodes needs classes and trees with labels at their nodes"),
-        (table(30), ["--cell", "tree_gru"], "the encoder is 'tree_gru'; it is one of tree_rnn"),
+        (table(30), ["--encoder", "tree_gru"], "the encoder is 'tree_gru'; it is one of tree_rnn"),
         (
             table(30),
-            ["--cell", "lstm", "--input-size", "5"],
+            ["--encoder", "lstm", "--input-size", "5"],
             "input_size and nodes are for cells; lstm reads sequences",
         ),
         (table(30), ["--input-dropout", "0.5"], "input_dropout needs a cell with an input_size"),
         (table(30), ["--options", '{"leaves": 3}'], "its options are"),
         (table(30), ["--hidden-size", "0"], "hidden_size is 0; it is 1 or more"),
         (table(30), ["--dropout", "1"], "dropout is 1.0; it is a probability"),
-        (table(4), [], "4 examples leave none for the part"),
+        (table(4), [], "4 examples leave none for the split"),
         (table(30), ["--seed", "-1"], "seed is -1; it is from 0 to"),
         (table(12, "value"), [], "r2 needs two examples for validation"),
         ("tree\tlabel\n" + "x\tinf\ny\tnan\nx+y\t1e200\n" * 9, ["--task", "regress"], "or none of 32 bits"),
@@ -438,11 +438,11 @@ def test_a_tree_deeper_and_wider_than_any_in_training_is_read(folder: Path, tmp_
     for _ in range(3000):
         deep = Tree("Add", (deep, Tree("Symbol", token="y")))
     assert bool(model.predict([deep]).isfinite().all())
-    with pytest.raises(ValueError, match=r"'Add' has 3 children here; .* \(fit with --cell child_sum"):
+    with pytest.raises(ValueError, match=r"'Add' has 3 children here; .* \(fit with --encoder child_sum"):
         model.predict([Tree("Add", [deep] * 3)])
     wide = TreeDataset([Tree("f", [Tree("w", token="ab"[i % 2])] * (i + 1)) for i in range(40)], list("pn") * 20)
     sums = dgltree.fit(wide, out=tmp_path / "model", hidden_size=4, epochs=1)
-    assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["cell"] == "child_sum"
+    assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["encoder"] == "child_sum"
     assert bool(sums.predict([Tree("f", [Tree("w", token="a")] * 5000)]).isfinite().all())
 
 
@@ -460,8 +460,8 @@ def test_tokens_of_inner_nodes_are_read_by_gates_with_inputs(tmp_path: Path) -> 
         Tree("root", (Tree("nsubj", token=f"w{i % 9}"), Tree("obj", token="c")), token="ab"[i % 2]) for i in range(20)
     ]
     data = TreeDataset(trees, [tree.token for tree in trees])
-    settings = {"hidden_size": 6, "epochs": 8, "cell": "child_sum", "lr": 0.05}
-    model = dgltree.fit(data, valid=data, test=data, out=tmp_path / "model", **settings)
+    settings = {"hidden_size": 6, "epochs": 8, "encoder": "child_sum", "lr": 0.05}
+    model = dgltree.fit(data, validation=data, test=data, out=tmp_path / "model", **settings)
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["options"]["input_size"] == 6
     assert model.predict(trees[:2]).argmax(1).tolist() == [0, 1]
@@ -484,24 +484,34 @@ def test_labels_of_all_nodes_are_learnt_from(tmp_path: Path, capsys: pytest.Capt
     assert main([*arguments, "--out", str(tmp_path / "model")]) == 0
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     assert card["classes"] == ["1", "3"]
-    assert card["figures"]["valid"]["accuracy"] > 0.8
+    assert card["metrics"]["validation"]["accuracy"] > 0.8
 
 
-def test_the_figures_of_the_card_are_those_of_the_model_that_is_left(
+def test_the_metrics_of_the_card_are_those_of_the_model_that_is_left(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     train, valid = tmp_path / "train.tsv", tmp_path / "valid.tsv"
     train.write_text(table(150), encoding="utf-8")
     valid.write_text(table(150, seed=1), encoding="utf-8")
-    arguments = ["fit", str(train), "--valid", str(valid), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "4"]
+    arguments = [
+        "fit",
+        str(train),
+        "--validation",
+        str(valid),
+        "--out",
+        str(tmp_path / "model"),
+        *SMALL,
+        "--epochs",
+        "4",
+    ]
     assert main([*arguments, "--input-size", "8", "--input-dropout", "0.5", "--dropout", "0.5"]) == 0
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     rows = [json.loads(line) for line in (tmp_path / "model" / "epochs.jsonl").read_text().splitlines()]
-    assert card["figures"]["valid"]["accuracy"] == pytest.approx(max(row["accuracy"] for row in rows), abs=1e-6)
+    assert card["metrics"]["validation"]["accuracy"] == pytest.approx(max(row["accuracy"] for row in rows), abs=1e-6)
     capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "model"), str(valid), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert all(found[name] == pytest.approx(value) for name, value in card["figures"]["valid"].items())
+    assert all(found[name] == pytest.approx(value) for name, value in card["metrics"]["validation"].items())
 
 
 def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
