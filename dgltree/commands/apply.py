@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.formats import Bad, open_format
 from dgltree.datasets.from_file import FEW
-from dgltree.datasets.labels import usable
+from dgltree.datasets.labels import with_labels
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
 from dgltree.datasets.reading import Reading
@@ -87,24 +87,39 @@ class Block(NamedTuple):
     """Of the known examples, followed by the bad ones, in the order of the file."""
 
 
+class _BadRecords:
+    """Says the first few on the standard error, and how many there are; with ``strict`` the first is an error."""
+
+    def __init__(self, file: str, strict: bool) -> None:
+        self.file, self.strict, self.count = file, strict, 0
+
+    def __call__(self, bad: Sequence[Bad]) -> None:
+        for line, message in sorted(bad):
+            text = f"{self.file}, line {line}: {message}"
+            if self.strict:
+                raise ValueError(text)
+            self.count += 1
+            if self.count <= FEW:
+                print(f"dgltree: {text}", file=sys.stderr)
+
+    def close(self) -> None:
+        """To be called behind the last record."""
+        if self.count > FEW:
+            print(f"dgltree: {self.file}: {self.count - FEW} more could not be read", file=sys.stderr)
+
+
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
     """The records of a file or stream, some at a time, in the order of the file."""
     reading = replace(model.reading, **given_reading(options))
     file = open_format(options.file, reading).with_notation()
-    reported = 0
+    report = _BadRecords(options.file, options.strict)
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
         for part in parts(file):
             block = _block(model, part, reading)
-            for line, message in sorted(block.bad):
-                if options.strict:
-                    raise ValueError(f"{options.file}, line {line}: {message}")
-                reported += 1
-                if reported <= FEW:
-                    print(f"dgltree: {options.file}, line {line}: {message}", file=sys.stderr)
+            report(block.bad)
             yield block
             bar.update(len(block.order))
-    if reported > FEW:
-        print(f"dgltree: {options.file}: {reported - FEW} more could not be read", file=sys.stderr)
+    report.close()
 
 
 def _block(model: TrainedModel, part: Part, reading: Reading) -> Block:
@@ -169,11 +184,10 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
 
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())
-    known = usable(model.dataset(data), model.gives_numbers)
-    for line, message in known.bad[:FEW]:
-        if options.strict:
-            raise ValueError(f"{options.file}, line {line}: {message}")
-        print(f"dgltree: {options.file}, line {line}: {message}", file=sys.stderr)
+    known = with_labels(model.dataset(data), model.gives_numbers)
+    report = _BadRecords(options.file, options.strict)
+    report(known.bad)
+    report.close()
     found = evaluate(model, known)
     if options.json:
         print(json.dumps({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))

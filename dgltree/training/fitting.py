@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import EarlyStopping
 from dgltree.datasets.flat import with_classes
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
-from dgltree.datasets.labels import usable
+from dgltree.datasets.labels import with_labels
 from dgltree.datasets.splits import SPLITS, shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
@@ -88,7 +88,7 @@ def _prepare(
 ) -> tuple[dict[str, TreeDataset], dict[str, list[Bad]], Built]:
     """The splits in the vocabulary of a new model, what is left out of them, and that model."""
     task = settings.task or task_of(files["train"])
-    labelled = {name: usable(dataset, task == "regress") for name, dataset in files.items()}
+    labelled = {name: with_labels(dataset, task == "regress") for name, dataset in files.items()}
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
         raise ValueError("r2 needs two examples for validation, and there is one")
