@@ -1,15 +1,23 @@
-"""Expressions of three variables, labelled by their value at a point: what trainings on own trees are tested with."""
+"""Files of own trees: a small table, and expressions of three variables labelled by their value at a point."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 import dgltree
 from dgltree import Tree
 
+TABLE = "id\ttree\tlabel\tsplit\na\tx+y\tsum\ttrain\nb\tx*y\tproduct\ttest\nc\tsin(x)\tsine\tvalid\n"
 SMALL = ["--hidden-size", "12", "--epochs", "3", "--lr", "0.01", "--batch-nodes", "200"]
 QUIET = [pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")]
 """Warnings that are Lightning's and Python's own."""
+
+
+def written(folder: Path, name: str, text: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
 
 
 def expression(rng: random.Random, depth: int) -> str:
