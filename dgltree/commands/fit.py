@@ -55,6 +55,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         description="Train a model on your own trees, and leave it in a folder with its metrics and its card.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("file", help="trees: TSV, JSON lines, Parquet, one tree a line, CoNLL-U, a folder of sources")
     parser.add_argument("--validation", type=str | None, help="a further file, to choose the epoch by")

@@ -57,3 +57,10 @@ def test_what_cannot_be_learnt_is_refused_before_the_first_step(
     assert main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL, *more]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("option", ["--valid", "--cell", "--hidden"])
+def test_an_option_has_one_name(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["fit", "trees.tsv", option, "5"])
+    assert f"{option} 5" in capsys.readouterr().err
