@@ -19,10 +19,14 @@ from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     from dgltree.datasets import TreeDataset
-    from dgltree.training.fit import fit
+    from dgltree.training.fitting import fit
     from dgltree.training.trained import TrainedModel
 
-_LATER = {"TreeDataset": "dgltree.datasets", "TrainedModel": "dgltree.training.trained", "fit": "dgltree.training.fit"}
+_LATER = {
+    "TreeDataset": "dgltree.datasets",
+    "TrainedModel": "dgltree.training.trained",
+    "fit": "dgltree.training.fitting",
+}
 """Imported when they are first asked for: they need packages that the rest does without."""
 
 

@@ -22,3 +22,18 @@ def published() -> Path:
     if not folder:
         pytest.skip("DGLTREE_DATA does not name the folder of published data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``trees.tsv`` and in ``model`` what ``dgltree fit`` made of it."""
+    pytest.importorskip("lightning", reason="the train extra is not installed")
+    from own_trees import SMALL, table
+
+    from dgltree.commands.main import main
+
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "trees.tsv").write_text(table(400), encoding="utf-8")
+    arguments = ["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "6"]
+    assert main(arguments) == 0
+    return folder

@@ -36,14 +36,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run
 
 
-def figures(folder: str) -> Any:
-    return json.loads((Path(folder) / "card.json").read_text())["figures"]["test"]
+def metrics(folder: str) -> Any:
+    return json.loads((Path(folder) / "card.json").read_text())["metrics"]["test"]
 
 
 def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
     out, names = run("functions.md")
     assert "600 trees" in out
-    assert figures("runs/functions")["accuracy"] > 0.9
+    assert metrics("runs/functions")["accuracy"] > 0.9
     *_, first, second, third = out.splitlines()
     assert [line.split("\t")[:2] for line in (first, second, third)] == [
         ["1.py", "largest"],
@@ -55,7 +55,7 @@ def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
 
 def test_values_of_expressions_are_told(run: Any) -> None:
     out, names = run("arithmetic.md")
-    assert figures("runs/values")["r2"] > 0.9
+    assert metrics("runs/values")["r2"] > 0.9
     assert names["model"].gives_numbers
     assert "depth 4: mean error" in out
     assert names["code"] == 0

@@ -3,9 +3,8 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -14,12 +13,12 @@ from tqdm import tqdm
 
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
-from dgltree.datasets.from_file import FEW, LARGE, with_notation
-from dgltree.datasets.labels import usable
-from dgltree.datasets.parallel import default_workers, parts
-from dgltree.datasets.parse import Bad, Part
+from dgltree.datasets.formats import Bad, open_format
+from dgltree.datasets.from_file import FEW
+from dgltree.datasets.labels import with_labels
+from dgltree.datasets.parallel import parts
+from dgltree.datasets.parse import Part
 from dgltree.datasets.reading import Reading
-from dgltree.datasets.sources import STDIN, open_source
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.training.trained import TrainedModel
@@ -71,7 +70,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument("--out", required=True, metavar="FILE", help="a .npy or .parquet file")
         parser.add_argument("--nodes", action="store_true", help="a vector for each node (.parquet)")
     if name == "evaluate":
-        parser.add_argument("--json", action="store_true", help="the figures as one JSON object")
+        parser.add_argument("--json", action="store_true", help="the metrics as one JSON object")
     add_reading(parser)
     options = parser.parse_args(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
@@ -88,25 +87,39 @@ class Block(NamedTuple):
     """Of the known examples, followed by the bad ones, in the order of the file."""
 
 
+class _BadRecords:
+    """Says the first few on the standard error, and how many there are; with ``strict`` the first is an error."""
+
+    def __init__(self, file: str, strict: bool) -> None:
+        self.file, self.strict, self.count = file, strict, 0
+
+    def __call__(self, bad: Sequence[Bad]) -> None:
+        for line, message in sorted(bad):
+            text = f"{self.file}, line {line}: {message}"
+            if self.strict:
+                raise ValueError(text)
+            self.count += 1
+            if self.count <= FEW:
+                print(f"dgltree: {text}", file=sys.stderr)
+
+    def close(self) -> None:
+        """To be called behind the last record."""
+        if self.count > FEW:
+            print(f"dgltree: {self.file}: {self.count - FEW} more could not be read", file=sys.stderr)
+
+
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
     """The records of a file or stream, some at a time, in the order of the file."""
     reading = replace(model.reading, **given_reading(options))
-    source = with_notation(open_source(options.file, reading))
-    large = options.file == STDIN or Path(options.file).is_dir() or Path(options.file).stat().st_size > LARGE
-    reported = 0
+    file = open_format(options.file, reading).with_notation()
+    report = _BadRecords(options.file, options.strict)
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
-        for part in parts(source, default_workers() if large else 0):
+        for part in parts(file):
             block = _block(model, part, reading)
-            for line, message in sorted(block.bad):
-                if options.strict:
-                    raise ValueError(f"{options.file}, line {line}: {message}")
-                reported += 1
-                if reported <= FEW:
-                    print(f"dgltree: {options.file}, line {line}: {message}", file=sys.stderr)
+            report(block.bad)
             yield block
             bar.update(len(block.order))
-    if reported > FEW:
-        print(f"dgltree: {options.file}: {reported - FEW} more could not be read", file=sys.stderr)
+    report.close()
 
 
 def _block(model: TrainedModel, part: Part, reading: Reading) -> Block:
@@ -139,13 +152,14 @@ def _answers(model: TrainedModel, block: Block) -> list[str]:
     lines = []
     if block.known is not None:
         names = [name or str(line) for name, line in zip(block.known.ids, block.known.lines, strict=True)]
-        lines = [f"{name}\t{said}" for name, said in zip(names, _said(model, model.predict(block.known)), strict=True)]
+        predictions = _predictions(model, model.predict(block.known))
+        lines = [f"{name}\t{prediction}" for name, prediction in zip(names, predictions, strict=True)]
     nothing = "\t" * (1 + len(model.classes))
     lines += [f"{bad.line}{nothing}" for bad in block.bad]
     return [lines[i] for i in block.order]
 
 
-def _said(model: TrainedModel, answers: Tensor) -> list[str]:
+def _predictions(model: TrainedModel, answers: Tensor) -> list[str]:
     if model.gives_numbers:
         return [f"{number:.6g}" for number in answers.tolist()]
     names = [model.classes[i] for i in answers.argmax(1).tolist()]
@@ -166,15 +180,14 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    from dgltree.training.evaluate import evaluate
+    from dgltree.training.evaluation import evaluate
 
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())
-    known = usable(model.dataset(data), model.gives_numbers)
-    for line, message in known.bad[:FEW]:
-        if options.strict:
-            raise ValueError(f"{options.file}, line {line}: {message}")
-        print(f"dgltree: {options.file}, line {line}: {message}", file=sys.stderr)
+    known = with_labels(model.dataset(data), model.gives_numbers)
+    report = _BadRecords(options.file, options.strict)
+    report(known.bad)
+    report.close()
     found = evaluate(model, known)
     if options.json:
         print(json.dumps({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))

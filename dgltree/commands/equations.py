@@ -43,7 +43,7 @@ def run(name: str, arguments: list[str]) -> int:
         "--no-check", action="store_true", help="leave out what numerical evaluation says of the answers"
     )
     if name == "complete":
-        parser.add_argument("--top", type=_count, default=10, metavar="K", help="fillers to show (default: 10)")
+        parser.add_argument("--top", type=_count, default=10, metavar="N", help="fillers to show (default: 10)")
         parser.add_argument("--fillers", metavar="FILE", help="your own fillers, one infix expression a line")
         parser.add_argument(
             "--any-variables", action="store_true", help="also offer fillers with variables that the equation lacks"

@@ -17,8 +17,8 @@ from dgltree.training.options import FitOptions
 EXAMPLES = """\
 examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
-  dgltree fit pairs.jsonl --cell ordered_memory         columns left, right and label
-  dgltree fit train.txt --valid dev.txt --test test.txt --nodes --input-size 100
+  dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
+  dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
 
 A YAML file given by --config holds the same settings (hidden_size: 150); the command line has the last word.
 """
@@ -27,22 +27,20 @@ A YAML file given by --config holds the same settings (hidden_size: 150); the co
 def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
-    from dgltree.training.fit import fit
+    from dgltree.training.fitting import fit
 
     reading = given_reading(options)
-    parts = {name: _read(name, getattr(options, name), reading, options) for name in ("file", "valid", "test")}
-    data = parts.pop("file")
-    assert data is not None
+    data = _read(options.file, reading, options)
+    given = {name: getattr(options, name) for name in ("validation", "test")}
+    splits = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
     settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
     command = shlex.join(["dgltree", "fit", *arguments])
-    fit(data, **parts, out=options.out, command=command, **settings)
+    fit(data, **splits, out=options.out, command=command, **settings)
     print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
     return 0
 
 
-def _read(name: str, path: str | None, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset | None:
-    if path is None:
-        return None
+def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:
     data = TreeDataset.from_file(path, cached=not options.no_cache, strict=options.strict, progress=True, **reading)
     notation = f", read as {data.reading.notation}" if data.reading.notation else ""
     print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes{notation}", file=sys.stderr)
@@ -54,13 +52,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
     parser = ArgumentParser(
         prog="dgltree fit",
-        description="Train a model on your own trees, and leave it in a folder with its figures and its card.",
+        description="Train a model on your own trees, and leave it in a folder with its metrics and its card.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.add_argument("file", help="trees: TSV, JSON lines, Parquet, one tree a line, CoNLL-U, a folder of sources")
-    parser.add_argument("--valid", type=str | None, help="a further file, to choose the epoch by")
-    parser.add_argument("--test", type=str | None, help="a further file, for the figures at the end")
+    parser.add_argument("--validation", type=str | None, help="a further file, to choose the epoch by")
+    parser.add_argument("--test", type=str | None, help="a further file, for the metrics at the end")
     parser.add_argument(
         "--out",
         default="runs/fit",
@@ -74,8 +73,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         group = parser.add_argument_group(title)
         for option in options_of(settings):
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
-            said = f"{option.said} There are {names}." if option.name == "cell" else option.said
-            group.add_argument(option.flag, default=option.default, help=said, **how)
+            there_are = f" There are {names}." if option.name == "encoder" else ""
+            group.add_argument(option.flag, default=option.default, help=option.description + there_are, **how)
     return parser.parse_args(_config_first(arguments))
 
 

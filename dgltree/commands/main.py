@@ -16,7 +16,7 @@ examples:
   dgltree complete "sin(x)^2 + _ = 1"
   dgltree verify "sin(2*x) = 2*sin(x)*cos(x)" "-x = x"
   dgltree inspect trees.tsv
-  dgltree fit trees.tsv --cell tree_lstm --out runs/trees
+  dgltree fit trees.tsv --encoder tree_lstm --out runs/trees
   dgltree predict runs/trees new.tsv > answers.tsv
   dgltree encode runs/trees new.tsv --out vectors.npy
 

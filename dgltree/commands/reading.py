@@ -28,7 +28,7 @@ class Option(NamedTuple):
         return next((get_args(t) for t in (self.type, *get_args(self.type)) if get_origin(t) is Literal), ())
 
     @property
-    def said(self) -> str:
+    def description(self) -> str:
         """The help text, with the choices and the default."""
         choices = f" One of {', '.join(self.choices)}." if self.choices else ""
         default = "" if self.default is None or self.type is bool else f" Default: {self.default}."
@@ -37,23 +37,23 @@ class Option(NamedTuple):
 
 def options_of(settings: type) -> Iterator[Option]:
     """The fields of a dataclass, each with what the class's docstring says of it."""
-    said, hints = _descriptions(settings), get_type_hints(settings)
+    texts, hints = _descriptions(settings), get_type_hints(settings)
     for field in fields(settings):
-        yield Option(field.name, hints[field.name], field.default, said[field.name])
+        yield Option(field.name, hints[field.name], field.default, texts[field.name])
 
 
 def _descriptions(settings: type) -> dict[str, str]:
-    text = inspect.getdoc(settings) or ""
-    arguments = text[text.index("Args:") :]
+    docstring = inspect.getdoc(settings) or ""
+    arguments = docstring[docstring.index("Args:") :]
     found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", arguments, re.MULTILINE)
-    return {name: " ".join(said.split()).replace("%", "%%") for name, said in found}
+    return {name: " ".join(text.split()).replace("%", "%%") for name, text in found}
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """How trees are read; what is not given is left out of the parsed options."""
     group = parser.add_argument_group("how the trees are read")
     for option in options_of(Reading):
-        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": option.said}
+        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": option.description}
         if option.type is bool:
             how["action"] = "store_true"
         elif option.choices:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.order import epoch_generator
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 
@@ -41,7 +42,7 @@ class NodeBatches(Sampler[list[int]]):
         self.batches: list[list[int]] = []
         order, room, count = list(range(len(sizes))), 0, sizes.tolist()
         if seed is not None:
-            order = torch.randperm(len(sizes), generator=torch.Generator().manual_seed(seed * 10_000 + epoch)).tolist()
+            order = torch.randperm(len(sizes), generator=epoch_generator(seed, epoch)).tolist()
         for i in order:
             if not self.batches or count[i] > room:
                 self.batches.append([])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
-from dgltree.datasets.sources import Source
+from dgltree.datasets.formats import Format
 from dgltree.files import replacing
 
 VERSION = 1
@@ -26,14 +26,13 @@ def cache_path(path: str | Path) -> Path:
     return path.with_name(f".{path.name}.dgltree")
 
 
-def digest_of(source: Source) -> str:
-    """sha256 of what is in a file, or in a folder's source files by their names, and of how it is read."""
-    digest = hashlib.sha256(f"{VERSION} {json.dumps(source.reading.to_json())}".encode())
-    paths = [path for chunk in source.chunks() for path in chunk.raw] if source.format == "python" else [source.path]
-    for path in map(Path, paths):
-        digest.update(f"\n{path}\n".encode() if source.format == "python" else b"\n")
-        with path.open("rb") as file:
-            while block := file.read(BLOCK):
+def digest_of(file: Format) -> str:
+    """sha256 of all that is in a file, or in a folder's files by their names, and of how it is read."""
+    digest = hashlib.sha256(f"{VERSION} {json.dumps(file.reading.to_json())}".encode())
+    for name, path in file.contents():
+        digest.update(f"\n{name}\n".encode())
+        with path.open("rb") as content:
+            while block := content.read(BLOCK):
                 digest.update(block)
     return digest.hexdigest()
 
@@ -71,11 +70,11 @@ def read(path: Path, digest: str) -> tuple[TreeBatch, dict[str, Any]] | None:
 
     try:
         with safe_open(path, framework="pt") as file:
-            said = file.metadata() or {}
-            if said.get(DIGEST) != digest:
+            metadata = file.metadata() or {}
+            if metadata.get(DIGEST) != digest:
                 return None
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-        if said.get(CHECKSUM) != _checksum(tensors):
+        if metadata.get(CHECKSUM) != _checksum(tensors):
             return None
         texts = json.loads(tensors.pop("texts").numpy().tobytes())
     except (OSError, SafetensorError, KeyError, ValueError):

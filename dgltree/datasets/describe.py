@@ -154,10 +154,8 @@ def draw(tree: Tree, most: int = DRAWN) -> str:
     stack: list[tuple[Tree, str, str]] = [(tree, "  ", "  ")]
     while stack and len(lines) < most:
         node, here, below = stack.pop()
-        said = node.token if node.token is not None else node.value
-        lines.append(
-            here + node.function + ("" if said is None else f" {said!r}" if isinstance(said, str) else f" {said:g}")
-        )
+        value = "" if node.value is None else f" {node.value:g}"
+        lines.append(here + node.function + (value if node.token is None else f" {node.token!r}"))
         for i, child in reversed(list(enumerate(node.children))):
             last = i == len(node.children) - 1
             stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))

@@ -13,7 +13,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
 
 UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
-UNKNOWN_ARITY = " (fit with --cell child_sum or --binarize right to read any number of children)"
+UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to read any number of children)"
 LONGEST = 400
 """Characters of a message: a name may be as long as its file."""
 FEW = 10

@@ -2,13 +2,13 @@
 
 import torch
 
-from dgltree.datasets.parse import Bad
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.tree_dataset import TreeDataset
 
 LARGEST = torch.finfo(torch.float32).max
 
 
-def usable(data: TreeDataset, numbers: bool) -> TreeDataset:
+def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
     """The examples with a label, which is a number where ``numbers`` are asked for; the others are in ``bad``.
 
     Raises ``ValueError`` where there are none.

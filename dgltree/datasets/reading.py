@@ -3,8 +3,8 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
-FORMATS = ("tsv", "jsonl", "parquet", "lines", "conllu", "python")
-"""Columns in three kinds of files, bare trees line by line, dependency treebanks, source files."""
+from dgltree.read.conllu import COLUMNS
+from dgltree.read.notations import NOTATIONS
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Reading:
         left: the column with the first tree of a pair.
         right: the column with the second tree of a pair.
         label: the column with what is to be predicted; of a CoNLL-U file, the name of a comment (``# label = ...``).
-        split: the column that says train, valid or test.
+        split: the column that says train, validation (or valid, val, dev) or test.
         id: the column with a name of the example, which must be its own.
         columns: the names of the columns of a TSV file without a header line, separated by commas.
         keys: of generic JSON trees, the names of label, children and token, separated by commas; other ones mean that
@@ -48,9 +48,6 @@ class Reading:
     max_line: int = 1_000_000
 
     def __post_init__(self) -> None:
-        from dgltree.read.conllu import COLUMNS
-        from dgltree.read.notations import NOTATIONS
-
         if self.notation is not None and self.notation not in NOTATIONS:
             raise ValueError(f"the notation is {self.notation!r}; it is one of {', '.join(NOTATIONS)}")
         for field in fields(self):

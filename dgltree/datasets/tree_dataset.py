@@ -12,8 +12,9 @@ from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.flat import translate, vocabulary_of
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import read_file
-from dgltree.datasets.parse import Bad, Part, flatten
+from dgltree.datasets.parse import Part, flatten
 from dgltree.datasets.reading import Reading
 from dgltree.trees.tree import Tree
 
@@ -28,7 +29,7 @@ class TreeDataset(Dataset[Any]):
     Args:
         trees: trees, or pairs of them.
         labels: texts (classes) or numbers, one an example; None for what is not known. Default: those of the roots.
-        splits: "train", "valid" or "test" for each example.
+        splits: "train", "validation" or "test" for each example.
         ids: a name for each example.
         reading: what ``numbers`` and ``binarize`` it names is done to the trees.
 

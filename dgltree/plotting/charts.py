@@ -1,4 +1,4 @@
-"""Every picture: plain, labelled at the lines themselves, and readable without colour.
+"""Lines, points and confusions: plain, labelled at the lines themselves, and readable without colour.
 
 Needs matplotlib (``pip install "dgltree[plot]"``), which is imported when a picture is made. No state of pyplot is
 touched and no window opened: each function returns a ``matplotlib.figure.Figure`` that :func:`save` writes.
@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgltree.files import replacing
+from dgltree.plotting.labels import apart, free_place
+from dgltree.plotting.style import COLOURS, DASHES, MARKERS, heat_map, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,22 +21,6 @@ if TYPE_CHECKING:
 
 Series = Mapping[float, tuple[float, float]]
 """x -> (mean, standard deviation) of one line."""
-
-# Okabe and Ito's colours, told apart by the colour-blind; with markers and dashes they are told apart in grey as well.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#E69F00")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
-STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same picture on every machine
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "svg.hashsalt": "dgltree",  # or the ids in an SVG differ from run to run
-}
-GAP = 0.05  # of the axis' height, between two labels
-LABEL = np.array([0.14, 0.035])  # of the width and height of all points: the room of a name among them
 
 
 def accuracy_by(
@@ -97,7 +83,7 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
         own = points[numbers == number]
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         axes.scatter(own[:, 0], own[:, 1], s=20, color=colour, marker=marker, lw=0, alpha=0.85)
-        place = _free_place(own, placed, np.ptp(points, axis=0))
+        place = free_place(own, placed, np.ptp(points, axis=0))
         placed.append(place)
         box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "alpha": 0.8, "linewidth": 0}
         at: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 8}
@@ -113,28 +99,20 @@ def confusion(counts: ArrayLike, names: Sequence[str]) -> "Figure":
     side = 1.4 + 0.42 * len(names)
     figure, axes = _figure(side, side)
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for row, column in zip(*np.nonzero(counts), strict=True):
-        colour = "white" if shares[row, column] > 0.5 else "black"
-        axes.text(column, row, f"{counts[row, column]}", ha="center", va="center", color=colour, fontsize=7)
+    heat_map(axes, shares, {place: f"{counts[place]}" for place in zip(*np.nonzero(counts), strict=True)})
     axes.grid(visible=False)
     plain: dict[str, Any] = {"parse_math": False}  # a name may have dollar signs
     turned = 90 if max(map(len, names)) > 3 else 0  # a turned < is another sign
     axes.set_xticks(range(len(names)), names, rotation=turned, **plain)
     axes.set_yticks(range(len(names)), names, **plain)
-    axes.tick_params(length=0)
-    axes.set(xlabel="the model says", ylabel="label")
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.set(xlabel="predicted", ylabel="true")
     return figure
 
 
 def save(figure: "Figure", stem: str | Path) -> list[Path]:
     """Write ``stem.png`` and ``stem.svg``, each at once; the same figure gives the same bytes."""
-    import matplotlib
-
     files = [Path(f"{stem}.{kind}") for kind in ("png", "svg")]
-    with matplotlib.rc_context(STYLE):
+    with styled():
         for file in files:
             kind = file.suffix[1:]
             metadata = {"Date": None} if kind == "svg" else {"Software": None}
@@ -144,12 +122,10 @@ def save(figure: "Figure", stem: str | Path) -> list[Path]:
 
 
 def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
-    import matplotlib
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    with matplotlib.rc_context(STYLE):
-        figure = Figure((width, height), layout="constrained")
+    figure = new_figure(width, height)
+    with styled():
         axes = figure.subplots()
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     axes.set_axisbelow(True)
@@ -176,7 +152,7 @@ def _label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> No
     """Names beside the last points, moved apart where they would cover each other, each tied to its line."""
     low, high = axes.get_ylim()
     ends = sorted(ends, key=lambda end: end[3])
-    places = _apart([(y - low) / (high - low) for *_, y in ends])
+    places = apart([(y - low) / (high - low) for *_, y in ends])
     for (name, colour, x, y), place in zip(ends, places, strict=True):
         axes.annotate(
             name,
@@ -195,22 +171,3 @@ def _label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> No
                 "relpos": (0.0, 0.5),  # from the left end of the name
             },
         )
-
-
-def _apart(places: Sequence[float]) -> list[float]:
-    """Rising places at least GAP from each other, as near to the given ones as can be: a crowd keeps its middle."""
-    crowds: list[list[float]] = []  # what is left of each place when the gaps below it are taken out
-    for number, place in enumerate(places):
-        crowds.append([place - GAP * number])
-        while len(crowds) > 1 and np.mean(crowds[-2]) > np.mean(crowds[-1]):
-            last = crowds.pop()
-            crowds[-1] += last
-    level = [float(np.mean(crowd)) for crowd in crowds for _ in crowd]
-    return [at + GAP * number for number, at in enumerate(level)]
-
-
-def _free_place(own: np.ndarray, placed: "Sequence[np.ndarray]", extent: np.ndarray) -> np.ndarray:
-    """The point of a class nearest to its middle of which the label covers no other, or the nearest if all do."""
-    order = own[np.linalg.norm(own - np.median(own, axis=0), axis=1).argsort(kind="stable")]
-    free = [p for p in order if all((np.abs(p - other) > LABEL * extent).any() for other in placed)]
-    return free[0] if free else order[0]

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from dgltree.induction.evalb import Parameters
 from dgltree.induction.evalb.brackets import Brackets
-from dgltree.plotting.charts import COLOURS, STYLE
+from dgltree.plotting.style import COLOURS, heat_map, new_figure
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def trees(given: Tree, found: Mapping[str, Tree]) -> "Figure":
     every = {"given": given, **found}
     words = len(Brackets.of(given, Parameters()).words)
     heights = [LEVEL * (tree.depth + 1.5) for tree in every.values()]
-    figure = _figure(WORD * words + 0.2, sum(heights))
+    figure = new_figure(WORD * words + 0.2, sum(heights))
     known = _spans(given)
     rows = figure.subplots(len(every), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
     for (name, tree), axes in zip(every.items(), rows[:, 0], strict=True):
@@ -46,28 +46,14 @@ def attention(words: Sequence[str], p: ArrayLike) -> "Figure":
     used = np.flatnonzero(values.max(axis=0) >= USED)
     first = int(used[0]) if len(used) else values.shape[1] - 1
     shown = values[:, first:].T
-    figure = _figure(WORD * len(words) + 0.8, WORD * len(shown) + 0.7)
+    figure = new_figure(WORD * len(words) + 0.8, WORD * len(shown) + 0.7)
     axes = figure.subplots()
-    axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, origin="lower", aspect="auto")
-    for slot, step in zip(*np.nonzero(shown >= 0.1), strict=True):
-        value = shown[slot, step]
-        colour = "white" if value > 0.5 else "black"
-        axes.text(step, slot, f"{10 * value:.0f}", ha="center", va="center", fontsize=7, color=colour)
+    tenths = {place: f"{10 * shown[place]:.0f}" for place in zip(*np.nonzero(shown >= 0.1), strict=True)}
+    heat_map(axes, shown, tenths, origin="lower", aspect="auto")
     axes.set_xticks(range(len(words)), words)
     axes.set_yticks(range(len(shown)), [str(first + row + 1) for row in range(len(shown))])
-    axes.tick_params(length=0)
     axes.set(ylabel="slot")
-    for spine in axes.spines.values():
-        spine.set_visible(False)
     return figure
-
-
-def _figure(width: float, height: float) -> "Figure":
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        return Figure((width, height), layout="constrained")
 
 
 def _spans(tree: Tree) -> set[tuple[int, int]]:

@@ -16,7 +16,7 @@ from dgltree.training.module import TreeTraining
 from dgltree.training.options import FitOptions, Task
 
 WIDEST = 3
-"""Children up to which trees are read by weights of their own for each place, unless a cell is named."""
+"""Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has where that is between the two."""
 EMBEDDING_STD = 0.1
@@ -38,14 +38,14 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     data or each other. Every example has a label.
     """
     nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.trees.num_nodes // STEPS))
-    task, cell = options.task or task_of(train), options.cell or _cell_for(train)
-    options = replace(options, task=task, cell=cell, batch_nodes=nodes)
+    task, name = options.task or task_of(train), options.encoder or _cell_for(train)
+    options = replace(options, task=task, encoder=name, batch_nodes=nodes)
     _check_labels(train, options)
     classes = [] if options.task == "regress" else classes_of(train, options.nodes)
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is cuda, and this torch sees no CUDA device")
     torch.manual_seed(options.seed)
-    vocabulary = train.vocabulary(_sums(options.cell), options.min_count, options.unk)
+    vocabulary = train.vocabulary(_sums(options.encoder), options.min_count, options.unk)
     encoder, options = _encoder(train, vocabulary, options)
     model, scale = _model(train, encoder, classes, options)
     module = TreeTraining(
@@ -84,8 +84,8 @@ def _cell_for(data: TreeDataset) -> str:
     return "tree_lstm" if int(data.trees.arity.max()) <= WIDEST else "child_sum"
 
 
-def _sums(cell: str | None) -> bool:
-    return cell in CELLS and issubclass(CELLS[str(cell)], SumCell)
+def _sums(encoder: str | None) -> bool:
+    return encoder in CELLS and issubclass(CELLS[str(encoder)], SumCell)
 
 
 def _check_labels(train: TreeDataset, options: FitOptions) -> None:
@@ -101,7 +101,7 @@ def _check_labels(train: TreeDataset, options: FitOptions) -> None:
 
 def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -> tuple[Encoder, FitOptions]:
     further = dict(options.options or {})
-    if options.cell in CELLS:
+    if options.encoder in CELLS:
         trees = train.trees
         if options.input_size is None and bool(((trees.arity > 0) & (trees.token != NO_TOKEN)).any()):
             options = replace(options, input_size=options.hidden_size)
@@ -110,11 +110,11 @@ def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) ->
         if trees.value is not None:
             further = {"numbers": True, **further}
     elif options.input_size is not None or options.nodes:
-        raise ValueError(f"input_size and nodes are for cells; {options.cell} reads sequences")
+        raise ValueError(f"input_size and nodes are for cells; {options.encoder} reads sequences")
     try:
-        encoder = make_encoder(str(options.cell), vocabulary, options.hidden_size, **further)
+        encoder = make_encoder(str(options.encoder), vocabulary, options.hidden_size, **further)
     except TypeError as error:
-        raise ValueError(f"{options.cell}: {error}") from None
+        raise ValueError(f"{options.encoder}: {error}") from None
     if isinstance(encoder, TreeEncoder) and options.input_size is not None:
         torch.nn.init.normal_(encoder.cell.input_embedding.weight, std=EMBEDDING_STD)
     return encoder, options

@@ -9,20 +9,20 @@ from typing import Any
 import torch
 
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.evaluate import Evaluation
+from dgltree.training.evaluation import Evaluation
 from dgltree.training.options import FitOptions
 from dgltree.training.trained import TrainedModel
 
 PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 
 
-def digest_of(parts: dict[str, TreeDataset]) -> str:
-    """sha256 of all trees, labels and ids, by their parts and in their order."""
+def digest_of(splits: dict[str, TreeDataset]) -> str:
+    """sha256 of all trees, labels and ids, by their splits and in their order."""
     digest = hashlib.sha256()
-    for name, part in parts.items():
-        trees = part.trees
+    for name, data in splits.items():
+        trees = data.trees
         assert trees.vocabulary is not None
-        digest.update(f"{name} {trees.vocabulary.to_json()} {part.labels} {part.ids}".encode())
+        digest.update(f"{name} {trees.vocabulary.to_json()} {data.labels} {data.ids}".encode())
         for tensor in (trees.function, trees.token, trees.child_ptr, trees.child_index, trees.label, trees.value):
             digest.update(b"none" if tensor is None else tensor.numpy().tobytes())
     return digest.hexdigest()
@@ -31,9 +31,9 @@ def digest_of(parts: dict[str, TreeDataset]) -> str:
 def card(
     trained: TrainedModel,
     options: FitOptions,
-    parts: dict[str, TreeDataset],
+    splits: dict[str, TreeDataset],
     left_out: dict[str, int],
-    figures: dict[str, Evaluation],
+    evaluations: dict[str, Evaluation],
     digest: str,
     command: str,
     seconds: float,
@@ -45,10 +45,10 @@ def card(
         "command": command,
         "task": options.task,
         "classes": list(trained.classes),
-        "figures": {name: {"examples": found.examples, **found.metrics} for name, found in figures.items()},
+        "metrics": {name: {"examples": found.examples, **found.metrics} for name, found in evaluations.items()},
         "data": {
             "sha256": digest,
-            "examples": {name: len(part) for name, part in parts.items()},
+            "examples": {name: len(data) for name, data in splits.items()},
             "left out": left_out,
         },
         "vocabulary": {"functions": len(vocabulary.functions), "tokens": len(vocabulary.tokens)},
@@ -72,32 +72,32 @@ def _versions() -> dict[str, str]:
 
 def markdown(card: dict[str, Any]) -> str:
     """The card for people."""
-    names = list(next(iter(card["figures"].values())))
+    names = list(next(iter(card["metrics"].values())))
     lines = [
-        f"# A {card['options']['cell']} model: {card['task']}",
+        f"# A {card['options']['encoder']} model: {card['task']}",
         "",
         f"Made {card['made']} by `{card['command']}` in {card['seconds']} s of training.",
         "",
-        f"| part | {' | '.join(names)} |",
+        f"| split | {' | '.join(names)} |",
         f"| --- |{' ---: |' * len(names)}",
         *(
-            f"| {part} | {' | '.join(f'{found[name]:.4g}' for name in names)} |"
-            for part, found in card["figures"].items()
+            f"| {split} | {' | '.join(f'{found[name]:.4g}' for name in names)} |"
+            for split, found in card["metrics"].items()
         ),
         "",
         f"- Classes: {', '.join(card['classes'])}"
         if card["classes"]
         else "- Gives numbers, in the unit of the labels.",
-        f"- Data: sha256 {card['data']['sha256']}; examples: {_said(card['data']['examples'])}; left out: "
-        f"{_said(card['data']['left out'])}",
+        f"- Data: sha256 {card['data']['sha256']}; examples: {_listed(card['data']['examples'])}; left out: "
+        f"{_listed(card['data']['left out'])}",
         f"- Vocabulary: {card['vocabulary']['functions']} functions, {card['vocabulary']['tokens']} tokens",
         f"- Weights: {card['weights']:,}",
-        f"- Options: {_said(card['options'])}",
-        f"- Reading: {_said(card['reading'])}",
-        f"- Versions: {_said(card['versions'])}",
+        f"- Options: {_listed(card['options'])}",
+        f"- Reading: {_listed(card['reading'])}",
+        f"- Versions: {_listed(card['versions'])}",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _said(values: dict[str, Any]) -> str:
+def _listed(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)

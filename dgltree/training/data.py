@@ -1,4 +1,4 @@
-"""The parts of a data set as Lightning reads them."""
+"""The splits of a data set as Lightning reads them."""
 
 from typing import Any
 
@@ -15,19 +15,19 @@ SMALL = 50_000
 """Nodes up to which batches are made without a process of their own: it takes longer to begin."""
 
 
-class Parts(lightning.LightningDataModule):
+class SplitsModule(lightning.LightningDataModule):
     """Batches whose order depends on (seed, epoch) alone, in the vocabulary of the model.
 
     Args:
         train: to train on.
-        valid: to choose the epoch by.
+        validation: to choose the epoch by.
         batch_nodes: nodes of a batch.
         seed: of the order.
     """
 
-    def __init__(self, train: TreeDataset, valid: TreeDataset, batch_nodes: int, seed: int) -> None:
+    def __init__(self, train: TreeDataset, validation: TreeDataset, batch_nodes: int, seed: int) -> None:
         super().__init__()
-        self.train, self.valid, self.batch_nodes, self.seed = train, valid, batch_nodes, seed
+        self.train, self.validation, self.batch_nodes, self.seed = train, validation, batch_nodes, seed
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
@@ -35,7 +35,7 @@ class Parts(lightning.LightningDataModule):
         return self._loader(self.train, batches, training=True)
 
     def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.valid, NodeBatches(self.valid.sizes, self.batch_nodes), training=False)
+        return self._loader(self.validation, NodeBatches(self.validation.sizes, self.batch_nodes), training=False)
 
     def transfer_batch_to_device(self, batch: Labelled, device: torch.device, _: int) -> Labelled:
         return batch.to(device)

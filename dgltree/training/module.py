@@ -77,7 +77,7 @@ class TreeTraining(EncoderModule):
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         answers, labels = self(labelled.inputs), labelled.labels
-        if self.scale is None:  # a label that training never saw is an error, whatever is said
+        if self.scale is None:  # a label that training never saw is an error, whatever is predicted
             labels = torch.where(labels == UNSEEN, (answers.argmax(1) + 1) % len(self.model.classes), labels)
         self.metrics.update(answers, labels)
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))

@@ -11,12 +11,12 @@ class FitOptions:
     """What ``dgltree fit`` and :func:`dgltree.fit` are told. What is None follows from the data, and is said.
 
     Args:
-        cell: a cell or an encoder of sequences by its name. Default: child_sum for trees of many arities, else
-            tree_lstm.
+        encoder: a cell, which encodes trees, or an encoder of sequences by its name. Default: child_sum for trees of
+            many arities, else tree_lstm.
         hidden_size: n, the width of a node's state, and of a tree's vector.
         input_size: width of tokens' vectors, which the gates then read, also at leaves; without it a leaf's state is
             its token's vector. Default: none, but hidden_size where inner nodes have tokens.
-        options: further options of the cell or encoder.
+        options: further options of the encoder.
         task: classes of trees, numbers, or classes of pairs. Default: pair where there are two trees, regress where all
             labels are numbers and some not whole, else classify.
         nodes: learn from the labels of all nodes, as sentiment treebanks have them.
@@ -31,13 +31,13 @@ class FitOptions:
         halve_after: epochs that the rate is kept without a better validation before it is halved; 0: always kept.
         weight_decay: L2.
         batch_nodes: nodes of a batch. Default: a two-hundredth of the training nodes, from 512 to 8192.
-        seed: of weights, order, dropout and the choice of parts.
+        seed: of weights, order, dropout and the choice of splits.
         device: cpu, cuda, or auto.
 
     Raises ``ValueError`` for a number that cannot be.
     """
 
-    cell: str | None = None
+    encoder: str | None = None
     hidden_size: int = 100
     input_size: int | None = None
     options: dict[str, Any] | None = None

@@ -7,14 +7,14 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 
 class HalvedRate(Callback):
-    """Halves the rate when a figure has not risen for some epochs.
+    """Halves the rate when a metric has not risen for some epochs.
 
     Lightning steps a scheduler of this kind behind its checkpoints, which then lack the step of their own epoch, and
     leaves it out when it goes on from them: a resumed training would halve later than a whole one. This one steps
     before they are written, and what it knows is in them.
 
     Args:
-        monitor: the figure of validation; higher is better.
+        monitor: the metric of validation; higher is better.
         patience: epochs in which it may fail to rise.
     """
 

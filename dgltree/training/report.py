@@ -32,11 +32,11 @@ class EpochReport(Callback):
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not trainer.is_global_zero or not self.trains:  # a resumed run ends the epoch of its checkpoint once more
             return
-        figures = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
         training, validation = self.trained - self.start, time.perf_counter() - self.trained
-        numbers = ", ".join(f"{name} {value:.4f}" for name, value in figures.items())
+        numbers = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
         print(f"epoch {trainer.current_epoch}: {numbers}; {training:.1f} s + {validation:.1f} s", flush=True)
-        row = {"epoch": trainer.current_epoch, **figures, "seconds": round(training + validation, 1)}
+        row = {"epoch": trainer.current_epoch, **metrics, "seconds": round(training + validation, 1)}
         file = Path(trainer.default_root_dir) / EPOCHS
         file.parent.mkdir(parents=True, exist_ok=True)
         before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []

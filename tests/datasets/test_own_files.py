@@ -5,18 +5,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets import cache, sources
+from dgltree.datasets.formats import chunks, source
 from dgltree.read.infix import read_infix
-
-TABLE = "id\ttree\tlabel\tsplit\na\tx+y\tsum\ttrain\nb\tx*y\tproduct\ttest\nc\tsin(x)\tsine\tvalid\n"
-
-
-def written(folder: Path, name: str, text: str | bytes) -> Path:
-    path = folder / name
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return path
 
 
 def test_a_table_gives_trees_labels_splits_and_ids(tmp_path: Path) -> None:
@@ -180,17 +173,6 @@ def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -
     assert all("has a tab, a line break or half of a character" in bad.message for bad in data.bad)
 
 
-def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
-    path = written(tmp_path, "trees.tsv", TABLE)
-    whole = TreeDataset.from_file(path)
-    kept = cache.cache_path(path)
-    content = kept.read_bytes()
-    for at in range(0, len(content), 37):
-        kept.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
-        data = TreeDataset.from_file(path)
-        assert [data[i] for i in range(3)] == [whole[i] for i in range(3)]
-
-
 def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Path) -> None:
     good = b"1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     text = good + good.replace(b"x", b"\xff") + b"# caf\xe9\n" + good
@@ -243,42 +225,8 @@ def test_a_missing_file_and_settings_that_cannot_be() -> None:
             TreeDataset.from_file("nothing.tsv", **options)
 
 
-def test_the_second_reading_takes_what_the_first_one_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path, "trees.tsv", TABLE + "d\tx+\tbad\ttrain\n")
-    first = TreeDataset.from_file(path)
-    assert cache.cache_path(path).exists()
-    monkeypatch.setattr("dgltree.datasets.from_file.parts", None)  # nothing may be read anew
-    second = TreeDataset.from_file(path)
-    assert [second[i] for i in range(3)] == [first[i] for i in range(3)]
-    assert (second.ids, second.splits, second.lines, second.bad) == (first.ids, first.splits, first.lines, first.bad)
-    assert second.reading == first.reading
-    with pytest.raises(TypeError):
-        TreeDataset.from_file(path, numbers=True)  # read in another way, it is read anew
-    path.write_text(TABLE, encoding="utf-8")
-    with pytest.raises(TypeError):
-        TreeDataset.from_file(path)
-
-
-def test_a_damaged_cache_is_read_anew_and_a_folder_that_cannot_be_written_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = written(tmp_path, "trees.tsv", TABLE)
-    TreeDataset.from_file(path)
-    kept = cache.cache_path(path)
-    kept.write_bytes(kept.read_bytes()[:200])
-    assert len(TreeDataset.from_file(path)) == 3
-
-    def refuse(*_: object) -> None:
-        raise PermissionError("read-only")
-
-    kept.unlink()
-    monkeypatch.setattr(cache, "write", refuse)
-    with pytest.warns(UserWarning, match="is not kept for the next time: read-only"):
-        assert len(TreeDataset.from_file(path)) == 3
-
-
 def test_several_processes_read_the_same_in_the_same_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "CHUNK", 200)
+    monkeypatch.setattr(chunks, "CHUNK", 200)
     lines = [f"{i}\t{'+'.join(['x'] * (i % 7 + 1))}\t{i % 3}" for i in range(200)]
     path = written(tmp_path, "trees.tsv", "\n".join(["id\ttree\tlabel", *lines, "200\tx+\t0"]))
     alone = TreeDataset.from_file(path, workers=0, cached=False)
@@ -303,5 +251,5 @@ def test_a_line_over_the_limit_is_never_held() -> None:
             return super().readline(size)
 
     file = Counted(b"short\n" + b"x" * 1_000_000 + b"\nlast")
-    assert list(sources.lines_of(file, 100)) == [b"short", sources.TOO_LONG, b"last"]
+    assert list(source.lines_of(file, 100)) == [b"short", source.TOO_LONG, b"last"]
     assert max(taken) <= 101

@@ -12,7 +12,7 @@ from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
 from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, label_numbers, split
 from dgltree.datasets.describe import describe, draw
 from dgltree.datasets.flat import join, with_classes
-from dgltree.datasets.split import shared_examples
+from dgltree.datasets.splits import shared_examples
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
 
@@ -144,43 +144,47 @@ def numbered(count: int) -> TreeDataset:
     return TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(count)], [i % 2 for i in range(count)])
 
 
-def test_parts_by_chance_are_disjoint_tenths_that_depend_on_the_seed() -> None:
+def test_splits_by_chance_are_disjoint_tenths_that_depend_on_the_seed() -> None:
     data = numbered(100)
-    parts = split(data, seed=0)
-    assert {name: len(part) for name, part in parts.items()} == {"train": 80, "valid": 10, "test": 10}
-    assert sorted(line for part in parts.values() for line in part.lines) == list(range(1, 101))
-    assert parts["test"].lines == split(data, seed=0)["test"].lines != split(data, seed=1)["test"].lines
+    splits = split(data, seed=0)
+    assert {name: len(examples) for name, examples in splits.items()} == {"train": 80, "validation": 10, "test": 10}
+    assert sorted(line for examples in splits.values() for line in examples.lines) == list(range(1, 101))
+    assert splits["test"].lines == split(data, seed=0)["test"].lines != split(data, seed=1)["test"].lines
 
 
-def test_equal_trees_stay_in_one_part() -> None:
+def test_equal_trees_stay_in_one_split() -> None:
     data = TreeDataset([Tree("f", (Tree("w", token=str(i % 40)),)) for i in range(400)])
-    parts = split(data, seed=3)
-    assert shared_examples(parts) == {"valid": 0, "test": 0}
-    assert sum(map(len, parts.values())) == 400
+    splits = split(data, seed=3)
+    assert shared_examples(splits) == {"validation": 0, "test": 0}
+    assert sum(map(len, splits.values())) == 400
 
 
 def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_training() -> None:
     data = numbered(40)
     data.splits = ["dev" if i < 4 else "test" if i < 10 else "Train" for i in range(40)]
-    assert {name: len(part) for name, part in split(data, 0).items()} == {"valid": 4, "test": 6, "train": 30}
+    assert {name: len(examples) for name, examples in split(data, 0).items()} == {
+        "validation": 4,
+        "test": 6,
+        "train": 30,
+    }
     data.splits = ["test" if i < 10 else "train" for i in range(40)]
-    parts = split(data, 0)
-    assert {name: len(part) for name, part in parts.items()} == {"train": 27, "valid": 3, "test": 10}
-    assert parts["test"].lines == list(range(1, 11))
+    splits = split(data, 0)
+    assert {name: len(examples) for name, examples in splits.items()} == {"train": 27, "validation": 3, "test": 10}
+    assert splits["test"].lines == list(range(1, 11))
     data.splits[7] = "held-out"
     with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it is one of train"):
         split(data, 0)
     data.splits = ["test"] * 40
     with pytest.raises(ValueError, match="no examples to train on"):
         split(data, 0)
-    with pytest.raises(ValueError, match="leave none for the part"):
+    with pytest.raises(ValueError, match="leave none for the split"):
         split(numbered(3), 0)
 
 
-def test_examples_that_stand_in_two_parts_are_counted() -> None:
+def test_examples_that_stand_in_two_splits_are_counted() -> None:
     data = numbered(6)
-    parts = {"train": data.select([0, 1, 2]), "valid": data.select([2, 3]), "test": data.select([0, 1, 4])}
-    assert shared_examples(parts) == {"valid": 1, "test": 2}
+    splits = {"train": data.select([0, 1, 2]), "validation": data.select([2, 3]), "test": data.select([0, 1, 4])}
+    assert shared_examples(splits) == {"validation": 1, "test": 2}
 
 
 def test_the_description_says_what_is_there() -> None:

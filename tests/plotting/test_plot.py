@@ -11,6 +11,7 @@ pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
+from dgltree.plotting.labels import GAP, apart
 
 GIVEN = balanced(list("abcd"))
 SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: (0.8, 0.1)}}
@@ -45,18 +46,18 @@ def test_lines_are_in_percent_and_named_at_their_ends() -> None:
     assert [list(line.get_ydata()) for line in axes.lines] == [[90, 80], [70, 80]]
     names = {text.get_text(): text.xyann for text in axes.texts}
     assert set(names) == {"one", "another"}
-    assert abs(names["one"][1] - names["another"][1]) >= charts.GAP - 1e-9
+    assert abs(names["one"][1] - names["another"][1]) >= GAP - 1e-9
 
 
 @pytest.mark.parametrize("places", [[0.5], [0.5, 0.5, 0.5], [0.1, 0.11, 0.9, 0.91], [0.0, 0.2, 0.4]])
 def test_labels_are_moved_apart_and_keep_their_middle(places: list[float]) -> None:
-    found = charts._apart(places)
-    assert all(above - below >= charts.GAP - 1e-9 for below, above in pairwise(found))
+    found = apart(places)
+    assert all(above - below >= GAP - 1e-9 for below, above in pairwise(found))
     assert np.mean(found) == pytest.approx(np.mean(places))
 
 
 def test_labels_that_have_room_stay_where_they_are() -> None:
-    assert charts._apart([0.0, 0.2, 0.4]) == pytest.approx([0.0, 0.2, 0.4])
+    assert apart([0.0, 0.2, 0.4]) == pytest.approx([0.0, 0.2, 0.4])
 
 
 def test_no_state_of_pyplot_is_touched() -> None:

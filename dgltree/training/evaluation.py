@@ -5,9 +5,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 from torchmetrics.functional import mean_absolute_error, mean_squared_error, r2_score
-from torchmetrics.functional.classification import multiclass_confusion_matrix
+from torchmetrics.functional.classification import (
+    multiclass_accuracy,
+    multiclass_confusion_matrix,
+    multiclass_f1_score,
+)
 
 from dgltree.datasets.batches import UNSEEN, label_numbers
+from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.trained import TrainedModel
 
@@ -17,14 +22,14 @@ OTHER = "(other)"
 
 @dataclass
 class Evaluation:
-    """Figures of some examples."""
+    """The metrics of some examples."""
 
     examples: int
     metrics: dict[str, float]
     """accuracy and macro_f1, beside the share of the most frequent label (0 to 1); or r2, and rmse and mae in the unit
     of the labels."""
     confusion: Tensor | None = None
-    """(classes, classes) int64: row the label, column what the model says; of classes alone."""
+    """(classes, classes) int64: row the label, column the prediction; of classes alone."""
     names: tuple[str, ...] = ()
     """Of the rows and columns."""
 
@@ -36,33 +41,30 @@ class Evaluation:
     def confusion_table(self) -> str:
         """The confusions as text, columns separated by tabs."""
         assert self.confusion is not None
-        rows = [["label/said", *self.names]]
+        rows = [["true/predicted", *self.names]]
         rows += [[name, *map(str, row)] for name, row in zip(self.names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
-    """The figures of labelled examples; a label that is none of the model's classes counts as an error.
+    """The metrics of labelled examples; a label that is none of the model's classes counts as an error.
 
-    Raises ``ValueError`` for no labels, and as :meth:`dgltree.training.trained.TrainedModel.predict`.
+    Examples without a label, or for numbers with one that is none, are left out.
+
+    Raises ``ValueError`` where there are no others, and as :meth:`dgltree.training.trained.TrainedModel.predict`.
     """
-    known = model.dataset(dataset)
-    rows = [i for i, label in enumerate(known.labels) if label is not None]
-    if not rows:
-        raise ValueError(f"no example has a label; they stand in the column {model.reading.label!r}")
-    known = known.select(rows) if len(rows) < len(known) else known
+    known = with_labels(model.dataset(dataset), model.gives_numbers)
     answers, labels = model.predict(known), label_numbers(known.labels, model.classes or None)
     if model.gives_numbers:
         return Evaluation(len(known), _of_numbers(answers, labels))
-    count, said = len(model.classes), answers.argmax(1)
+    count, predicted = len(model.classes), answers.argmax(1)
     labels = torch.where(labels == UNSEEN, count, labels)
-    confusion = multiclass_confusion_matrix(said, labels, count + 1)
+    confusion = multiclass_confusion_matrix(predicted, labels, count + 1)
     names = (*model.classes, OTHER)
-    right = confusion.diagonal()
-    f1 = 2 * right / (confusion.sum(0) + confusion.sum(1)).clamp(min=1)
-    stands = confusion.sum(1) > 0
+    stands = confusion.sum(1) > 0  # torchmetrics' own mean counts classes that are predicted alone, too
+    f1 = multiclass_f1_score(predicted, labels, count + 1, average="none")
     metrics = {
-        "accuracy": float(right.sum() / confusion.sum()),
+        "accuracy": float(multiclass_accuracy(predicted, labels, count + 1, average="micro")),
         "macro_f1": float(f1[stands].mean()),
         "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
     }

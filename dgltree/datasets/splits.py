@@ -9,47 +9,49 @@ from dgltree.batching.subtrees import subtree_numbers
 from dgltree.datasets.flat import join
 from dgltree.datasets.tree_dataset import TreeDataset
 
-NAMES = {
+SPLITS = ("train", "validation", "test")
+SYNONYMS = {
     **dict.fromkeys(("train", "training"), "train"),
-    **dict.fromkeys(("valid", "validation", "val", "dev"), "valid"),
+    **dict.fromkeys(("valid", "validation", "val", "dev"), "validation"),
     "test": "test",
 }
+"""What a column of splits may say."""
 TENTH = 10
 
 
-def split(dataset: TreeDataset, seed: int, parts: Sequence[str] = ("train", "valid", "test")) -> dict[str, TreeDataset]:
-    """The parts of a data set: by its own column, else by chance.
+def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dict[str, TreeDataset]:
+    """The splits of a data set by their names: by its own column, else by chance.
 
     By chance a tenth each is for validation and test. Equal trees stay together, so that none is trained on and tested
     on; a column that names no examples for validation gets a tenth of the training examples.
 
     Args:
-        dataset: to be parted.
+        dataset: to be split.
         seed: of the choice.
-        parts: those that are wanted of a choice by chance; what is not is trained on.
+        names: of those that are wanted of a choice by chance; what is not is trained on.
 
-    Raises ``ValueError`` for an unknown name in the column, and where a part would have no examples.
+    Raises ``ValueError`` for an unknown name in the column, and where a split would have no examples.
     """
     if any(dataset.splits):
         found = _by_column(dataset)
-        if "valid" not in found:
+        if "validation" not in found:
             train = dataset.select(found.pop("train"))
             rest = {name: dataset.select(rows) for name, rows in found.items()}
-            return split(_without_column(train), seed, ("train", "valid")) | rest
+            return split(_without_column(train), seed, SPLITS[:2]) | rest
     else:
-        found = _by_chance(dataset, seed, parts)
-    for name in ("train", "valid"):
+        found = _by_chance(dataset, seed, names)
+    for name in SPLITS[:2]:
         if not found.get(name):
-            raise ValueError(f"{len(dataset)} examples leave none for the part {name!r}")
+            raise ValueError(f"{len(dataset)} examples leave none for the split {name!r}")
     return {name: dataset.select(rows) for name, rows in found.items() if rows}
 
 
 def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for i, name in enumerate(dataset.splits):
-        if (name or "").lower() not in NAMES:
-            raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it is one of {', '.join(NAMES)}")
-        found.setdefault(NAMES[str(name).lower()], []).append(i)
+        if (name or "").lower() not in SYNONYMS:
+            raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it is one of {', '.join(SYNONYMS)}")
+        found.setdefault(SYNONYMS[str(name).lower()], []).append(i)
     if "train" not in found:
         raise ValueError("the column of splits names no examples to train on")
     return found
@@ -60,23 +62,23 @@ def _without_column(dataset: TreeDataset) -> TreeDataset:
     return dataset
 
 
-def _by_chance(dataset: TreeDataset, seed: int, parts: Sequence[str]) -> dict[str, list[int]]:
+def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
     kinds = _kinds(subtree_numbers(dataset.trees)[dataset.trees.roots].view(-1, dataset.each))
     count = int(kinds.max()) + 1
     place = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[kinds] * TENTH // count
-    held_out = {name: TENTH - 1 - i for i, name in enumerate(parts[1:])}
+    held_out = {name: TENTH - 1 - i for i, name in enumerate(names[1:])}
     found = {name: torch.nonzero(place == tenth).flatten().tolist() for name, tenth in held_out.items()}
     return {"train": torch.nonzero(place < TENTH - len(held_out)).flatten().tolist(), **found}
 
 
-def shared_examples(parts: dict[str, TreeDataset]) -> dict[str, int]:
-    """How many examples of the other parts stand in the training part too, trees and all; labels do not count."""
-    flat = join([part.trees for part in parts.values()])
-    each = next(iter(parts.values())).each
+def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
+    """How many examples of the other splits stand in the training split too, trees and all; labels do not count."""
+    flat = join([data.trees for data in splits.values()])
+    each = next(iter(splits.values())).each
     kinds = _kinds(subtree_numbers(flat)[flat.roots].view(-1, each))
-    by_part = dict(zip(parts, kinds.split([len(part) for part in parts.values()]), strict=True))
-    train = by_part.pop("train")
-    return {name: int(torch.isin(rows, train).sum()) for name, rows in by_part.items()}
+    by_split = dict(zip(splits, kinds.split([len(data) for data in splits.values()]), strict=True))
+    train = by_split.pop("train")
+    return {name: int(torch.isin(rows, train).sum()) for name, rows in by_split.items()}
 
 
 def _kinds(numbers: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""A training on own trees, from data to a folder with the model, its figures and its card."""
+"""A training on own trees, from data to a folder with the model, its metrics and its card."""
 
 import json
 import logging
@@ -12,18 +12,18 @@ import lightning
 from lightning.pytorch.callbacks import EarlyStopping
 
 from dgltree.datasets.flat import with_classes
+from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
-from dgltree.datasets.labels import usable
-from dgltree.datasets.parse import Bad
-from dgltree.datasets.split import shared_examples, split
+from dgltree.datasets.labels import with_labels
+from dgltree.datasets.splits import SPLITS, shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.models.readout import NumberReadout
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import WholeCheckpoints, checked, checkpoints
-from dgltree.training.data import Parts
-from dgltree.training.evaluate import Evaluation, evaluate
+from dgltree.training.data import SplitsModule
+from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.options import FitOptions
 from dgltree.training.report import EpochReport
 from dgltree.training.settings import SETTINGS
@@ -36,7 +36,7 @@ CARD = "card.json"
 def fit(
     data: TreeDataset,
     *,
-    valid: TreeDataset | None = None,
+    validation: TreeDataset | None = None,
     test: TreeDataset | None = None,
     out: str | Path = "runs/fit",
     command: str = "dgltree.fit",
@@ -48,10 +48,10 @@ def fit(
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
 
     Args:
-        data: with a column of splits, or parted by chance (see :func:`dgltree.datasets.split.split`); all to train on
-            where ``valid`` and ``test`` are given.
-        valid: to choose the epoch by.
-        test: for the figures at the end.
+        data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
+            where ``validation`` and ``test`` are given.
+        validation: to choose the epoch by.
+        test: for the metrics at the end.
         out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
@@ -61,22 +61,23 @@ def fit(
     another training.
     """
     folder, settings = Path(out), FitOptions(**options)
-    files = {name: part for name, part in (("train", data), ("valid", valid), ("test", test)) if part is not None}
-    parts, left_out, built = _prepare(files, settings)
-    digest = digest_of(parts)
+    given = {"train": data, "validation": validation, "test": test}
+    files = {name: dataset for name, dataset in given.items() if dataset is not None}
+    splits, left_out, built = _prepare(files, settings)
+    digest = digest_of(splits)
     if _finished(folder, {"options": settings.to_json(), "data": digest}):
         _say(f"the training in {folder} is done: nothing to do")
         return TrainedModel.load(folder)
-    _say_what(parts, left_out, built)
-    seconds = _train(built, parts, folder)
+    _say_what(splits, left_out, built)
+    seconds = _train(built, splits, folder)
     trained = _trained(built, data)
-    figures = {name: evaluate(trained, part) for name, part in parts.items() if name != "train"}
-    for name, found in figures.items():
+    evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
+    for name, found in evaluations.items():
         _say(f"{name}: {found}")
     trained.save(folder)
-    _leave(folder, figures)
+    _leave(folder, evaluations)
     counts = {name: len(bad) for name, bad in left_out.items()}
-    made = card(trained, built.options, parts, counts, figures, digest, command, seconds)
+    made = card(trained, built.options, splits, counts, evaluations, digest, command, seconds)
     _write(folder / "card.md", markdown(made))
     _write(folder / CARD, json.dumps(made, indent=1) + "\n")  # the last one: with it the training is done
     return trained
@@ -85,33 +86,34 @@ def fit(
 def _prepare(
     files: dict[str, TreeDataset], settings: FitOptions
 ) -> tuple[dict[str, TreeDataset], dict[str, list[Bad]], Built]:
-    """The parts in the vocabulary of a new model, what is left out of them, and that model."""
+    """The splits in the vocabulary of a new model, what is left out of them, and that model."""
     task = settings.task or task_of(files["train"])
-    labelled = {name: usable(part, task == "regress") for name, part in files.items()}
-    parts = _parts(labelled, settings.seed)
-    if task == "regress" and len(parts["valid"]) < 2:
+    labelled = {name: with_labels(dataset, task == "regress") for name, dataset in files.items()}
+    splits = _splits(labelled, settings.seed)
+    if task == "regress" and len(splits["validation"]) < 2:
         raise ValueError("r2 needs two examples for validation, and there is one")
-    built = build(parts["train"], replace(settings, task=task))
-    parts = {name: _within(name, part, built) for name, part in parts.items()}
-    left_out = {name: [*(labelled[name].bad if name in labelled else ()), *part.bad] for name, part in parts.items()}
-    return parts, left_out, built
+    built = build(splits["train"], replace(settings, task=task))
+    splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
+    bad = {name: labelled[name].bad if name in labelled else [] for name in splits}
+    left_out = {name: [*bad[name], *dataset.bad] for name, dataset in splits.items()}
+    return splits, left_out, built
 
 
-def _parts(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
-    """The parts, by files of their own where there are some, else out of the training file."""
+def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
+    """The splits, by files of their own where there are some, else out of the training file."""
     data = files["train"]
-    given = {name: part for name, part in files.items() if name != "train"}
-    if any(part.each != data.each for part in given.values()):
+    given = {name: dataset for name, dataset in files.items() if name != "train"}
+    if any(dataset.each != data.each for dataset in given.values()):
         raise ValueError("some files hold trees and others pairs of trees")
-    if "valid" in given and not any(data.splits):
+    if "validation" in given and not any(data.splits):
         return {"train": data, **given}
-    return split(data, seed, ("train", "valid") if given else ("train", "valid", "test")) | given
+    return split(data, seed, SPLITS[:2] if given else SPLITS) | given
 
 
-def _within(name: str, part: TreeDataset, built: Built) -> TreeDataset:
-    """A part in the model's vocabulary; labels that it tells in vain are said."""
+def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
+    """A split in the model's vocabulary; labels that no training example has are said."""
     model = built.module.model
-    known = part.select(range(len(part))).within(model.encoder.vocabulary)
+    known = dataset.select(range(len(dataset))).within(model.encoder.vocabulary)
     if model.classes:
         known.trees = with_classes(known.trees, model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
@@ -120,16 +122,16 @@ def _within(name: str, part: TreeDataset, built: Built) -> TreeDataset:
     return known
 
 
-def _say_what(parts: dict[str, TreeDataset], left_out: dict[str, list[Bad]], built: Built) -> None:
+def _say_what(splits: dict[str, TreeDataset], left_out: dict[str, list[Bad]], built: Built) -> None:
     for name, bad in left_out.items():
         if bad:
             _say(f"{name}: {listed(bad)}")
-    counts = ", ".join(f"{len(part)} {name}" for name, part in parts.items())
+    counts = ", ".join(f"{len(dataset)} {name}" for name, dataset in splits.items())
     options, weights = built.options, sum(p.numel() for p in built.module.parameters())
-    _say(f"{options.task}: {counts}; {options.cell} of {options.hidden_size}, {weights:,} weights")
-    for name, count in shared_examples(parts).items():
+    _say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
+    for name, count in shared_examples(splits).items():
         if count:
-            _say(f"warning: {count} of {len(parts[name])} {name} examples stand in the training part too")
+            _say(f"warning: {count} of {len(splits[name])} {name} examples stand in the training split too")
 
 
 def _finished(folder: Path, settings: dict[str, Any]) -> bool:
@@ -183,7 +185,7 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
     if before.exists():
         checked(before)
     assert options.batch_nodes is not None
-    data = Parts(parts["train"], parts["valid"], options.batch_nodes, options.seed)
+    data = SplitsModule(parts["train"], parts["validation"], options.batch_nodes, options.seed)
     try:
         trainer.fit(module, data, ckpt_path=str(before) if before.exists() else None, weights_only=True)
     except SystemExit:  # Lightning's answer to Ctrl-C
@@ -201,9 +203,9 @@ def _trained(built: Built, data: TreeDataset) -> TrainedModel:
     return TrainedModel(model, data.reading)
 
 
-def _leave(folder: Path, figures: dict[str, Evaluation]) -> None:
-    """Confusions of classes, of the test part or else of the validation."""
-    found = figures.get("test", figures["valid"])
+def _leave(folder: Path, evaluations: dict[str, Evaluation]) -> None:
+    """Confusions of classes, of the test split or else of the validation."""
+    found = evaluations.get("test", evaluations["validation"])
     if found.confusion is None:
         return
     _write(folder / "confusion.tsv", found.confusion_table())

@@ -1,0 +1,46 @@
+"""JSON lines: an object a line, with its columns by name. A tree is a text, or JSON itself."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dgltree.datasets.formats.records import LineRecords
+from dgltree.datasets.formats.source import Source
+from dgltree.datasets.reading import Reading
+
+
+@dataclass(kw_only=True)
+class JSONLines(LineRecords):
+    """``{"tree": "sin(x)", "label": "sine"}``."""
+
+    suffixes = (".jsonl", ".ndjson")
+
+    @classmethod
+    def begins(cls, line: str, reading: Reading) -> bool:
+        return line.startswith("{") and bool({reading.tree, reading.left} & _keys(line))
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """The first record says whether all have pairs of trees."""
+        keys = _keys(source.title())
+        return cls(source, reading, pairs=reading.tree not in keys and {reading.left, reading.right} <= keys)
+
+    def fields_of(self, text: str) -> Mapping[str, Any]:
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"no JSON: {error}") from None
+        if not isinstance(record, dict):
+            kind = type(record).__name__
+            raise ValueError(f'a JSON {kind}; expected an object such as {{"tree": ..., "label": ...}}')
+        return record
+
+
+def _keys(text: str) -> set[str]:
+    """Those of a JSON object; none for what is no such object."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return set()
+    return set(record) if isinstance(record, dict) else set()

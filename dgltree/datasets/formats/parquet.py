@@ -1,0 +1,51 @@
+"""Parquet: a row a record. Needs pyarrow (the extra ``train``)."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
+from dgltree.datasets.formats.source import Source
+from dgltree.datasets.reading import Reading
+
+ROWS = 2000
+"""Rows in a chunk."""
+
+
+@dataclass(kw_only=True)
+class Parquet(Records):
+    """Columns by their names; others than those of the settings are not read."""
+
+    columns: tuple[str, ...]
+
+    suffixes = (".parquet",)
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises ``ValueError`` for what is no Parquet file, or has no column of trees."""
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import read_schema
+
+        try:
+            names = tuple(read_schema(source.path).names)
+        except ArrowInvalid as error:
+            raise ValueError(f"{source.path}: no Parquet file ({error})") from None
+        check_columns(source.path, names, reading)
+        return cls(source, reading, pairs=reading.tree not in names, columns=names)
+
+    def fields(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
+        return raw
+
+    def sample(self) -> list[Any]:
+        return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
+
+    def chunks(self) -> Iterator[Chunk]:
+        from pyarrow.parquet import ParquetFile
+
+        reading, first = self.reading, 1
+        known = {reading.tree, reading.left, reading.right, reading.label, reading.split, reading.id}
+        with ParquetFile(self.source.path) as file:
+            for rows in file.iter_batches(ROWS, columns=[name for name in self.columns if name in known]):
+                yield Chunk(first, rows.to_pylist())
+                first += len(rows)

@@ -1,0 +1,97 @@
+"""What is read: a file, a folder, or the standard input. Lines are streamed, and none over the limit is ever held."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from dgltree.datasets.formats.chunks import cut
+
+STDIN = "-"
+LARGE = 1 << 20
+"""Bytes from which on a file is worth starting processes for."""
+TOO_LONG = b"\0too long"  # stands for a line over the limit: no text file holds it
+
+
+@dataclass
+class Source:
+    """A path, or the standard input, of which a line that was looked at is still given."""
+
+    path: str
+    max_line: int
+    """Bytes of a line; longer ones are ``TOO_LONG``."""
+    stream: IO[bytes] | None = None
+    """What is left of the standard input."""
+    peeked: list[bytes] = field(default_factory=list)
+    """Lines that were taken from the stream to find out what it is."""
+
+    @classmethod
+    def at(cls, path: str | Path, max_line: int) -> "Source":
+        """The source of a path; ``-`` is the standard input. Raises ``FileNotFoundError``."""
+        if str(path) == STDIN:
+            return cls(STDIN, max_line, sys.stdin.buffer)
+        if not Path(path).exists():
+            raise FileNotFoundError(f"{path}: no such file or folder")
+        return cls(str(path), max_line)
+
+    @property
+    def large(self) -> bool:
+        """Whether it is worth starting processes for."""
+        path = Path(self.path)
+        return self.stream is not None or path.is_dir() or path.stat().st_size > LARGE
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines, each without its end."""
+        if self.stream is not None:
+            yield from self.peeked
+            yield from lines_of(self.stream, self.max_line)
+            return
+        with Path(self.path).open("rb") as file:
+            yield from lines_of(file, self.max_line)
+
+    def first(self, count: int) -> list[bytes]:
+        """The first lines, fewer where they are long; they are still given by :meth:`lines`."""
+        if self.stream is None:
+            return _some(self.lines(), count)
+        self.peeked += _some(lines_of(self.stream, self.max_line), max(0, count - len(self.peeked)))
+        return self.peeked[:count]
+
+    def title(self) -> str:
+        """The first line as text, by which a format is told. Raises ``ValueError`` where there is none."""
+        first = self.first(1)
+        if not first:
+            raise ValueError(
+                "the standard input is empty" if self.stream is not None else f"{self.path}: the file is empty"
+            )
+        return first[0].decode("utf-8", "replace").strip("\r\n").removeprefix("\ufeff")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"stream": None, "peeked": []}  # which stay with the process that reads
+
+
+def _some(lines: Iterator[bytes], count: int) -> list[bytes]:
+    chunk = next(cut(islice(lines, count), len), None)
+    return [] if chunk is None else chunk.raw
+
+
+def lines_of(file: IO[bytes], max_line: int) -> Iterator[bytes]:
+    """The lines, each without its end; ``TOO_LONG`` for one over the limit, of which no more is held."""
+    while line := file.readline(max_line + 1):
+        if len(line) > max_line and not line.endswith(b"\n"):
+            while (rest := file.readline(max_line)) and not rest.endswith(b"\n"):
+                pass
+            yield TOO_LONG
+        else:
+            yield line.rstrip(b"\r\n")
+
+
+def decoded(raw: bytes, max_line: int) -> str:
+    """UTF-8 bytes as text. Raises ``ValueError`` for others, and for a line over the limit."""
+    if raw == TOO_LONG:
+        raise ValueError(f"longer than {max_line:,} bytes, the limit (--max-line)")
+    try:
+        return raw.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"byte 0x{raw[error.start]:02x} in column {error.start + 1} is not UTF-8") from None

@@ -1,0 +1,58 @@
+"""What all pictures share: fonts, colours, and fields that are shaded by their values."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by the colour-blind; with markers and dashes they are told apart in grey as well.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#000000", "#E69F00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 1.5, 1, 1.5)), (0, (3, 1, 1, 1, 1, 1)))
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same picture on every machine
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#555555",
+    "svg.hashsalt": "dgltree",  # or the ids in an SVG differ from run to run
+}
+
+
+def styled() -> AbstractContextManager[None]:
+    """In its block matplotlib draws and saves in ``STYLE``; no state of pyplot is touched."""
+    import matplotlib
+
+    return matplotlib.rc_context(STYLE)
+
+
+def new_figure(width: float, height: float) -> "Figure":
+    """An empty figure, in inches."""
+    from matplotlib.figure import Figure
+
+    with styled():
+        return Figure((width, height), layout="constrained")
+
+
+def heat_map(axes: "Axes", values: np.ndarray, texts: Mapping[tuple[int, int], str], **options: Any) -> None:
+    """Values (rows, columns) from 0 to 1 as shaded fields, some of them with a text, by (row, column).
+
+    Args:
+        axes: to draw in; their frame goes.
+        values: of the fields.
+        texts: white on dark fields.
+        options: of matplotlib's ``imshow``.
+    """
+    axes.imshow(values, cmap="Blues", vmin=0, vmax=1, **options)
+    for (row, column), text in texts.items():
+        colour = "white" if values[row, column] > 0.5 else "black"
+        axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=7)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)

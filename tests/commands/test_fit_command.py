@@ -1,0 +1,66 @@
+"""``dgltree fit``: its settings, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+from own_trees import QUIET, SMALL, table
+
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+pytestmark = QUIET
+
+
+def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, config = tmp_path / "trees.tsv", tmp_path / "fit.yaml"
+    path.write_text(table(100), encoding="utf-8")
+    config.write_text("hidden_size: 7\nepochs: 1\nencoder: child_sum\n", encoding="utf-8")
+    arguments = ["fit", str(path), "--encoder", "tree_rnn", "--out", str(tmp_path / "model"), "--config", str(config)]
+    assert main(arguments) == 0
+    options = json.loads((tmp_path / "model" / "card.json").read_text())["options"]
+    assert (options["hidden_size"], options["epochs"], options["encoder"]) == (7, 1, "tree_rnn")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "message"),
+    [
+        ("tree\nx\ny\n", [], "no example can be used: line 2: no label (labels stand in the column 'label'"),
+        ("tree\tlabel\n" + "".join(f"x+{'x+' * i}x\ta\n" for i in range(30)), [], "have the label 'a'; two classes"),
+        (table(30), ["--task", "regress"], "is no number"),
+        (table(30), ["--task", "pair"], "the task is 'pair'"),
+        (table(30), ["--nodes"], "nodes needs classes and trees with labels at their nodes"),
+        (table(30), ["--encoder", "tree_gru"], "the encoder is 'tree_gru'; it is one of tree_rnn"),
+        (
+            table(30),
+            ["--encoder", "lstm", "--input-size", "5"],
+            "input_size and nodes are for cells; lstm reads sequences",
+        ),
+        (table(30), ["--input-dropout", "0.5"], "input_dropout needs a cell with an input_size"),
+        (table(30), ["--options", '{"leaves": 3}'], "its options are"),
+        (table(30), ["--hidden-size", "0"], "hidden_size is 0; it is 1 or more"),
+        (table(30), ["--dropout", "1"], "dropout is 1.0; it is a probability"),
+        (table(4), [], "4 examples leave none for the split"),
+        (table(30), ["--seed", "-1"], "seed is -1; it is from 0 to"),
+        (table(12, "value"), [], "r2 needs two examples for validation"),
+        ("tree\tlabel\n" + "x\tinf\ny\tnan\nx+y\t1e200\n" * 9, ["--task", "regress"], "or none of 32 bits"),
+    ],
+)
+def test_what_cannot_be_learnt_is_refused_before_the_first_step(
+    text: str, more: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text(text, encoding="utf-8")
+    assert main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL, *more]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("option", ["--valid", "--cell", "--hidden"])
+def test_an_option_has_one_name(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["fit", "trees.tsv", option, "5"])
+    assert f"{option} 5" in capsys.readouterr().err

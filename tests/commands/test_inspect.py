@@ -1,0 +1,48 @@
+"""``dgltree inspect``, and what all commands on files of trees say."""
+
+import re
+from pathlib import Path
+
+import pytest
+from own_trees import QUIET, table
+
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+pytestmark = QUIET
+
+
+def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(50) + "bad\tx+\tpos\n", encoding="utf-8")
+    assert main(["inspect", str(path), "--no-cache"]) == 0
+    out, err = capsys.readouterr()
+    assert "50 trees, read as infix" in out
+    assert "labels, 2 at 50 of 50 examples" in out
+    assert "line 52: tree: no infix tree" in out
+    assert re.search(r"nodes in .* a second; at most .* MB of memory", err)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["trees.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "nothing", "trees.tsv"], "no model.safetensors in it; give the folder"),
+        (["inspect", "nothing.tsv"], "nothing.tsv: no such file or folder"),
+        (["fit", "nothing.tsv"], "nothing.tsv: no such file or folder"),
+    ],
+)
+def test_missing_files_are_named(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 1
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "encode", "evaluate", "inspect"])
+def test_help_shows_examples_and_how_trees_are_read(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    out = capsys.readouterr().out
+    assert f"  dgltree {command} " in out
+    assert "--notation" in out
+    assert "--binarize" in out

@@ -1,0 +1,65 @@
+"""``dgltree predict``."""
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from own_trees import QUIET, SMALL, rows_of
+
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+pytestmark = QUIET
+
+
+def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_place(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "new.tsv"
+    path.write_text("tree\nx+y\nx+\nsin(x)\n\nz\n" + "y\t1\n", encoding="utf-8")
+    assert main(["predict", str(fitted / "model"), str(path)]) == 1
+    out, err = capsys.readouterr()
+    header, *rows = rows_of(out)
+    assert header == ["id", "prediction", "neg", "pos"]
+    assert [row[0] for row in rows] == ["2", "3", "4", "5", "6", "7"]
+    assert [row[1] in ("neg", "pos") for row in rows] == [True, False, False, False, True, False]
+    assert [len(row) for row in rows] == [4] * 6
+    for row in (rows[0], rows[4]):
+        assert float(row[2]) + float(row[3]) == pytest.approx(1, abs=2e-6)
+    for line in ("line 3: tree: no infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
+        assert line in err
+    assert "fit with --unk" in err
+    assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
+    assert "line 3" in capsys.readouterr().err
+
+
+def test_the_standard_input_is_a_file_too(
+    fitted: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"(x+{'y' * (i % 2)}{'z' * (1 - i % 2)})" for i in range(150)]
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
+    monkeypatch.setattr("dgltree.datasets.parallel.default_workers", lambda: 0)
+    assert main(["predict", str(fitted / "model"), "-"]) == 0
+    rows = rows_of(capsys.readouterr().out)[1:]
+    assert len(rows) == 150
+    assert [row[0] for row in rows] == [str(i) for i in range(1, 151)]
+    assert rows[0][1:] == rows[2][1:] != rows[1][1:] == rows[3][1:]
+
+
+def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = tmp_path / "sources"
+    for name in ("one", "two"):
+        (sources / name).mkdir(parents=True)
+        for i in range(12):
+            body = f"return a + {i}" if name == "one" else f"return [a] * {i}"
+            (sources / name / f"{i}.py").write_text(f"def f(a):\n    {body}\n")
+    assert main(["fit", str(sources), "--unit", "function", "--out", str(tmp_path / "model"), *SMALL]) == 0
+    new = tmp_path / "new.py"
+    new.write_text("def f(a):\n    return a\n\ndef g(a):\n    del a\n\ndef h(a):\n    return a\n")
+    capsys.readouterr()
+    assert main(["predict", str(tmp_path / "model"), str(new)]) == 1
+    rows = rows_of(capsys.readouterr().out)[1:]
+    assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("1", False), ("new.py:7:h", True)]

@@ -1,0 +1,122 @@
+"""A training that stopped goes on; what is damaged or hostile is refused."""
+
+import json
+import random
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from own_trees import QUIET, SMALL, expression, table
+
+from dgltree import TrainedModel
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+pytestmark = QUIET
+
+
+def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(120), encoding="utf-8")
+    arguments = ["fit", str(path), *SMALL, "--dropout", "0.3", "--out"]
+    assert main([*arguments, str(tmp_path / "whole")]) == 0
+    from dgltree.training.module import TreeTraining
+
+    step, left = TreeTraining.training_step, [12]
+
+    def interrupted(self: TreeTraining, batch: object, index: int) -> torch.Tensor:
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError("the disk is gone")
+        return step(self, batch, index)
+
+    monkeypatch.setattr(TreeTraining, "training_step", interrupted)
+    assert main([*arguments, str(tmp_path / "halves")]) == 1
+    assert "the disk is gone" in capsys.readouterr().err
+    assert not (tmp_path / "halves" / "card.json").exists()
+    monkeypatch.setattr(TreeTraining, "training_step", step)
+    assert main([*arguments, str(tmp_path / "halves")]) == 0
+    assert "epoch 0" not in capsys.readouterr().out  # it goes on behind the first epoch
+    whole, halves = (TrainedModel.load(tmp_path / name).model.state_dict() for name in ("whole", "halves"))
+    assert all(torch.equal(whole[name], halves[name]) for name in whole)
+    assert main([*arguments, str(tmp_path / "halves")]) == 0
+    assert "is done: nothing to do" in capsys.readouterr().err
+    assert main([*arguments, str(tmp_path / "halves"), "--seed", "1"]) == 1
+    assert "holds a training with seed 0: give another folder" in capsys.readouterr().err
+
+
+def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where validation does not rise, what the schedule knows must be in the checkpoint."""
+    from dgltree.training.module import TreeTraining
+
+    rng = random.Random(1)
+    rows = [f"{expression(rng, 3)}+{i}\t{rng.choice('ab')}" for i in range(80)]
+    path = tmp_path / "noise.tsv"
+    path.write_text("tree\tlabel\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    arguments = ["fit", str(path), *SMALL, "--epochs", "8", "--patience", "8", "--out"]
+    assert main([*arguments, str(tmp_path / "whole")]) == 0
+    start = TreeTraining.on_train_epoch_start
+
+    def interrupted(self: TreeTraining) -> None:
+        if self.current_epoch in stops:
+            stops.remove(self.current_epoch)
+            raise OSError("the disk is gone")
+        start(self)
+
+    stops = [1, 2, 3, 4, 5, 6, 7]
+    monkeypatch.setattr(TreeTraining, "on_train_epoch_start", interrupted)
+    assert [main([*arguments, str(tmp_path / "parts")]) for _ in range(8)] == [1] * 7 + [0]
+    whole, parts = (torch.load(tmp_path / name / "last.ckpt", weights_only=True) for name in ("whole", "parts"))
+    assert whole["optimizer_states"][0]["param_groups"][0]["lr"] < 0.01  # it was halved
+    assert all(torch.equal(whole["state_dict"][name], parts["state_dict"][name]) for name in whole["state_dict"])
+    for name in ("whole", "parts"):
+        epochs = [json.loads(line)["epoch"] for line in (tmp_path / name / "epochs.jsonl").read_text().splitlines()]
+        assert epochs == list(range(8))
+
+
+def test_a_checkpoint_that_is_none_is_named_and_never_executed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(100), encoding="utf-8")
+    arguments = ["fit", str(path), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
+    assert main(arguments) == 0
+    (tmp_path / "model" / "card.json").unlink()
+
+    class Hostile:
+        def __reduce__(self) -> tuple:
+            return (Path.touch, (tmp_path / "mark",))
+
+    torch.save({"state_dict": Hostile()}, tmp_path / "hostile")
+    for content in (b"", b"no checkpoint", (tmp_path / "hostile").read_bytes()):
+        (tmp_path / "model" / "last.ckpt").write_bytes(content)
+        capsys.readouterr()
+        assert main(arguments) == 1
+        assert "last.ckpt: no checkpoint of a training, or damaged" in capsys.readouterr().err
+    assert not (tmp_path / "mark").exists()
+    (tmp_path / "model" / "reading.json").write_text('{"columns": 5}')
+    assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
+    assert "columns is 5, a int" in capsys.readouterr().err
+
+
+def test_ctrl_c_says_interrupted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dgltree.training.module import TreeTraining
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TreeTraining, "training_step", interrupted)
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(100), encoding="utf-8")
+    handler = signal.getsignal(signal.SIGINT)
+    assert main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL]) == 130
+    signal.signal(signal.SIGINT, handler)  # which Lightning has let go
+    assert "dgltree: interrupted" in capsys.readouterr().err

@@ -1,0 +1,44 @@
+"""A trained model in Python."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from own_trees import QUIET
+
+import dgltree
+from dgltree import TrainedModel, Tree, TreeDataset
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+pytestmark = QUIET
+
+
+def test_vectors_do_not_depend_on_the_batch_or_the_order(fitted: Path, tmp_path: Path) -> None:
+    model = TrainedModel.load(fitted / "model")
+    data = TreeDataset.from_file(fitted / "trees.tsv")
+    whole = model.encode(data)
+    assert whole.shape == (400, 12)
+    order = torch.randperm(400, generator=torch.Generator().manual_seed(0)).tolist()
+    torch.testing.assert_close(model.encode(data.select(order)), whole[order], rtol=0, atol=1e-6)
+    alone = torch.cat([model.encode(data.select([i])) for i in range(5)])
+    torch.testing.assert_close(alone, whole[:5], rtol=0, atol=1e-6)
+    assert main(["encode", str(fitted / "model"), str(fitted / "trees.tsv"), "--out", str(tmp_path / "v.npy")]) == 0
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), whole.numpy(), rtol=0, atol=1e-6)
+
+
+def test_a_tree_deeper_and_wider_than_any_in_training_is_read(fitted: Path, tmp_path: Path) -> None:
+    model = TrainedModel.load(fitted / "model")
+    deep = Tree("Symbol", token="x")
+    for _ in range(3000):
+        deep = Tree("Add", (deep, Tree("Symbol", token="y")))
+    assert bool(model.predict([deep]).isfinite().all())
+    with pytest.raises(ValueError, match=r"'Add' has 3 children here; .* \(fit with --encoder child_sum"):
+        model.predict([Tree("Add", [deep] * 3)])
+    wide = TreeDataset([Tree("f", [Tree("w", token="ab"[i % 2])] * (i + 1)) for i in range(40)], list("pn") * 20)
+    sums = dgltree.fit(wide, out=tmp_path / "model", hidden_size=4, epochs=1)
+    assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["encoder"] == "child_sum"
+    assert bool(sums.predict([Tree("f", [Tree("w", token="a")] * 5000)]).isfinite().all())
