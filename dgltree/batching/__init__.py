@@ -1,1 +1,14 @@
 """Trees to flat tensors: vocabulary, batch and its DGL form, selections, duplicate subtrees."""
+
+from dgltree.batching.batch import TreeBatch, unbatch
+from dgltree.batching.labels import supervised
+from dgltree.batching.subtrees import number_subtrees
+from dgltree.batching.vocabulary import Vocabulary
+
+__all__ = [
+    "TreeBatch",
+    "Vocabulary",
+    "number_subtrees",
+    "supervised",
+    "unbatch",
+]

@@ -22,23 +22,23 @@ class Notation(NamedTuple):
 
 
 NOTATIONS: dict[str, Notation] = {
-    "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
-    "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),
-    "brackets": Notation(read_unlabelled, "( not ( e ( or f ) ) )"),
-    "sexpr": Notation(read_sexpr, "(+ x (sin y))"),
-    "json": Notation(read_json_tree, '{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}'),
     "node_link": Notation(
         read_node_link,
         '{"directed": true, "nodes": [{"id": 0, "function": "sin"}, {"id": 1, "function": "x"}], '
         '"edges": [{"source": 0, "target": 1}]}',
     ),
+    "json": Notation(read_json_tree, '{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}'),
+    "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
     "infix": Notation(read_infix, "sin(x)^2 + y"),
+    "brackets": Notation(read_unlabelled, "( not ( e ( or f ) ) )"),
+    "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),
+    "sexpr": Notation(read_sexpr, "(+ x (sin y))"),
     "python": Notation(read_python, "def f(x): return x + 1"),
 }
+"""In the order in which they are tried: what reads less comes first, because an S-expression could be nearly anything
+with brackets around it. Python comes last, because it reads much that is meant otherwise: x^2 is its "xor"."""
 
-# What reads less comes first: an S-expression could be nearly anything with brackets around it. Python comes after all
-# of them, because it reads much that is meant otherwise: x^2 is its "xor".
-_ORDER = ("node_link", "json", "sst", "infix", "brackets", "treebank", "sexpr")
+_ORDER = tuple(name for name in NOTATIONS if name != "python")
 _OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
 _TIGHT = re.compile(r"[()](?=\S)")
 

@@ -9,7 +9,7 @@ from dgltree.trees.tree import Tree
 
 
 def test_every_notation_reads_its_example_and_is_detected_by_it():
-    assert list(NOTATIONS) == ["sst", "treebank", "brackets", "sexpr", "json", "node_link", "infix", "python"]
+    assert list(NOTATIONS) == ["node_link", "json", "sst", "infix", "brackets", "treebank", "sexpr", "python"]
     for name, notation in NOTATIONS.items():
         assert isinstance(notation.read(notation.example), Tree)
         assert detect([notation.example]) == name

@@ -12,7 +12,7 @@ is skipped.
 """
 
 from dgltree.induction.evalb.parameters import Parameters, read_parameters
-from dgltree.induction.evalb.score import Corpus, Sentence, Status, read_forests, score, score_sentence
+from dgltree.induction.evalb.scoring import Corpus, Sentence, Status, read_forests, score, score_sentence
 
 __all__ = [
     "Corpus",
