@@ -49,13 +49,17 @@ def run(
     data: type[lightning.LightningDataModule],
     monitor: str,
     cli: type[TaskCLI] = TaskCLI,
+    *,
+    program: str,
+    arguments: list[str] | None = None,
     **trainer_defaults: Any,
 ) -> None:
-    """Run the command line of a task; the best epoch is the one with the highest ``monitor``.
+    """Run the command line ``program`` of a task; the best epoch is the one with the highest ``monitor``.
 
     What our own code refuses, such as a line of a file, ends the program with its message alone.
     """
     warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
+    warnings.filterwarnings("ignore", "LightningCLI's args parameter is intended")  # what leads here took its part
     try:
         cli(
             model,
@@ -65,6 +69,8 @@ def run(
             seed_everything_default=0,
             trainer_defaults={"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS, **trainer_defaults},
             auto_configure_optimizers=False,
+            parser_kwargs={"prog": program},
+            args=arguments,
         )
     except (ValueError, OSError) as error:
         if not _refused_by_us(error):

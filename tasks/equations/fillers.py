@@ -1,6 +1,6 @@
 """The list of fillers that the shipped model ranks: the published shapes and what textbooks need beyond them.
 
-``python -m tasks.equations.fillers --out FILE`` writes it, one infix expression a line.
+``python -m tasks.equations fillers --out FILE`` writes it, one infix expression a line.
 """
 
 import argparse
@@ -97,16 +97,12 @@ def _power(a: Tree, n: str) -> Tree:
     return Tree("Pow", (a, literal(n)))
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the list to a file."""
-    parser = argparse.ArgumentParser(prog="python -m tasks.equations.fillers", description=fillers.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations fillers", description=fillers.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write, one infix expression a line")
-    out: Path = parser.parse_args().out
+    out: Path = parser.parse_args(arguments).out
     trees = fillers()
     with replacing(out) as beside:
         beside.write_text("".join(f"{write_infix(tree)}\n" for tree in trees), encoding="utf-8")
     print(f"{len(trees)} fillers -> {out}")
-
-
-if __name__ == "__main__":
-    main()

@@ -21,9 +21,9 @@ class LogicCLI(TaskCLI):
             save(PairModel(model.encoder, model.readout, RELATIONS), path)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the program's command line."""
-    run(LogicClassifier, LogicPairs, "accuracy", LogicCLI)
+    run(LogicClassifier, LogicPairs, "accuracy", LogicCLI, program="python -m tasks.logic", arguments=arguments)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,13 @@ class SentimentCLI(TaskCLI):
             print(f"{file.name}: {found.coverage(self.datamodule.counts)}")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the program's command line."""
-    run(SentimentClassifier, SentimentTreebank, "dev_root_accuracy", SentimentCLI)
+    run(
+        SentimentClassifier,
+        SentimentTreebank,
+        "dev_root_accuracy",
+        SentimentCLI,
+        program="python -m tasks.sentiment",
+        arguments=arguments,
+    )

@@ -18,8 +18,8 @@ import interrupted
 from interrupted import fitted, generated
 
 from dgltree.training.checkpoints import WholeCheckpoints
-from tasks.equations.generate import write_sets
-from tasks.equations.presets import PAPER_TRAIN
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PAPER_TRAIN
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +128,7 @@ def test_a_generation_hit_while_it_writes_continues_to_the_same_set(signal: str,
 
 def test_workers_end_with_a_generation_that_is_killed() -> None:
     code = (
-        "import os, signal; from tasks.equations.generate import _pool\n"
+        "import os, signal; from tasks.equations.generator.generate import _pool\n"
         "with _pool(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

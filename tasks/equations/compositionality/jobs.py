@@ -7,7 +7,7 @@ and 2021 (B, arXiv 1911.01545).
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tasks.equations.presets import PAPER_TEST, PAPER_TRAIN
+from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN
 
 Depths = tuple[int, int]
 """Lowest and highest depth of an equation."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.equations.accuracy import Counts, together
 from tasks.equations.compositionality.jobs import Depths, Job
 from tasks.equations.compositionality.training import RESULT
+from tasks.equations.verification.accuracy import Counts, together
 from tasks.tables import Spread
 
 

@@ -15,12 +15,12 @@ from tqdm import tqdm
 
 from dgltree.files import replacing
 from tasks.equations.compositionality.training import RESULT, Task, do
-from tasks.equations.generate import write_sets
-from tasks.equations.presets import PRESETS
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PRESETS
 
 VERSION = 1  # of what a folder holds
 SETS = {"small": ("small",), "paper": ("paper-train", "paper-test")}
-"""Our presets to those of tasks.equations.generate."""
+"""Our presets to those of tasks.equations.generator.presets."""
 
 
 def data_sets(preset: str, folder: Path, seed: int, workers: int) -> dict[str, Any]:

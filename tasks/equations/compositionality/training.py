@@ -26,13 +26,14 @@ from dgltree.models.readout import evaluating
 from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
 from dgltree.training.settings import SETTINGS
 from dgltree.trees.equation import Equation
-from tasks.equations.accuracy import Counts, counted, together
-from tasks.equations.classifier import EquationClassifier
 from tasks.equations.compositionality.jobs import Job
-from tasks.equations.data import LabelledEquations, vocabulary
+from tasks.equations.verification.accuracy import Counts, counted, together
+from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.verification.data import LabelledEquations
+from tasks.equations.vocabulary import vocabulary
 
 RESULT, BEST, LAST = "result.json", "checkpoints/best.ckpt", "checkpoints/last.ckpt"
-MODEL = "model.safetensors"  # of a cell, for tasks.equations.completion
+MODEL = "model.safetensors"  # of a cell, for ``python -m tasks.equations completion``
 TRACED = 100  # equations of each depth whose stacks are looked at
 
 

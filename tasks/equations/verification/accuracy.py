@@ -1,0 +1,96 @@
+"""How well a model tells correct equations from wrong ones, by depth.
+
+``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
+equation is called correct where the model's probability is over one half. Precision and recall are those of correct
+equations.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from dgltree.equations.shipped import open_model
+from dgltree.equations.verify import verify
+from dgltree.models.readout import EquationModel
+from tasks.equations.store import Row, read
+
+BLOCK = 2048  # equations between two updates of the progress bar
+
+
+class Counts(NamedTuple):
+    """Equations by what they are and what the model calls them."""
+
+    right: int
+    wrong: int
+    called_correct: int
+    correct: int
+    both: int
+
+    @property
+    def accuracy(self) -> float:
+        return self.right / max(1, self.right + self.wrong)
+
+    @property
+    def precision(self) -> float:
+        return self.both / max(1, self.called_correct)
+
+    @property
+    def recall(self) -> float:
+        return self.both / max(1, self.correct)
+
+
+def counted(labels: Tensor, called: Tensor) -> Counts:
+    """Counts of labels and answers, both (E,) bool."""
+    right = int((labels == called).sum())
+    return Counts(right, len(labels) - right, int(called.sum()), int(labels.sum()), int((labels & called).sum()))
+
+
+def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
+    """Depth to counts."""
+    grouped: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.depth].append(row)
+    found = {}
+    with tqdm(total=sum(map(len, grouped.values())), unit="eq", delay=2, disable=None) as bar:
+        for depth, group in sorted(grouped.items()):
+            called = []
+            for start in range(0, len(group), BLOCK):
+                block = group[start : start + BLOCK]
+                called.append(verify(model, [row.equation for row in block]) > 0.5)
+                bar.update(len(block))
+            found[depth] = counted(torch.tensor([row.label == 1 for row in group]), torch.cat(called).cpu())
+    return found
+
+
+def together(counts: Iterable[Counts]) -> Counts:
+    """The counts of several depths added up."""
+    return Counts(*map(sum, zip(*counts, strict=True)))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations accuracy", description=__doc__)
+    parser.add_argument("--model", default="default", help="a shipped model or a file, published weights included")
+    parser.add_argument("--data", type=Path, required=True, help="a set of labelled equations (Parquet)")
+    parser.add_argument("--split", help="only this split of the set: train, validation or test")
+    parser.add_argument("--limit", type=int, help="only the first N equations")
+    options = parser.parse_args(arguments)
+    rows = read(options.data, splits=options.split and [options.split])[: options.limit]
+    if not rows:
+        raise SystemExit(f"{options.data} has no equations" + (f" of split {options.split!r}" if options.split else ""))
+    found = by_depth(open_model(options.model), rows)
+    print(f"{'depth':>9} {'equations':>9}  accuracy precision    recall")
+    deep = [counts for depth, counts in found.items() if depth >= 8]
+    for name, counts in [
+        *found.items(),
+        ("all", together(found.values())),
+        *([("8 and up", together(deep))] * bool(deep)),
+    ]:
+        share = f"{counts.accuracy:9.4f} {counts.precision:9.4f} {counts.recall:9.4f}"
+        print(f"{name:>9} {counts.right + counts.wrong:9,} {share}")
