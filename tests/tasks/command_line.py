@@ -25,8 +25,6 @@ def quiet() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what jsonargparse and torch
         warnings.simplefilter("ignore", FutureWarning)  # deprecate
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")  # of resuming
         yield
 
 

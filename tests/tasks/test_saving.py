@@ -14,6 +14,7 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+import command_line
 import interrupted
 from interrupted import fitted, generated
 
@@ -24,11 +25,7 @@ from tasks.equations.generator.presets import PAPER_TRAIN
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what jsonargparse and torch
-        warnings.simplefilter("ignore", FutureWarning)  # deprecate
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")  # of resuming
+    with command_line.quiet():
         yield
 
 

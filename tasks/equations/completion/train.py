@@ -5,17 +5,15 @@ docs/models.md says how the shipped one was made.
 
 from pathlib import Path
 
-import lightning
 import torch
 from jsonargparse import auto_cli
-from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.models.checkpoint import save
 from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates
-from dgltree.training.checkpoints import WholeCheckpoints
+from dgltree.training import harness
 from dgltree.training.report import EpochReport
 from tasks.equations.blanks import read_folder
 from tasks.equations.completion import own_blanks
@@ -69,21 +67,12 @@ def train(
     own = read_folder(blanks / "blanks")
     module = Completer(model, lr, weight_decay, own, read_candidates(blanks / "candidates.json"))
     run = work / f"{cell}-{hidden_size}-{epochs}x{steps}-{seed}"
-    trainer = lightning.Trainer(
-        max_epochs=epochs,
-        accelerator="cpu",
-        default_root_dir=run,
-        callbacks=[EpochReport(), ModelCheckpoint(run, save_last=True)],
-        plugins=[WholeCheckpoints()],
-        reload_dataloaders_every_n_epochs=1,
-        num_sanity_val_steps=0,
-        logger=False,
-        gradient_clip_val=5.0,
-        enable_model_summary=False,
-    )
-    last = run / "last.ckpt"
     data = BlankedEquations(file, batch_size, candidates, steps, seed)
-    trainer.fit(module, data, ckpt_path=last if last.exists() else None, weights_only=True)
+    with harness.quiet():
+        trainer = harness.trainer(
+            run, run, None, [EpochReport()], max_epochs=epochs, accelerator="cpu", gradient_clip_val=harness.CLIP
+        )
+        harness.train(trainer, module, data)
     save(model.eval(), out)
     print(f"{out}: {', '.join(f'{name} {value:.4f}' for name, value in trainer.callback_metrics.items())}")
 

@@ -2,18 +2,14 @@
 
 import copy
 import json
-import logging
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import lightning
 import torch
 import yaml
 
@@ -23,8 +19,8 @@ from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
 from dgltree.models.checkpoint import save
 from dgltree.models.readout import evaluating
-from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
-from dgltree.training.settings import SETTINGS
+from dgltree.training import harness
+from dgltree.training.checkpoints import BEST, checked
 from dgltree.trees.equation import Equation
 from tasks.equations.compositionality.jobs import Job
 from tasks.equations.verification.accuracy import Counts, counted, together
@@ -32,7 +28,7 @@ from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.data import LabelledEquations
 from tasks.equations.vocabulary import vocabulary
 
-RESULT, BEST, LAST = "result.json", "checkpoints/best.ckpt", "checkpoints/last.ckpt"
+RESULT, CHECKPOINTS = "result.json", "checkpoints"
 MODEL = "model.safetensors"  # of a cell, for ``python -m tasks.equations completion``
 TRACED = 100  # equations of each depth whose stacks are looked at
 
@@ -68,13 +64,13 @@ def module_of(config: Mapping[str, Any], seed: int) -> EquationClassifier:
 def trained(config: Mapping[str, Any], seed: int, folder: Path) -> EquationClassifier:
     """The model of a finished job, as it was in its best epoch."""
     module = module_of(config, seed)
-    module.load_state_dict(torch.load(folder / BEST, map_location="cpu", weights_only=True)["state_dict"])
+    module.load_state_dict(checked(folder / CHECKPOINTS / BEST)["state_dict"])
     return module
 
 
 def do(task: Task) -> None:
     """Train (going on where an interrupted run was) and test; ``result.json`` is written when all is done."""
-    with _quiet():
+    with harness.quiet():
         start = time.perf_counter()
         seed = task.job.seed
         data = LabelledEquations(
@@ -85,10 +81,15 @@ def do(task: Task) -> None:
             train_share=task.job.percent / 100,
             **task.config["data"],
         )
-        trainer = _trainer(task)
-        module = module_of(task.config, seed)
-        last = task.folder / LAST
-        trainer.fit(module, data, ckpt_path=last if last.exists() else None, weights_only=True)
+        trainer = harness.trainer(
+            task.folder,
+            task.folder / CHECKPOINTS,
+            "accuracy",
+            **task.config["trainer"],
+            use_distributed_sampler=False,
+            enable_progress_bar=False,
+        )
+        harness.train(trainer, module_of(task.config, seed), data)
         fitted = time.perf_counter()
         best = trainer.checkpoint_callbacks[0]
         module = trained(task.config, seed, task.folder).to(trainer.strategy.root_device)
@@ -105,18 +106,6 @@ def do(task: Task) -> None:
             save(module.model, task.folder / MODEL)
     with replacing(task.folder / RESULT) as beside:
         beside.write_text(json.dumps(result, indent=1), encoding="utf-8")
-
-
-def _trainer(task: Task) -> lightning.Trainer:
-    best, last = checkpoints("accuracy")
-    return lightning.Trainer(
-        **{**SETTINGS, **task.config["trainer"]},
-        callbacks=[best, last],
-        plugins=[WholeCheckpoints()],
-        use_distributed_sampler=False,
-        default_root_dir=task.folder,
-        enable_progress_bar=False,
-    )
 
 
 def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Counts]:
@@ -154,17 +143,3 @@ def _traced(data: LabelledEquations) -> Iterator[TreeBatch]:
         by_depth[row.depth].append(row.equation)
     for _, equations in sorted(by_depth.items()):
         yield batch(islice(equations, TRACED), data.vocabulary)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what Lightning says of every run: the bar of jobs is all that the terminal shows."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logger.setLevel(level)

@@ -122,7 +122,7 @@ def test_every_depth_is_tested_with_the_weights_of_the_best_epoch(
     run(data, tmp_path / "out", "productivity", "--models", "tree_rnn", "--seeds", "0", "--epochs", "3")
     [(name, result)] = results(tmp_path / "out").items()
     assert (result["epochs"], result["validation_accuracy"]) == (3, pytest.approx(0.9))
-    checkpoint = torch.load(tmp_path / "out" / "jobs" / name / training.BEST, weights_only=True)
+    checkpoint = torch.load(tmp_path / "out" / "jobs" / name / training.CHECKPOINTS / "best.ckpt", weights_only=True)
     assert checkpoint["epoch"] == 0
     [module] = modules
     assert all(torch.equal(weight, checkpoint["state_dict"][key]) for key, weight in module.state_dict().items())
