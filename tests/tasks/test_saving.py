@@ -125,8 +125,8 @@ def test_a_generation_hit_while_it_writes_continues_to_the_same_set(signal: str,
 
 def test_workers_end_with_a_generation_that_is_killed() -> None:
     code = (
-        "import os, signal; from tasks.equations.generator.generate import _pool\n"
-        "with _pool(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal; from tasks.equations.generator.generate import pool_map\n"
+        "with pool_map(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=90, check=False)

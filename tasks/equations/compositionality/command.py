@@ -7,11 +7,14 @@ tables and pictures of the tests that were asked for.
 import argparse
 from pathlib import Path
 
-from tasks.equations.compositionality.jobs import COMPARED, TESTS, jobs
+from tasks.claims import claim
+from tasks.equations.compositionality.plan import COMPARED, TESTS, jobs
 from tasks.equations.compositionality.report import Report
-from tasks.equations.compositionality.run import SETS, VERSION, claim, data_sets, run, unfinished
+from tasks.equations.compositionality.sets import SETS, data_sets
 from tasks.equations.compositionality.training import Task, configuration
+from tasks.jobs import run
 
+VERSION = 2  # of what a folder holds
 CONFIGS = Path(__file__).parents[1] / "verification" / "configs"
 
 
@@ -51,9 +54,8 @@ def compositionality(options: argparse.Namespace) -> dict[str, str]:
     if not wanted:
         raise ValueError(f"{', '.join(tests)} is not a test of {', '.join(models)}; it is of other models")
     out, data = options.out, options.data or options.out / "data"
-    out.mkdir(parents=True, exist_ok=True)
     sets = data_sets(options.preset, data, options.data_seed, options.workers)
-    claim(out, {"version": VERSION, "preset": options.preset, "data": sets})
+    claim(out / "run.json", {"version": VERSION, "preset": options.preset, "data": sets})
     train, test = (data / f"{part}.parquet" for part in ("train", "test"))
     tasks = [
         Task(
@@ -61,7 +63,7 @@ def compositionality(options: argparse.Namespace) -> dict[str, str]:
         )
         for job in wanted
     ]
-    failed = run(unfinished(tasks), options.workers)
+    failed = run(tasks, options.workers, threads=1)
     print(Report(out, tests, models, options.seeds, test).write())
     return failed
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.equations.compositionality.jobs import Depths, Job
+from tasks.equations.compositionality.plan import Depths, Job
 from tasks.equations.compositionality.training import RESULT
 from tasks.equations.verification.accuracy import Counts, together
 from tasks.tables import Spread

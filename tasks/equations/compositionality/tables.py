@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tasks.equations.compositionality.jobs import Depths
+from tasks.equations.compositionality.plan import Depths
 from tasks.equations.compositionality.results import Result, spread
 from tasks.equations.verification.accuracy import Counts
 from tasks.tables import Spread, percent, table

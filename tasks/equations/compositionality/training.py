@@ -22,7 +22,8 @@ from dgltree.models.readout import evaluating
 from dgltree.training import harness
 from dgltree.training.checkpoints import BEST, checked
 from dgltree.trees.equation import Equation
-from tasks.equations.compositionality.jobs import Job
+from tasks import jobs
+from tasks.equations.compositionality.plan import Job
 from tasks.equations.verification.accuracy import Counts, counted, together
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.data import LabelledEquations
@@ -34,14 +35,29 @@ TRACED = 100  # equations of each depth whose stacks are looked at
 
 
 @dataclass(frozen=True)
-class Task:
-    """A job with all that a worker process needs to do it."""
+class Task(jobs.Job):
+    """A training with all that a process needs to do it."""
 
     job: Job
     config: dict[str, Any]
     train: Path
     test: Path
     folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.job.name
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        return self.config
+
+    @property
+    def done(self) -> bool:
+        return (self.folder / RESULT).exists()
+
+    def run(self) -> None:
+        do(self)
 
 
 def configuration(job: Job, file: Path, epochs: int | None) -> dict[str, Any]:
@@ -86,6 +102,7 @@ def do(task: Task) -> None:
             task.folder / CHECKPOINTS,
             "accuracy",
             **task.config["trainer"],
+            devices=1,
             use_distributed_sampler=False,
             enable_progress_bar=False,
         )

@@ -10,9 +10,7 @@ import argparse
 import json
 import math
 import multiprocessing
-import os
 import shutil
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -24,10 +22,12 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from dgltree.files import replacing
+from tasks.claims import claim, refuse_other
 from tasks.equations import store
 from tasks.equations.generator.chunk import Chunk
 from tasks.equations.generator.presets import PRESETS, Part, Quotas, Shape, is_validation
 from tasks.equations.store import Row
+from tasks.processes import end_with_parent
 
 GENERATOR = 2  # another one where a seed means other equations than before
 CHUNK = 10_000  # equations a chunk; part of what a seed means
@@ -69,7 +69,7 @@ class Generator:
         kept = [store.table([], self._part)]
         seen: set[int] = set()
         total = sum(self.missing.values())
-        with tqdm(total=total, desc=self._part, unit="eq", disable=None) as bar, _pool(self._workers) as pool:
+        with tqdm(total=total, desc=self._part, unit="eq", disable=None) as bar, pool_map(self._workers) as pool:
             round_, before, wanted = 0, 0, 0.0
             while self.missing and len(seen) - before >= wanted:
                 before, wanted = len(seen), BARREN * sum(self.missing.values())
@@ -125,28 +125,16 @@ def _counts(file: Path) -> Path:
 
 
 @contextmanager
-def _pool(workers: int) -> Iterator:
+def pool_map(workers: int) -> Iterator:
     """A ``map`` over processes, or over none."""
     if workers == 1:
         yield map
         return
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _end_with_parent)
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), end_with_parent)
     try:
         yield executor.map
     finally:
         executor.shutdown(cancel_futures=True)
-
-
-def _end_with_parent() -> None:
-    """In a worker: end when the parent has, which may be killed and then cannot say so."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Row]:
@@ -168,10 +156,10 @@ def write_sets(
         file, card = out / f"{part}.parquet", out / f"{part}.json"
         if file.exists():
             cards[part] = json.loads(card.read_text())
-            _same(card, cards[part], run)
+            refuse_other(card, {key: cards[part].get(key) for key in run}, run)
             continue
         parts = out / f".{part}-parts"
-        _plan(parts, run)
+        claim(parts / "plan.json", run)
         generator = Generator(shape.quotas(), part, seed, workers, chunk, parts)
         made = generator.run()
         made = store.with_splits(made, _splits(made.column("depth").to_pylist(), part))
@@ -181,22 +169,6 @@ def write_sets(
         store.write(file, made)
         shutil.rmtree(parts)
     return cards
-
-
-def _plan(parts: Path, run: dict) -> None:
-    """A folder for the finished chunks of this run; one of another run is refused."""
-    parts.mkdir(exist_ok=True)
-    plan = parts / "plan.json"
-    if plan.exists():
-        _same(plan, json.loads(plan.read_text()), run)
-    with replacing(plan) as beside:
-        beside.write_text(json.dumps(run))
-
-
-def _same(file: Path, found: dict, run: dict) -> None:
-    different = {key: found.get(key) for key, value in run.items() if found.get(key) != value}
-    if different:
-        raise ValueError(f"{file} is of another run, with {different} instead of {run}: give another --out")
 
 
 def _splits(depths: list[int], part: Part) -> list[str]:

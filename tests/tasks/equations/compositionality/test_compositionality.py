@@ -15,9 +15,8 @@ pytest.importorskip("sklearn", reason="the plot extra is not installed")
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
 from dgltree.read.infix import read_equation, write_infix
-from tasks.equations.compositionality import command, substitutivity, training
-from tasks.equations.compositionality import run as running
-from tasks.equations.compositionality.jobs import TESTS, Job, jobs
+from tasks.equations.compositionality import command, sets, substitutivity, training
+from tasks.equations.compositionality.plan import TESTS, Job, jobs
 from tasks.equations.compositionality.results import Spread
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN, Part, Shape
@@ -44,7 +43,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
         text = REAL[name].replace("hidden_size: 50", "hidden_size: 8").replace("max_epochs: 15", "max_epochs: 1")
         (configs / f"{name}.yaml").write_text(text.replace("batch_size: 256", "batch_size: 64"), encoding="utf-8")
     monkeypatch.setattr(command, "CONFIGS", configs)
-    monkeypatch.setitem(running.PRESETS, "small", TINY)
+    monkeypatch.setitem(sets.PRESETS, "small", TINY)
     monkeypatch.setattr(substitutivity, "SMALLEST", 2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what torch deprecates
@@ -165,15 +164,13 @@ def test_a_folder_of_another_run_is_refused_with_the_difference(data: Path, tmp_
     out = tmp_path / "out"
     arguments = ("localism", "--models", "tree_rnn", "--seeds", "0")
     run(data, out, *arguments)
-    with pytest.raises(
-        SystemExit, match=r"result.json is of another configuration \(trainer\): max_epochs: 1 there, 2"
-    ):
+    with pytest.raises(SystemExit, match=r"seed_0.job.json is of another run: trainer.max_epochs: 1 there, 2 now"):
         run(data, out, *arguments, "--epochs", "2")
     with pytest.raises(SystemExit, match="is of another run"):
         run(data, out, *arguments, "--data-seed", "1")
     file = out / "run.json"
     file.write_text(file.read_text().replace('"small"', '"paper"', 1))
-    with pytest.raises(SystemExit, match="out is of another run: preset: 'paper' there, 'small' now"):
+    with pytest.raises(SystemExit, match=r"run.json is of another run: preset: 'paper' there, 'small' now"):
         run(data, out, *arguments)
 
 
@@ -194,7 +191,7 @@ def test_a_failing_training_is_reported_and_does_not_stop_the_others(
     out = capsys.readouterr().out
     assert "failed: tree_rnn-depth_5-13-seed_0: ValueError: hidden_size is -8" in out
     assert "1 of 2 trainings are done" in out
-    assert "Traceback" in (tmp_path / "out" / "jobs" / "tree_rnn-depth_5-13-seed_0" / "error.txt").read_text()
+    assert "Traceback" in (tmp_path / "out" / "jobs" / "tree_rnn-depth_5-13-seed_0" / "log.txt").read_text()
 
 
 def test_workers_do_what_one_process_does(data: Path, tmp_path: Path) -> None:
