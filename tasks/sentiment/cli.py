@@ -11,7 +11,7 @@ from tasks.sentiment.model import SentimentClassifier
 
 
 class SentimentCLI(TaskCLI):
-    """Chooses the epoch at the dev trees' roots; words may begin with GloVe's vectors."""
+    """Chooses the epoch at the roots of the validation trees, ``dev.txt``; words may begin with GloVe's vectors."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         super().add_arguments_to_parser(parser)
@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     run(
         SentimentClassifier,
         SentimentTreebank,
-        "dev_root_accuracy",
+        "accuracy",
         SentimentCLI,
         program="python -m tasks.sentiment",
         arguments=arguments,

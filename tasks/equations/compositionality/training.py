@@ -24,8 +24,8 @@ from dgltree.training.checkpoints import BEST, checked
 from dgltree.trees.equation import Equation
 from tasks import jobs
 from tasks.equations.compositionality.plan import Job
-from tasks.equations.verification.accuracy import Counts, counted, together
 from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.verification.counts import Counts, counted_by_group, together
 from tasks.equations.verification.data import LabelledEquations
 from tasks.equations.vocabulary import vocabulary
 
@@ -131,9 +131,8 @@ def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Cou
     with evaluating(module):
         for labelled in data.test_dataloader():
             called = (module(labelled.trees.to(module.device)) > 0).cpu()
-            for depth in torch.unique(labelled.groups).tolist():
-                rows = labelled.groups == depth
-                found[depth].append(counted(labelled.labels[rows] == 1, called[rows]))
+            for depth, counts in counted_by_group(called, labelled.labels == 1, labelled.groups).items():
+                found[depth].append(counts)
     return {depth: together(counts) for depth, counts in sorted(found.items())}
 
 

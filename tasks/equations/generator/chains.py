@@ -38,14 +38,15 @@ def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1) -
         ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
         tqdm(total=equations, desc=path.stem, unit="eq", disable=None) as bar,
     ):
-        for chunk in pool.map(_chunk, jobs):
+        for chunk in pool.map(correct, jobs):
             made += [one for one in chunk if one.digest not in seen]
             seen.update(one.digest for one in chunk)
             bar.update(len(chunk))
     store.write(path, store.table(made, part))
 
 
-def _chunk(job: tuple[int, Part, str]) -> list[Made]:
+def correct(job: tuple[int, Part, str]) -> list[Made]:
+    """So many correct equations for a part, of the random stream of a name."""
     count, part, name = job
     random, texts, seen = Random(f"chains {name}"), Texts(), set()
     made: list[Made] = []

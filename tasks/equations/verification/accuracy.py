@@ -9,46 +9,17 @@ import argparse
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from dgltree.equations.shipped import open_model
 from dgltree.equations.verify import verify
 from dgltree.models.readout import EquationModel
 from tasks.equations.store import Row, read
+from tasks.equations.verification.counts import Counts, counted, together
 
 BLOCK = 2048  # equations between two updates of the progress bar
-
-
-class Counts(NamedTuple):
-    """Equations by what they are and what the model calls them."""
-
-    right: int
-    wrong: int
-    called_correct: int
-    correct: int
-    both: int
-
-    @property
-    def accuracy(self) -> float:
-        return self.right / max(1, self.right + self.wrong)
-
-    @property
-    def precision(self) -> float:
-        return self.both / max(1, self.called_correct)
-
-    @property
-    def recall(self) -> float:
-        return self.both / max(1, self.correct)
-
-
-def counted(labels: Tensor, called: Tensor) -> Counts:
-    """Counts of labels and answers, both (E,) bool."""
-    right = int((labels == called).sum())
-    return Counts(right, len(labels) - right, int(called.sum()), int(labels.sum()), int((labels & called).sum()))
 
 
 def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
@@ -64,13 +35,8 @@ def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
                 block = group[start : start + BLOCK]
                 called.append(verify(model, [row.equation for row in block]) > 0.5)
                 bar.update(len(block))
-            found[depth] = counted(torch.tensor([row.label == 1 for row in group]), torch.cat(called).cpu())
+            found[depth] = counted(torch.cat(called).cpu(), torch.tensor([row.label == 1 for row in group]))
     return found
-
-
-def together(counts: Iterable[Counts]) -> Counts:
-    """The counts of several depths added up."""
-    return Counts(*map(sum, zip(*counts, strict=True)))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -93,4 +59,4 @@ def main(arguments: list[str] | None = None) -> None:
         *([("8 and up", together(deep))] * bool(deep)),
     ]:
         share = f"{counts.accuracy:9.4f} {counts.precision:9.4f} {counts.recall:9.4f}"
-        print(f"{name:>9} {counts.right + counts.wrong:9,} {share}")
+        print(f"{name:>9} {counts.size:9,} {share}")

@@ -1,18 +1,20 @@
 """Equation verification: an encoder, the equation readout, and binary cross-entropy."""
 
+from collections import defaultdict
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics.classification import BinaryAccuracy, BinaryPrecision, BinaryRecall
+from torchmetrics.classification import BinaryAccuracy
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, make_encoder
 from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.training.encoding import EncoderModule
+from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.majority import Majority
-from tasks.grouped import Grouped
 from tasks.shards import shared_mean
 
 
@@ -74,15 +76,23 @@ class EquationClassifier(EncoderModule):
         self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labelled.labels))
 
     def on_test_epoch_start(self) -> None:
-        metrics = {"accuracy": BinaryAccuracy(), "precision": BinaryPrecision(), "recall": BinaryRecall()}
-        self._tested = Grouped({name: metric.to(self.device) for name, metric in metrics.items()}, "depth")
+        self._tested: dict[int, list[Counts]] = defaultdict(list)
 
     def test_step(self, labelled: Labelled, _: int) -> None:
-        self._tested.update(self(labelled.trees), labelled.labels, labelled.groups)
+        called = (self(labelled.trees) > 0).cpu()
+        for depth, counts in counted_by_group(called, labelled.labels.cpu() == 1, labelled.groups).items():
+            self._tested[depth].append(counts)
 
     def on_test_epoch_end(self) -> None:
-        for name, figure in self._tested.compute().items():
+        tested = {depth: together(counts) for depth, counts in sorted(self._tested.items())}
+        for name, figure in figures(tested).items():
             self.log(f"test_{name}", figure, sync_dist=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+
+
+def figures(tested: Mapping[int, Counts]) -> dict[str, float]:
+    """Name to figure: of all equations first, then by depth, as in ``depth_03_recall``."""
+    every = {"": together(tested.values()), **{f"depth_{depth:02}_": counts for depth, counts in tested.items()}}
+    return {f"{group}{figure}": getattr(counts, figure) for group, counts in every.items() for figure in FIGURES}

@@ -67,6 +67,14 @@ class LabelledEquations(TaskData):
         return self._rows("train")
 
     @cached_property
+    def train_rows(self) -> list[Row]:
+        """What is trained on: the training equations, or the given share of them, at least one."""
+        rows = self._split("train")
+        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(self.seed)).tolist()
+        kept = set(order[: max(1, round(self.train_share * len(rows)))])
+        return [row for number, row in enumerate(rows) if number in kept]
+
+    @cached_property
     def test_rows(self) -> list[Row]:
         """What is tested on."""
         return self._rows("test") if self.files["test"] else self._split("validation")
@@ -84,21 +92,13 @@ class LabelledEquations(TaskData):
     def _split(self, name: str) -> list[Row]:
         return [row for row in self._known if row.split == name]
 
-    @cached_property
-    def _shared(self) -> list[Row]:
-        """The training equations, or the given share of them, at least one."""
-        rows = self._split("train")
-        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(self.seed)).tolist()
-        kept = set(order[: max(1, round(self.train_share * len(rows)))])
-        return [row for number, row in enumerate(rows) if number in kept]
-
     def setup(self, stage: str) -> None:
         """Read what the stage needs, so that a file that is wrong is known before the first step."""
         _ = (self._known, self.test_rows) if stage == "fit" else self.test_rows
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
-        rows = self._shared
+        rows = self.train_rows
         order = torch.randperm(len(rows), generator=self.epoch_generator()).tolist()
         return self._loader(rows, shards(order, self.batch_size, self.trainer.global_rank, self.trainer.world_size))
 
@@ -113,9 +113,10 @@ class LabelledEquations(TaskData):
 
     def _loader(self, rows: list[Row], batches: list[list[int]]) -> DataLoader[Labelled]:
         """One worker flattens and plans the next batches while the model computes."""
-        return DataLoader(rows, batch_sampler=batches, collate_fn=self._collate, num_workers=1)  # type: ignore[arg-type]
+        return DataLoader(rows, batch_sampler=batches, collate_fn=self.collate, num_workers=1)  # type: ignore[arg-type]
 
-    def _collate(self, rows: list[Row]) -> Labelled:
+    def collate(self, rows: list[Row]) -> Labelled:
+        """Rows as a batch, planned for the model."""
         trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
         labels = torch.tensor([float(row.label) for row in rows])
         return Labelled(self.planned(trees), labels, torch.tensor([row.depth for row in rows]))

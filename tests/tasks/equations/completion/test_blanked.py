@@ -21,7 +21,7 @@ from tasks.equations.completion import blanked as module
 from tasks.equations.completion.arithmetic import equal, values
 from tasks.equations.completion.blanked import Maker
 from tasks.equations.fillers import fillers
-from tasks.equations.generator.chains import _chunk
+from tasks.equations.generator.chains import correct
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.places import Places
 from tasks.equations.preorders import Batcher, Preorders
@@ -33,7 +33,7 @@ FILLERS = [word(filler) for filler in fillers()]
 
 @pytest.fixture(scope="module")
 def sides() -> list[tuple[bytes, bytes]]:
-    return [(one.left, one.right) for one in _chunk((200, "train", "tests"))]
+    return [(one.left, one.right) for one in correct((200, "train", "tests"))]
 
 
 @pytest.fixture(scope="module")

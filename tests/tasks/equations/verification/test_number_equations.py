@@ -144,17 +144,17 @@ def test_number_equations_that_are_wrong_are_dropped(sets: Path, tmp_path: Path)
     for part in ("train", "test"):
         store.write(tmp_path / f"{part}.parquet", store.number_table(rows))
     data = EquationsAndNumbers(numbers=tmp_path, train=sets / "train.parquet")
-    found = [row for row in data._known if isinstance(row, Decoded)]
+    found = [row for row in data.train_rows if isinstance(row, Decoded)]
     assert found == [Decoded(SINE, 0.644, "train"), Decoded(Tree("sin", (number(-0.7),)), -0.644, "train")]
 
 
 def mixed(sets: Path) -> tuple[EquationAndNumberClassifier, Mixed]:
     data = EquationsAndNumbers(numbers=sets / "numbers", train=sets / "train.parquet")
-    equations = [row for row in data._known if isinstance(row, Row)][:3]
-    numbers = [row for row in data._known if isinstance(row, Decoded)][:5]
+    equations = [row for row in data.train_rows if isinstance(row, Row)][:3]
+    numbers = [row for row in data.train_rows if isinstance(row, Decoded)][:5]
     torch.manual_seed(0)
     module = EquationAndNumberClassifier(data.vocabulary, encoder="tree_lstm", hidden_size=6)
-    return module, data._collate([*numbers, *equations])
+    return module, data.collate([*numbers, *equations])
 
 
 @torch.no_grad()

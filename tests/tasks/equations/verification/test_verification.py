@@ -36,7 +36,7 @@ def test_a_cell_is_saved_as_it_was_tested(sets: Path, tmp_path: Path, capsys: py
     run(sets, tmp_path, next(file for file in CONFIGS if file.stem == "tree_rnn"))
     model = dgltree.load(tmp_path / "model.safetensors")
     counts = by_depth(model, read(sets / "test.parquet")).values()
-    accuracy = sum(count.right for count in counts) / sum(count.right + count.wrong for count in counts)
+    accuracy = sum(count.right for count in counts) / sum(count.size for count in counts)
     assert f"test: accuracy {accuracy:.4f}" in capsys.readouterr().out
 
 
