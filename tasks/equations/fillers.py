@@ -6,9 +6,10 @@
 import argparse
 from pathlib import Path
 
+from dgltree import Tree, write_infix
 from dgltree.files import replacing
-from dgltree.read.infix import write_infix
-from dgltree.trees.tree import Tree
+from dgltree.read.notation import CONSTANTS as NAMED
+from dgltree.read.notation import number
 
 TRIGONOMETRIC = ("sin", "cos", "tan", "csc", "sec", "cot")
 BINARY = ("Add", "Mul", "Pow")
@@ -17,9 +18,7 @@ VARIABLES = tuple(Tree("Symbol", token=f"var_{i}") for i in range(5))
 
 def literal(text: str) -> Tree:
     """The leaf that the infix reader makes of a literal, such as ``-1``, ``1/2``, ``0.7`` or ``pi``."""
-    special = {"-1": "NegativeOne", "1/2": "Half", "pi": "Pi"}
-    kind = "Rational" if "/" in text else "Float" if "." in text else "Integer"
-    return Tree(special.get(text, kind), token=text)
+    return NAMED[text] if text in NAMED else number(text)
 
 
 CONSTANTS = tuple(map(literal, ("-1", "pi", "1", "1/2", "0", "2", "3", "4", "10", "-2", "-3", "2/5", "-1/2", "0.7")))

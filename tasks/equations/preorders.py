@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from dgltree.batching.batch import NO_LABEL, NO_TOKEN, TreeBatch
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree import TreeBatch, Vocabulary
+from dgltree.batching.batch import NO_LABEL, NO_TOKEN
 from tasks.equations.words import ARITIES, SYMBOLS, Word
 
 Ints = np.ndarray

@@ -12,10 +12,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dgltree import Equation, Tree, write_equation
 from dgltree.files import replacing
-from dgltree.read.infix import write_equation
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
 from tasks.equations.leaves import with_leaves
 from tasks.equations.words import SYMBOLS, Symbol, Word, tree
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dgltree.models.checkpoint import save
+from dgltree import save
 from dgltree.models.readout import PairModel, PairReadout
 from tasks.cli import TaskCLI, run
 from tasks.logic.data import LogicPairs

@@ -1,6 +1,8 @@
 """Values of all rows of a schedule at random complex points, fast and without error bounds: labels for training.
 
-Labels of data sets and answers to users come from dgltree.equations.truth, which knows how far to trust a value.
+Labels of data sets and answers to users come from dgltree.equations.truth, which knows how far to trust a value. Only
+the values of constants are shared with it: there every function carries an error bound along, and the points are fixed;
+training draws new ones for every batch, and a label that is wrong now and then does no harm.
 """
 
 import math
@@ -12,12 +14,11 @@ from torch import Tensor
 
 from dgltree.engine.schedule import Schedule
 from dgltree.equations.bounded import leaf_value
-from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
+from tasks.equations.words import FIRST_FUNCTION, NAMES, SINGLE, SYMBOLS, tree
 
 LARGEST, TINY = 1e7, 1e-11  # beyond: no value; below: 0
 CLOSE = 1e-7  # relative difference of equal values
 WHOLE = 12  # largest whole exponent that is multiplied out
-LEAVES = ARITIES.index(1)
 
 
 def values(plan: Schedule, symbol: Tensor, points: int, random: np.random.Generator) -> Tensor:
@@ -73,4 +74,4 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "sec": lambda a: 1 / torch.cos(a),
     "csc": lambda a: 1 / torch.sin(a),
 }
-_CONSTANTS = torch.from_numpy(np.stack([leaf_value(tree(leaf))[0][:1] for leaf in SINGLE[len(NAMES) : LEAVES]]))
+_CONSTANTS = torch.from_numpy(np.stack([leaf_value(tree(leaf))[0][:1] for leaf in SINGLE[len(NAMES) : FIRST_FUNCTION]]))

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
+from dgltree import TreeBatch
 from dgltree.engine.schedule import Schedule, schedule
 from tasks.equations.canonical import word_digest
 from tasks.equations.completion.arithmetic import equal, values

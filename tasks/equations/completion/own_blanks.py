@@ -15,12 +15,11 @@ from random import Random
 
 import numpy as np
 
+from dgltree import Equation, Tree
 from dgltree.equations.bounded import SMALLEST
 from dgltree.equations.truth import Evaluator
 from dgltree.files import replacing
 from dgltree.read.preorder import write_equation_record, write_preorder
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
 from tasks.equations.fillers import LEAVES, depth_one
 from tasks.equations.store import read
 

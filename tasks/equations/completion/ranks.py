@@ -17,13 +17,12 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from dgltree.equations.rank import Ranking, rank_each
-from dgltree.equations.shipped import open_model
+from dgltree import Ranking, Tree, open_model
+from dgltree.equations.rank import rank_each
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.files import replacing
 from dgltree.models.readout import EquationModel
 from dgltree.read.preorder import Candidate, read_candidates
-from dgltree.trees.tree import Tree
 from tasks.equations.blanks import Blank, read_folder
 
 COLUMNS = ("file", "index", "depth", "raw_rank", "class_rank", "collapse_rank")

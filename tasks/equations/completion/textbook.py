@@ -6,11 +6,8 @@ complex points; the fillers are those that ``dgltree complete`` offers.
 
 import argparse
 
-from dgltree.equations.rank import Ranking, rank
-from dgltree.equations.shipped import open_model, shipped_fillers
+from dgltree import Equation, Ranking, open_model, rank, shipped_fillers, write_equation, write_infix
 from dgltree.equations.truth import Evaluator, Truth
-from dgltree.read.infix import write_equation, write_infix
-from dgltree.trees.equation import Equation
 from tasks.equations.generator.identities import TEXTBOOK, read_lines
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 from jsonargparse import auto_cli
 
+from dgltree import save
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.models.checkpoint import save
 from dgltree.models.readout import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates
 from dgltree.training import harness

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltree import Tree, batch
+from dgltree import Equation, Tree, batch
 from dgltree.equations.truth import BLURRED, Evaluator
 from dgltree.models.readout import evaluating
-from dgltree.trees.equation import Equation
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.vocabulary import vocabulary
 

@@ -13,15 +13,13 @@ from typing import Any
 import torch
 import yaml
 
-from dgltree import TreeBatch, batch, propagate
+from dgltree import Equation, TreeBatch, batch, propagate, save
 from dgltree.cells import stack
 from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
-from dgltree.models.checkpoint import save
 from dgltree.models.readout import evaluating
 from dgltree.training import harness
 from dgltree.training.checkpoints import BEST, checked
-from dgltree.trees.equation import Equation
 from tasks import jobs
 from tasks.equations.compositionality.plan import Job
 from tasks.equations.verification.classifier import EquationClassifier

@@ -4,7 +4,7 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from dgltree.read.infix import read_equation
+from dgltree import read_equation
 from tasks.equations.fillers import TRIGONOMETRIC
 from tasks.equations.generator.identities import IDENTITIES, read_lines
 from tasks.equations.generator.places import Places

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dgltree import Equation, Tree
 from dgltree.files import replacing
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
 from tasks.equations.blanks import read_folder
 from tasks.equations.canonical import digest
 from tasks.equations.fillers import VARIABLES, fillers

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from dgltree.read.infix import read_equation
+from dgltree import Equation, read_equation
 from dgltree.read.text import read_text
-from dgltree.trees.equation import Equation
 
 IDENTITIES = Path(__file__).with_name("identities.txt")
 TEXTBOOK = Path(__file__).with_name("textbook.txt")

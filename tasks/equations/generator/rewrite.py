@@ -3,8 +3,7 @@
 from collections import defaultdict
 from random import Random
 
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
+from dgltree import Equation, Tree
 from tasks.equations import fillers
 from tasks.equations.generator.places import Places
 from tasks.equations.leaves import with_leaves

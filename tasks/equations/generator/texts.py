@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from dgltree import Tree
 from dgltree.read.infix import phrase
-from dgltree.trees.tree import Tree
 from tasks.equations.generator.places import Places
 from tasks.equations.words import NAMES, SYMBOLS, Word
 

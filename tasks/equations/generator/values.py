@@ -1,4 +1,8 @@
-"""The numeric decision on many equations at once, of which most parts are known from before."""
+"""The numeric decision on many equations at once, of which most parts are known from before.
+
+The mathematics is that of ``dgltree.equations.truth.Evaluator``: ``leaf_value``, ``apply`` and ``decide``. What differs
+is what is remembered, words instead of trees, and the order: all new nodes of one function together, for numpy.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,9 +12,8 @@ import numpy as np
 from dgltree.equations.bounded import POINTS, Value, apply, leaf_value
 from dgltree.equations.truth import Truth, decide
 from tasks.equations.generator.places import Places
-from tasks.equations.words import ARITIES, CALLED, SINGLE, SYMBOLS, Word, tree
+from tasks.equations.words import CALLED, FIRST_FUNCTION, SINGLE, SYMBOLS, Word, tree
 
-LEAVES = ARITIES.index(1)  # the symbols before it
 CACHED = 50_000  # subtrees remembered; all but the leaves are forgotten when there are more
 POW = CALLED["Pow"][0]
 Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
@@ -23,7 +26,7 @@ class Values:
     def __init__(self) -> None:
         self._rows: dict[Word, int] = {}  # of each of the arrays: values, magnitudes, error bounds
         self._arrays = tuple(np.empty((CACHED, POINTS), kind) for kind in (complex, float, float))
-        for leaf in SINGLE[:LEAVES]:
+        for leaf in SINGLE[:FIRST_FUNCTION]:
             self._remember([leaf], leaf_value(tree(leaf)))
 
     def truths(self, equations: Sequence[Places]) -> list[Truth]:
@@ -31,7 +34,7 @@ class Values:
         if not equations:
             return []
         if len(self._rows) + sum(len(equation.word) for equation in equations) > CACHED:
-            self._rows = {leaf: self._rows[leaf] for leaf in SINGLE[:LEAVES]}
+            self._rows = {leaf: self._rows[leaf] for leaf in SINGLE[:FIRST_FUNCTION]}
         for level in self._unknown(equations):
             for (symbol, exponent), nodes in level.items():
                 words, *children = zip(*nodes, strict=True)

@@ -13,8 +13,7 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from dgltree.equations.shipped import open_model
-from dgltree.equations.verify import verify
+from dgltree import open_model, verify
 from dgltree.models.readout import EquationModel
 from tasks.equations.store import Row, read
 from tasks.equations.verification.counts import Counts, counted, together

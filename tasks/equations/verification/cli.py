@@ -8,8 +8,8 @@ it is also trained to evaluate number equations such as sin(0.7) = 0.644218 (see
 
 from pathlib import Path
 
+from dgltree import save
 from dgltree.encoders import TreeEncoder
-from dgltree.models.checkpoint import save
 from tasks.cli import TaskCLI, run
 from tasks.equations.verification.number_classifier import EquationAndNumberClassifier
 from tasks.equations.verification.number_data import EquationsAndNumbers

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
+from dgltree import Equation, Tree
 from tasks.equations import store
 from tasks.equations.canonical import digest
 from tasks.equations.fillers import literal

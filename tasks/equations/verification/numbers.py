@@ -1,10 +1,7 @@
 """Number leaves, and the side of a number equation that is decoded."""
 
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
-from tasks.equations.fillers import literal
-
-MINUS_ONE = literal("-1")
+from dgltree import Equation, Tree
+from dgltree.read.notation import MINUS_ONE
 
 
 def number(value: float) -> Tree:
