@@ -14,7 +14,7 @@ import torch
 from benchmarks.row import Row, Skipped
 
 ROOT = Path(__file__).resolve().parents[1]
-CONFIG = ROOT / "tasks" / "equations" / "configs" / "tree_smu.yaml"
+CONFIG = ROOT / "tasks" / "equations" / "verification" / "configs" / "tree_smu.yaml"
 EPOCHS = 2  # the second is measured, the first warms up
 
 
@@ -25,21 +25,21 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         yield Skipped(name, "the train extra is not installed")
         return
     with tempfile.TemporaryDirectory() as folder:
-        _run("tasks.equations.generate", "--preset", "paper-train", "--out", folder, "--seed", "0")
+        _run("generate", "--preset", "paper-train", "--out", folder, "--seed", "0")
         where = ("--trainer.default_root_dir", folder, "--data.train", str(Path(folder) / "train.parquet"))
         how = ("--data.batch_size", "32", "--trainer.max_epochs", str(EPOCHS))
         kind = "gpu" if device == "cuda" else "cpu"
         fit = ("fit", "--config", str(CONFIG), *where, *how, "--trainer.accelerator", kind)
-        _run("tasks.equations.verification", *fit)
+        _run("verification", *fit)
         last = (Path(folder) / "epochs.jsonl").read_text(encoding="utf-8").splitlines()[-1]
     seconds = json.loads(last)["seconds"]
     yield Row(name, seconds, "s, everything included", 10, 20, falling=True, ours_s=seconds)
 
 
-def _run(module: str, *arguments: str) -> None:
-    """A command of the tasks, in a process of its own with as many threads as this one has."""
+def _run(*arguments: str) -> None:
+    """A command of ``python -m tasks.equations``, in a process of its own with as many threads as this one has."""
     threads = {"OMP_NUM_THREADS": str(torch.get_num_threads())}
-    command = [sys.executable, "-m", module, *arguments]
+    command = [sys.executable, "-m", "tasks.equations", *arguments]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | threads, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr}")

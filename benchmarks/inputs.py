@@ -41,8 +41,8 @@ def _published() -> list[BlankExample]:
 def _generated() -> list[Equation]:
     """Own equations; where the packages of their generator are missing, random ones of about the same size."""
     try:
-        from tasks.equations.generate import generate
-        from tasks.equations.presets import PAPER_TRAIN
+        from tasks.equations.generator.generate import generate
+        from tasks.equations.generator.presets import PAPER_TRAIN
     except ModuleNotFoundError:
         draw = random.Random(2)
         return [Equation(*(_drawn(draw, draw.randrange(2, 6)) for _ in range(2))) for _ in range(4096)]

@@ -2,7 +2,6 @@
 
 import json
 import traceback
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveCon
 
 import dgltree
 from dgltree.files import replacing
-from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
-from dgltree.training.report import EpochReport
-from dgltree.training.settings import SETTINGS
+from dgltree.training import harness
 
 TEST = "test.json"
 """The file in a run's folder with the figures of its best epoch on the test data."""
@@ -29,9 +26,7 @@ class TaskCLI(LightningCLI):
         parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
 
     def instantiate_trainer(self, **options: Any) -> lightning.Trainer:
-        trainer = super().instantiate_trainer(**options)
-        trainer.strategy.checkpoint_io = WholeCheckpoints()
-        return trainer
+        return harness.with_whole_checkpoints(super().instantiate_trainer(**options))
 
     def after_fit(self) -> None:
         best = self.trainer.checkpoint_callback
@@ -49,23 +44,28 @@ def run(
     data: type[lightning.LightningDataModule],
     monitor: str,
     cli: type[TaskCLI] = TaskCLI,
+    *,
+    program: str,
+    arguments: list[str] | None = None,
     **trainer_defaults: Any,
 ) -> None:
-    """Run the command line of a task; the best epoch is the one with the highest ``monitor``.
+    """Run the command line ``program`` of a task; the best epoch is the one with the highest ``monitor``.
 
     What our own code refuses, such as a line of a file, ends the program with its message alone.
     """
-    warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
     try:
-        cli(
-            model,
-            data,
-            save_config_callback=SaveFitConfig,
-            save_config_kwargs={"overwrite": True},
-            seed_everything_default=0,
-            trainer_defaults={"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS, **trainer_defaults},
-            auto_configure_optimizers=False,
-        )
+        with harness.without_noise():
+            cli(
+                model,
+                data,
+                save_config_callback=SaveFitConfig,
+                save_config_kwargs={"overwrite": True},
+                seed_everything_default=0,
+                trainer_defaults={**harness.defaults(monitor), **trainer_defaults},
+                auto_configure_optimizers=False,
+                parser_kwargs={"prog": program},
+                args=arguments,
+            )
     except (ValueError, OSError) as error:
         if not _refused_by_us(error):
             raise

@@ -6,44 +6,43 @@ goes to every training as it is, such as ``-- --data.folder FOLDER``.
 """
 
 import argparse
+import os
 import re
-import signal
 import sys
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from dgltree.files import replacing
 from dgltree.plotting import charts
+from tasks.jobs import LOG, run
 from tasks.tables import Spread, percent, table
-from tasks.trainings import SOURCE, Training, done, run
+from tasks.trainings import Training, configs, done
 
-VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "logic": {"full": (), **{split: (f"--data.split={split}",) for split in "ABC"}},
-    "listops": {"100 %": (), **{f"{share} %": (f"--data.train_share={share / 100}",) for share in (10, 25, 50)}},
-}
-"""What there is of each task: its systematic splits; shares of the training expressions. The first is the default."""
-AXES = {"logic": "operators of the longer formula", "listops": "words, up to"}
+TASKS = ("logic", "listops")
+"""Those with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)_accuracy")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
     options = _options(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # who is stopped stops its trainings
     trainings = _trainings(options)
     try:
-        failed = run(trainings, options.jobs)
+        failed = run(trainings, options.jobs, threads=_threads(options.jobs))
     except ValueError as error:
         raise SystemExit(str(error)) from None
     print(report(trainings, options.out))
-    for training in failed:
-        print(f"failed: {training.folder / 'log.txt'} says why")
+    for training in trainings:
+        if training.name in failed:
+            print(f"failed: {training.name}: {failed[training.name]} ({training.folder / LOG} says more)")
     return 1 if failed else 0
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.compare", description=__doc__)
-    parser.add_argument("task", choices=VARIANTS)
+    parser.add_argument("task", choices=TASKS)
     parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
     parser.add_argument("--models", nargs="+", help="names of configurations (default: all of the task)")
     parser.add_argument("--variants", nargs="+", help="splits (logic: full, A, B, C) or shares (listops: '25 %%')")
@@ -53,13 +52,24 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     end = given.index("--") if "--" in given else len(given)
     options = parser.parse_args(given[:end])
     options.further = given[end + 1 :]
-    known = sorted(file.stem for file in (SOURCE / "tasks" / options.task / "configs").glob("*.yaml"))
-    variants = list(VARIANTS[options.task])
+    known = sorted(file.stem for file in configs(options.task).glob("*.yaml"))
+    variants = list(_of(options.task).VARIANTS)
     options.models, options.variants = options.models or known, options.variants or variants[:1]
     for name, given, there in (("model", options.models, known), ("variant", options.variants, variants)):
         if unknown := [each for each in given if each not in there]:
             parser.error(f"no {name} {', '.join(unknown)}; there are {', '.join(there)}")
     return options
+
+
+def _of(task: str) -> Any:
+    """What a task says of itself."""
+    return import_module(f"tasks.{task}.variants")
+
+
+def _threads(jobs: int) -> int:
+    """Of each training: an equal share of the cores, unless the environment says how many."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return int(given) if given.isdecimal() else max(1, (os.cpu_count() or 1) // max(1, jobs))
 
 
 def _trainings(options: argparse.Namespace) -> list[Training]:
@@ -69,7 +79,7 @@ def _trainings(options: argparse.Namespace) -> list[Training]:
             model,
             variant,
             seed,
-            (*VARIANTS[options.task][variant], *options.further),
+            (*_of(options.task).VARIANTS[variant], *options.further),
             options.out / variant.replace(" %", "") / f"{model}-{seed}",
         )
         for seed in options.seeds
@@ -125,8 +135,8 @@ def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> l
                 by_group.setdefault(int(grouped[2]), []).append(value)
         lines[model] = {at: _point(values) for at, values in by_group.items()}
     stem = f"accuracy-{variant.replace(' %', '')}"
-    task = next(iter(models.values()))[0].task
-    charts.save(charts.accuracy_by(AXES[task], lines, log=task == "listops"), out / stem)
+    task = _of(next(iter(models.values()))[0].task)
+    charts.save(charts.accuracy_by(task.AXIS, lines, log=task.LOGARITHMIC), out / stem)
     return [f"![{stem}]({stem}.png)", ""]
 
 

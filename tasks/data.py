@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch
 from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.order import epoch_generator
 from dgltree.encoders.encoder import Planned
 from tasks.buckets import buckets
 
@@ -27,7 +28,7 @@ class TaskData(lightning.LightningDataModule):
     def epoch_generator(self) -> torch.Generator:
         """Of the order of this epoch."""
         assert self.trainer is not None
-        return torch.Generator().manual_seed(self.seed * 10_000 + self.trainer.current_epoch)
+        return epoch_generator(self.seed, self.trainer.current_epoch)
 
     def plan(self, trees: TreeBatch) -> Planned | None:
         """What the model would else do before its first product, if there is a model."""

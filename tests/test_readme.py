@@ -38,6 +38,7 @@ def test_every_script_and_module_that_the_readme_names_is_there() -> None:
     for script in set(re.findall(r"\bscripts/\w+", README)):
         assert os.access(root / script, os.X_OK), script
     for module in set(re.findall(r"python -m ([\w.]+)", README)):
-        assert (root / f"{module.replace('.', '/')}.py").is_file(), module
+        path = root / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
     for page in re.findall(r"\]\(((?:docs/)?[\w./]+(?:\.md)?)\)", README):
         assert (root / page).exists(), page

@@ -12,6 +12,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from dgltree.files import replacing
 
+BEST, LAST = "best.ckpt", "last.ckpt"
+
 
 class WholeCheckpoints(TorchCheckpointIO):
     """Writes a checkpoint beside its place and renames it: a run that is killed meanwhile leaves the one before it.
@@ -46,11 +48,16 @@ def checked(path: Path) -> dict[str, Any]:
     return found
 
 
-def checkpoints(monitor: str) -> list[ModelCheckpoint]:
-    """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was."""
-    return [_checkpoint("best", monitor=monitor, mode="max"), _checkpoint("last")]
+def checkpoints(monitor: str | None, folder: Path | None = None) -> list[ModelCheckpoint]:
+    """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was.
+
+    Both in ``folder``, by default ``checkpoints`` in the trainer's; without a figure to monitor there is no best one.
+    """
+    best = [] if monitor is None else [_checkpoint(BEST, folder, monitor=monitor, mode="max")]
+    return [*best, _checkpoint(LAST, folder)]
 
 
-def _checkpoint(name: str, **options: Any) -> ModelCheckpoint:
-    """``name.ckpt``, once an epoch; a second run in the same folder replaces the first one's file."""
-    return ModelCheckpoint(filename=name, enable_version_counter=False, **options)
+def _checkpoint(name: str, folder: Path | None, **options: Any) -> ModelCheckpoint:
+    """Once an epoch; a second run in the same folder replaces the first one's file."""
+    where = None if folder is None else str(folder.resolve())
+    return ModelCheckpoint(where, Path(name).stem, enable_version_counter=False, **options)

@@ -1,14 +1,11 @@
 """A training on own trees, from data to a folder with the model, its metrics and its card."""
 
 import json
-import logging
 import sys
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import lightning
 from lightning.pytorch.callbacks import EarlyStopping
 
 from dgltree.datasets.flat import with_classes
@@ -19,14 +16,14 @@ from dgltree.datasets.splits import SPLITS, shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.models.readout import NumberReadout
+from dgltree.training import harness
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
-from dgltree.training.checkpoints import WholeCheckpoints, checked, checkpoints
+from dgltree.training.checkpoints import BEST, checked
 from dgltree.training.data import SplitsModule
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.options import FitOptions
-from dgltree.training.report import EpochReport
-from dgltree.training.settings import SETTINGS
+from dgltree.training.report import EPOCHS, EpochReport
 from dgltree.training.trained import TrainedModel
 
 SETTINGS_FILE = "fit.json"
@@ -160,38 +157,23 @@ def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
 def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
     """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
     options, module = built.options, built.module
-    logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
-    warnings.filterwarnings("ignore", r"`isinstance\(treespec, LeafSpec\)` is deprecated")  # Lightning's own
-    warnings.filterwarnings("ignore", ".*does not have many workers.*|Checkpoint directory .* exists and is not empty")
-    best, last = checkpoints(module.monitored)
-    best.dirpath = last.dirpath = str(folder.resolve())
-    trainer = lightning.Trainer(
-        max_epochs=options.epochs,
-        accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
-        devices=1,
-        gradient_clip_val=5.0,
-        default_root_dir=folder,
-        callbacks=[
-            EpochReport(),
-            best,
-            last,
-            EarlyStopping(module.monitored, mode="max", patience=options.patience),
-        ],
-        enable_progress_bar=sys.stderr.isatty(),
-        **SETTINGS,
-    )
-    trainer.strategy.checkpoint_io = WholeCheckpoints()
-    before = folder / "last.ckpt"
-    if before.exists():
-        checked(before)
     assert options.batch_nodes is not None
     data = SplitsModule(parts["train"], parts["validation"], options.batch_nodes, options.seed)
-    try:
-        trainer.fit(module, data, ckpt_path=str(before) if before.exists() else None, weights_only=True)
-    except SystemExit:  # Lightning's answer to Ctrl-C
-        raise KeyboardInterrupt from None
-    module.load_state_dict(checked(folder / "best.ckpt")["state_dict"])
-    lines = (folder / "epochs.jsonl").read_text(encoding="utf-8").splitlines()
+    with harness.quiet():
+        trainer = harness.trainer(
+            folder,
+            folder,
+            module.monitored,
+            [EpochReport(), EarlyStopping(module.monitored, mode="max", patience=options.patience)],
+            max_epochs=options.epochs,
+            accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
+            devices=1,
+            gradient_clip_val=harness.CLIP,
+            enable_progress_bar=sys.stderr.isatty(),
+        )
+        harness.train(trainer, module, data)
+    module.load_state_dict(checked(folder / BEST)["state_dict"])
+    lines = (folder / EPOCHS).read_text(encoding="utf-8").splitlines()
     return sum(json.loads(line)["seconds"] for line in lines)
 
 

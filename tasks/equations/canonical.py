@@ -2,9 +2,8 @@
 
 from hashlib import blake2b
 
-from dgltree.trees.equation import BLANK as BLANK_TREE
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
+from dgltree import BLANK as BLANK_TREE
+from dgltree import Equation, Tree
 from tasks.equations.words import ARITIES, EQUAL, NAMES, SINGLE, Word, renamed, tree, variables
 
 

@@ -1,14 +1,15 @@
 """The list of fillers that the shipped model ranks: the published shapes and what textbooks need beyond them.
 
-``python -m tasks.equations.fillers --out FILE`` writes it, one infix expression a line.
+``python -m tasks.equations fillers --out FILE`` writes it, one infix expression a line.
 """
 
 import argparse
 from pathlib import Path
 
+from dgltree import Tree, write_infix
 from dgltree.files import replacing
-from dgltree.read.infix import write_infix
-from dgltree.trees.tree import Tree
+from dgltree.read.notation import CONSTANTS as NAMED
+from dgltree.read.notation import number
 
 TRIGONOMETRIC = ("sin", "cos", "tan", "csc", "sec", "cot")
 BINARY = ("Add", "Mul", "Pow")
@@ -17,9 +18,7 @@ VARIABLES = tuple(Tree("Symbol", token=f"var_{i}") for i in range(5))
 
 def literal(text: str) -> Tree:
     """The leaf that the infix reader makes of a literal, such as ``-1``, ``1/2``, ``0.7`` or ``pi``."""
-    special = {"-1": "NegativeOne", "1/2": "Half", "pi": "Pi"}
-    kind = "Rational" if "/" in text else "Float" if "." in text else "Integer"
-    return Tree(special.get(text, kind), token=text)
+    return NAMED[text] if text in NAMED else number(text)
 
 
 CONSTANTS = tuple(map(literal, ("-1", "pi", "1", "1/2", "0", "2", "3", "4", "10", "-2", "-3", "2/5", "-1/2", "0.7")))
@@ -97,16 +96,12 @@ def _power(a: Tree, n: str) -> Tree:
     return Tree("Pow", (a, literal(n)))
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the list to a file."""
-    parser = argparse.ArgumentParser(prog="python -m tasks.equations.fillers", description=fillers.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations fillers", description=fillers.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write, one infix expression a line")
-    out: Path = parser.parse_args().out
+    out: Path = parser.parse_args(arguments).out
     trees = fillers()
     with replacing(out) as beside:
         beside.write_text("".join(f"{write_infix(tree)}\n" for tree in trees), encoding="utf-8")
     print(f"{len(trees)} fillers -> {out}")
-
-
-if __name__ == "__main__":
-    main()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dgltree.trees.tree import Tree
+from dgltree import Tree
 
 
 def variables(tree: Tree) -> list[Tree]:

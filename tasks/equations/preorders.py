@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
+from dgltree import TreeBatch, Vocabulary
+from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
 from tasks.equations.words import ARITIES, SYMBOLS, Word
 
 Ints = np.ndarray

@@ -12,11 +12,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dgltree import Equation, Tree, write_equation
 from dgltree.files import replacing
-from dgltree.read.infix import write_equation
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
-from tasks.equations.chunk import Made
 from tasks.equations.leaves import with_leaves
 from tasks.equations.words import SYMBOLS, Symbol, Word, tree
 
@@ -30,6 +27,22 @@ NUMBER: Symbol = ("Number", 0, None)
 """A leaf with a value; the sets of the symbolic presets have none."""
 SYMBOLS_AND_NUMBER = (*SYMBOLS, NUMBER)
 _IDS = {symbol: number for number, symbol in enumerate(SYMBOLS_AND_NUMBER)}
+
+
+class Made(NamedTuple):
+    """One labelled equation in the model's names of variables, its digest, depth and infix."""
+
+    label: int
+    digest: int
+    depth: int
+    left: Word
+    right: Word
+    text: str
+
+    @property
+    def equation(self) -> Equation:
+        """As trees."""
+        return Equation(tree(self.left), tree(self.right))
 
 
 class Row(NamedTuple):
@@ -143,7 +156,7 @@ def load(path: str | Path) -> "pyarrow.Table":
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations.generate makes data sets")
+        raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations generate makes data sets")
     try:
         found = parquet.read_table(path, memory_map=True)
     except (pa.ArrowException, OSError) as error:

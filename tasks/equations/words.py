@@ -6,8 +6,7 @@ replaced by slicing and variables by ``bytes.translate``: many times faster than
 
 from collections.abc import Sequence
 
-from dgltree.trees.equation import Equation
-from dgltree.trees.tree import Tree
+from dgltree import Equation, Tree
 from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC
 
 Word = bytes
@@ -21,6 +20,8 @@ SYMBOLS: tuple[Symbol, ...] = (
 )
 EQUAL, BLANK = len(SYMBOLS), len(SYMBOLS) + 1  # the root of an equation, and what stands for a filler; in no data set
 ARITIES = (*(arity for _, arity, _ in SYMBOLS), 2, 0)
+FIRST_FUNCTION = ARITIES.index(1)
+"""The symbols before it are leaves."""
 VARIABLES = bytes(range(len(NAMES)))
 OTHERS = bytes(range(len(NAMES), BLANK + 1))
 SINGLE = tuple(bytes([symbol]) for symbol in range(BLANK + 1))

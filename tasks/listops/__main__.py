@@ -5,9 +5,9 @@ from tasks.listops.data import ListOps
 from tasks.listops.model import ListOpsClassifier
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the program's command line."""
-    run(ListOpsClassifier, ListOps, "accuracy")
+    run(ListOpsClassifier, ListOps, "accuracy", program="python -m tasks.listops", arguments=arguments)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dgltree.models.checkpoint import save
-from dgltree.models.readout import PairModel, TreeModel
+from dgltree import save
+from dgltree.models import PairModel, TreeModel
 from tasks.cli import TaskCLI, run
 from tasks.logic.data import LogicPairs
 from tasks.logic.language import RELATIONS
@@ -22,9 +22,9 @@ class LogicCLI(TaskCLI):
             save(of_states(model.encoder, model.readout, RELATIONS), path)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the program's command line."""
-    run(LogicClassifier, LogicPairs, "accuracy", LogicCLI)
+    run(LogicClassifier, LogicPairs, "accuracy", LogicCLI, program="python -m tasks.logic", arguments=arguments)
 
 
 if __name__ == "__main__":

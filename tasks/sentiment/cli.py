@@ -11,7 +11,7 @@ from tasks.sentiment.model import SentimentClassifier
 
 
 class SentimentCLI(TaskCLI):
-    """Chooses the epoch at the dev trees' roots; words may begin with GloVe's vectors."""
+    """Chooses the epoch at the roots of the validation trees, ``dev.txt``; words may begin with GloVe's vectors."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         super().add_arguments_to_parser(parser)
@@ -25,6 +25,13 @@ class SentimentCLI(TaskCLI):
             print(f"{file.name}: {found.coverage(self.datamodule.counts)}")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the program's command line."""
-    run(SentimentClassifier, SentimentTreebank, "dev_root_accuracy", SentimentCLI)
+    run(
+        SentimentClassifier,
+        SentimentTreebank,
+        "accuracy",
+        SentimentCLI,
+        program="python -m tasks.sentiment",
+        arguments=arguments,
+    )

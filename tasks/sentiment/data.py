@@ -41,7 +41,7 @@ class SentimentTreebank(TaskData):
         return read_trees(self.folder / "train.txt")
 
     @cached_property
-    def dev(self) -> list[Tree]:
+    def validation(self) -> list[Tree]:
         return read_trees(self.folder / "dev.txt")
 
     @cached_property
@@ -60,14 +60,14 @@ class SentimentTreebank(TaskData):
 
     def setup(self, stage: str) -> None:
         """Read what the stage needs, so that a file that is wrong is known before the first step."""
-        _ = (self.train, self.dev, self.test) if stage == "fit" else self.test
+        _ = (self.train, self.validation, self.test) if stage == "fit" else self.test
 
     def train_dataloader(self) -> DataLoader[TreeBatch]:
         order = torch.randperm(len(self.train), generator=self.epoch_generator()).tolist()
         return self._loader(self._flat_train, order)
 
     def val_dataloader(self) -> DataLoader[TreeBatch]:
-        return self._loader(self._flat_dev)
+        return self._loader(self._flat_validation)
 
     def test_dataloader(self) -> DataLoader[TreeBatch]:
         return self._loader(batch(self.test, self.vocabulary))
@@ -82,8 +82,8 @@ class SentimentTreebank(TaskData):
         return batch(self.train, self.vocabulary)
 
     @cached_property
-    def _flat_dev(self) -> TreeBatch:
-        return batch(self.dev, self.vocabulary)
+    def _flat_validation(self) -> TreeBatch:
+        return batch(self.validation, self.vocabulary)
 
 
 def read_trees(file: Path) -> list[Tree]:

@@ -24,10 +24,10 @@ class SentimentClassifier(lightning.LightningModule):
 
     Args:
         vocabulary: that of the data.
-        cell: one of dgltree.cells.CELLS.
+        encoder: one of dgltree.cells.CELLS; what reads sequences has no states of nodes.
         hidden_size: width of a node's state.
         input_size: width of a word's vector.
-        options: further options of the cell, such as its dropout.
+        options: further options of the encoder, such as its dropout.
         supervision: which nodes are learnt from, all ("nodes") or the trees' own labels alone ("roots").
         readout_size: width of the readout's hidden layer; without it the readout is linear.
         input_dropout: of the words' vectors.
@@ -37,13 +37,13 @@ class SentimentClassifier(lightning.LightningModule):
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
 
-    Raises ``ValueError`` for a cell that is not there, and what the cell and the readout raise.
+    Raises ``ValueError`` for an encoder that is not there, and what the encoder and the readout raise.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
-        cell: str = "tree_lstm",
+        encoder: str = "tree_lstm",
         hidden_size: int = 150,
         input_size: int = 150,
         options: dict[str, Any] | None = None,
@@ -57,15 +57,17 @@ class SentimentClassifier(lightning.LightningModule):
         seed: int = 0,
     ) -> None:
         super().__init__()
-        if cell not in CELLS:
-            raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
+        if encoder not in CELLS:
+            raise ValueError(f"the encoder is {encoder!r}; it is one of {', '.join(CELLS)}")
         self.vocabulary, self.supervision = vocabulary, supervision
         self.input_dropout, self.lr, self.weight_decay, self.seed = input_dropout, lr, weight_decay, seed
         further = options or {}
-        self.encoder = TreeEncoder(CELLS[cell](vocabulary, hidden_size, input_size=input_size, leaf="gates", **further))
+        self.encoder = TreeEncoder(
+            CELLS[encoder](vocabulary, hidden_size, input_size=input_size, leaf="gates", **further)
+        )
         nn.init.normal_(self.words.weight, std=embedding_std)
         self.readout = ClassifierReadout(hidden_size, CLASSES, readout_size, dropout)
-        self.root_accuracy, self.node_accuracy = (MulticlassAccuracy(CLASSES, average="micro") for _ in range(2))
+        self.accuracy, self.node_accuracy = (MulticlassAccuracy(CLASSES, average="micro") for _ in range(2))
 
     @property
     def words(self) -> Embedding:
@@ -81,16 +83,20 @@ class SentimentClassifier(lightning.LightningModule):
         """(N, 5), the logits of all nodes."""
         return self.readout(self.encoder.node_states(trees, share))
 
+    def with_dropped_inputs(self, trees: TreeBatch) -> TreeBatch:
+        """The trees with the words' vectors as inputs, each occurrence under a mask of its own."""
+        return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
+
     def training_step(self, trees: TreeBatch, _: int) -> Tensor:
-        loss = self._loss(self(self._with_dropped_inputs(trees)), trees)
+        loss = self._loss(self(self.with_dropped_inputs(trees)), trees)
         self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(trees))
         return loss
 
     def validation_step(self, trees: TreeBatch, _: int) -> None:
-        self._evaluate(trees, "dev")
+        self._evaluate(trees, "")
 
     def test_step(self, trees: TreeBatch, _: int) -> None:
-        self._evaluate(trees, "test")
+        self._evaluate(trees, "test_")
 
     def on_train_batch_start(self, trees: TreeBatch, index: int) -> None:
         seed_step(self, self.seed, index)
@@ -105,19 +111,15 @@ class SentimentClassifier(lightning.LightningModule):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
 
-    def _with_dropped_inputs(self, trees: TreeBatch) -> TreeBatch:
-        """The trees with the words' vectors as inputs, each occurrence under a mask of its own."""
-        return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
-
     def _loss(self, logits: Tensor, trees: TreeBatch) -> Tensor:
         nodes = supervised(trees, self.supervision, CLASSES)
         return nn.functional.cross_entropy(logits[nodes], trees.label[nodes])
 
-    def _evaluate(self, trees: TreeBatch, split: str) -> None:
+    def _evaluate(self, trees: TreeBatch, prefix: str) -> None:
         logits, size = self(trees, share=True), len(trees)
-        accuracies = {"root": (self.root_accuracy, supervised(trees, "roots", CLASSES))}
+        accuracies = {"accuracy": (self.accuracy, supervised(trees, "roots", CLASSES))}
         if self.supervision == "nodes":
-            accuracies["node"] = (self.node_accuracy, supervised(trees, "nodes", CLASSES))
+            accuracies["node_accuracy"] = (self.node_accuracy, supervised(trees, "nodes", CLASSES))
         for name, (accuracy, nodes) in accuracies.items():
             accuracy.update(logits[nodes], trees.label[nodes])
-            self.log(f"{split}_{name}_accuracy", accuracy, prog_bar=split == "dev", batch_size=size)
+            self.log(prefix + name, accuracy, prog_bar=not prefix, batch_size=size)

@@ -9,11 +9,12 @@ from dgltree.equations.truth import Evaluator, Truth, numeric_truth
 from dgltree.read.infix import read_equation, read_infix, write_equation
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
-from tasks.equations.chunk import Chunk
 from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC, VARIABLES, fillers
+from tasks.equations.generator.chunk import Chunk
+from tasks.equations.generator.identities import IDENTITIES, TEXTBOOK, read_lines
+from tasks.equations.generator.presets import PAPER_TRAIN
+from tasks.equations.generator.rewrite import LETTERS
 from tasks.equations.leaves import with_leaves
-from tasks.equations.presets import PAPER_TRAIN
-from tasks.equations.rewrite import IDENTITIES, LETTERS, TEXTBOOK, read_lines
 from tasks.equations.words import NAMES
 
 FIRST = dict(zip(LETTERS, VARIABLES, strict=False))

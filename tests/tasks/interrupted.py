@@ -14,11 +14,11 @@ from signal import SIGINT, SIGKILL, SIGTERM, Signals, default_int_handler, signa
 
 from pyarrow import parquet
 
-from tasks.equations import verification
-from tasks.equations.generate import write_sets
-from tasks.equations.presets import Shape
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import Shape
+from tasks.equations.verification import cli
 
-CONFIG = Path(__file__).parents[2] / "tasks" / "equations" / "configs" / "tree_rnn.yaml"
+CONFIG = Path(__file__).parents[2] / "tasks" / "equations" / "verification" / "configs" / "tree_rnn.yaml"
 
 
 def fitted(sets: Path, out: Path, *more: str) -> None:
@@ -32,11 +32,7 @@ def fitted(sets: Path, out: Path, *more: str) -> None:
         "trainer.enable_progress_bar": "false",
         "trainer.max_epochs": 3,
     }
-    before, sys.argv = sys.argv, ["verification", "fit", *(f"--{k}={v}" for k, v in options.items()), *more]
-    try:
-        verification.main()
-    finally:
-        sys.argv = before
+    cli.main(["fit", *(f"--{name}={value}" for name, value in options.items()), *more])
 
 
 def generated(out: Path) -> None:

@@ -1,16 +1,14 @@
 """Many trainings and their report."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+
+import command_line
 
 from tasks import baselines, compare
 from tasks.listops.files import Expression, write_expressions
@@ -23,7 +21,8 @@ TINY = [
 
 
 def run(out: Path, *arguments: str, further: list[str] = TINY) -> int:
-    return compare.main(["listops", f"--out={out}", "--models", "lstm", "tree_lstm", *arguments, "--", *further])
+    with command_line.quiet():
+        return compare.main(["listops", f"--out={out}", "--models", "lstm", "tree_lstm", *arguments, "--", *further])
 
 
 def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,7 +39,7 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
     files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
     assert run(tmp_path, *shares) == 0
     assert files == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
-    with pytest.raises(SystemExit, match=r"lstm-0 is of another configuration, or of other options; give another"):
+    with pytest.raises(SystemExit, match=r"lstm-0/job.json is of another run: options: .*model.lr=0.1.* Give another"):
         run(tmp_path, *shares, further=[*TINY, "--model.lr=0.1"])
 
 
@@ -49,7 +48,8 @@ def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys
     assert run(tmp_path, "--seeds", "0", "--jobs", "1", further=[*TINY, order]) == 1
     out = capsys.readouterr().out
     assert "1 of 2 trainings are done" in out
-    assert f"failed: {tmp_path / '100' / 'tree_lstm-0' / 'log.txt'} says why" in out
+    assert "failed: 100 %, tree_lstm, seed 0: error: " in out
+    assert f"({tmp_path / '100' / 'tree_lstm-0' / 'log.txt'} says more)" in out
     assert "its options are" in (tmp_path / "100" / "tree_lstm-0" / "log.txt").read_text()
 
 
@@ -67,34 +67,6 @@ def test_impossible_settings_are_refused(
     with pytest.raises(SystemExit) as stopped:
         compare.main(["listops", f"--out={tmp_path}", *arguments])
     assert error in f"{stopped.value}{capsys.readouterr().err}"
-
-
-STOPPED = """
-import signal, subprocess, sys, time
-from tasks import compare, trainings
-
-def start(self, threads):
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"])
-    print(process.pid, flush=True)
-    time.sleep(float(sys.argv[2]))
-    return process
-
-trainings.Training.start = start
-signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs the tests in the background has it ignored
-compare.main(["listops", "--out", sys.argv[1], "--models", "lstm", "--seeds", "0"])
-"""
-
-
-@pytest.mark.parametrize(("how", "while_it_starts"), [(signal.SIGTERM, 0), (signal.SIGINT, 2)])
-def test_who_is_stopped_stops_its_trainings(how: signal.Signals, while_it_starts: int, tmp_path: Path) -> None:
-    command = [sys.executable, "-c", STOPPED, str(tmp_path), str(while_it_starts)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as compare:
-        assert compare.stdout is not None
-        training = int(compare.stdout.readline())
-        compare.send_signal(how)
-        compare.wait(timeout=30)
-    with pytest.raises(ProcessLookupError):
-        os.kill(training, 0)
 
 
 def test_baselines_are_scored_on_the_given_trees(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

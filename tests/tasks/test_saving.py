@@ -14,21 +14,18 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+import command_line
 import interrupted
 from interrupted import fitted, generated
 
 from dgltree.training.checkpoints import WholeCheckpoints
-from tasks.equations.generate import write_sets
-from tasks.equations.presets import PAPER_TRAIN
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PAPER_TRAIN
 
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what jsonargparse and torch
-        warnings.simplefilter("ignore", FutureWarning)  # deprecate
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message="Checkpoint directory .* exists and is not empty")  # of resuming
+    with command_line.quiet():
         yield
 
 
@@ -128,8 +125,8 @@ def test_a_generation_hit_while_it_writes_continues_to_the_same_set(signal: str,
 
 def test_workers_end_with_a_generation_that_is_killed() -> None:
     code = (
-        "import os, signal; from tasks.equations.generate import _pool\n"
-        "with _pool(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal; from tasks.equations.generator.generate import pool_map\n"
+        "with pool_map(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=90, check=False)

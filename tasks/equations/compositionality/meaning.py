@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dgltree import Tree
+from dgltree import Tree, write_infix
 from dgltree.plotting import charts
-from dgltree.read.infix import write_infix
 from tasks.equations.compositionality import tables
-from tasks.equations.compositionality.jobs import Job
+from tasks.equations.compositionality.plan import Job
 from tasks.equations.compositionality.results import Result, Spread
 from tasks.equations.compositionality.substitutivity import (
     Classes,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dgltree.files import replacing
 from dgltree.plotting import charts
 from tasks.equations.compositionality import tables
-from tasks.equations.compositionality.jobs import TESTS, Job, Test, jobs
 from tasks.equations.compositionality.meaning import Meaning
+from tasks.equations.compositionality.plan import TESTS, Job, Test, jobs
 from tasks.equations.compositionality.results import Result, read_results, spread
 from tasks.tables import Spread
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.equations.accuracy import Counts, together
-from tasks.equations.compositionality.jobs import Depths, Job
+from tasks.equations.compositionality.plan import Depths, Job
 from tasks.equations.compositionality.training import RESULT
+from tasks.equations.verification.counts import Counts, together
 from tasks.tables import Spread
 
 
@@ -24,7 +24,7 @@ class Result:
     def counts(self, depths: Depths) -> Counts:
         """Those of a range of depths."""
         first, last = depths
-        return together([Counts(*([0] * 5)), *(c for depth, c in self.by_depth.items() if first <= depth <= last)])
+        return together(counts for depth, counts in self.by_depth.items() if first <= depth <= last)
 
 
 def read_results(folder: Path, jobs: Iterable[Job]) -> dict[Job, Result]:
@@ -46,4 +46,4 @@ def _read(file: Path) -> Result:
 def spread(results: Sequence[Result], depths: Depths, measure: Callable[[Counts], float]) -> Spread | None:
     """A measure over one row's seeds; a seed whose test set has no equation of these depths is left out."""
     counted = [result.counts(depths) for result in results]
-    return Spread.of([measure(counts) for counts in counted if counts.right + counts.wrong])
+    return Spread.of([measure(counts) for counts in counted if counts.size])

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dgltree import Tree, batch
+from dgltree import Equation, Tree, batch
 from dgltree.equations.truth import BLURRED, Evaluator
 from dgltree.models.readout import evaluating
-from dgltree.trees.equation import Equation
-from tasks.equations.classifier import EquationClassifier
-from tasks.equations.data import vocabulary
+from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.vocabulary import vocabulary
 
 DEPTHS = range(1, 4)
 CLASSES, SMALLEST, LARGEST = 40, 5, 25  # classes at most; expressions a class has at least, and at most

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tasks.equations.accuracy import Counts
-from tasks.equations.compositionality.jobs import Depths
+from tasks.equations.compositionality.plan import Depths
 from tasks.equations.compositionality.results import Result, spread
+from tasks.equations.verification.counts import Counts
 from tasks.tables import Spread, percent, table
 
 Rows = Mapping[str, Sequence[Result]]

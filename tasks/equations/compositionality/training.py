@@ -2,49 +2,60 @@
 
 import copy
 import json
-import logging
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import lightning
 import torch
 import yaml
 
-from dgltree import TreeBatch, batch, propagate
+from dgltree import Equation, TreeBatch, batch, propagate, save
 from dgltree.cells import stack
 from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
-from dgltree.models.checkpoint import save
 from dgltree.models.readout import evaluating
-from dgltree.training.checkpoints import WholeCheckpoints, checkpoints
-from dgltree.training.settings import SETTINGS
-from dgltree.trees.equation import Equation
-from tasks.equations.accuracy import Counts, counted, together
-from tasks.equations.classifier import EquationClassifier
-from tasks.equations.compositionality.jobs import Job
-from tasks.equations.data import LabelledEquations, vocabulary
+from dgltree.training import harness
+from dgltree.training.checkpoints import BEST, checked
+from tasks import jobs
+from tasks.equations.compositionality.plan import Job
+from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.verification.counts import Counts, counted_by_group, together
+from tasks.equations.verification.data import LabelledEquations
+from tasks.equations.vocabulary import vocabulary
 
-RESULT, BEST, LAST = "result.json", "checkpoints/best.ckpt", "checkpoints/last.ckpt"
-MODEL = "model.safetensors"  # of a cell, for tasks.equations.completion
+RESULT, CHECKPOINTS = "result.json", "checkpoints"
+MODEL = "model.safetensors"  # of a cell, for ``python -m tasks.equations completion``
 TRACED = 100  # equations of each depth whose stacks are looked at
 
 
 @dataclass(frozen=True)
-class Task:
-    """A job with all that a worker process needs to do it."""
+class Task(jobs.Job):
+    """A training with all that a process needs to do it."""
 
     job: Job
     config: dict[str, Any]
     train: Path
     test: Path
     folder: Path
+
+    @property
+    def name(self) -> str:
+        return self.job.name
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        return self.config
+
+    @property
+    def done(self) -> bool:
+        return (self.folder / RESULT).exists()
+
+    def run(self) -> None:
+        do(self)
 
 
 def configuration(job: Job, file: Path, epochs: int | None) -> dict[str, Any]:
@@ -67,13 +78,13 @@ def module_of(config: Mapping[str, Any], seed: int) -> EquationClassifier:
 def trained(config: Mapping[str, Any], seed: int, folder: Path) -> EquationClassifier:
     """The model of a finished job, as it was in its best epoch."""
     module = module_of(config, seed)
-    module.load_state_dict(torch.load(folder / BEST, map_location="cpu", weights_only=True)["state_dict"])
+    module.load_state_dict(checked(folder / CHECKPOINTS / BEST)["state_dict"])
     return module
 
 
 def do(task: Task) -> None:
     """Train (going on where an interrupted run was) and test; ``result.json`` is written when all is done."""
-    with _quiet():
+    with harness.quiet():
         start = time.perf_counter()
         seed = task.job.seed
         data = LabelledEquations(
@@ -84,10 +95,16 @@ def do(task: Task) -> None:
             train_share=task.job.percent / 100,
             **task.config["data"],
         )
-        trainer = _trainer(task)
-        module = module_of(task.config, seed)
-        last = task.folder / LAST
-        trainer.fit(module, data, ckpt_path=last if last.exists() else None, weights_only=True)
+        trainer = harness.trainer(
+            task.folder,
+            task.folder / CHECKPOINTS,
+            "accuracy",
+            **task.config["trainer"],
+            devices=1,
+            use_distributed_sampler=False,
+            enable_progress_bar=False,
+        )
+        harness.train(trainer, module_of(task.config, seed), data)
         fitted = time.perf_counter()
         best = trainer.checkpoint_callbacks[0]
         module = trained(task.config, seed, task.folder).to(trainer.strategy.root_device)
@@ -106,27 +123,14 @@ def do(task: Task) -> None:
         beside.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
-def _trainer(task: Task) -> lightning.Trainer:
-    best, last = checkpoints("accuracy")
-    return lightning.Trainer(
-        **{**SETTINGS, **task.config["trainer"]},
-        callbacks=[best, last],
-        plugins=[WholeCheckpoints()],
-        use_distributed_sampler=False,
-        default_root_dir=task.folder,
-        enable_progress_bar=False,
-    )
-
-
 def tested(module: EquationClassifier, data: LabelledEquations) -> dict[int, Counts]:
     """Depth to counts, over the whole test set."""
     found: dict[int, list[Counts]] = defaultdict(list)
     with evaluating(module):
         for labelled in data.test_dataloader():
             called = (module(labelled.trees.to(module.device)) > 0).cpu()
-            for depth in torch.unique(labelled.groups).tolist():
-                rows = labelled.groups == depth
-                found[depth].append(counted(labelled.labels[rows] == 1, called[rows]))
+            for depth, counts in counted_by_group(called, labelled.labels == 1, labelled.groups).items():
+                found[depth].append(counts)
     return {depth: together(counts) for depth, counts in sorted(found.items())}
 
 
@@ -153,17 +157,3 @@ def _traced(data: LabelledEquations) -> Iterator[TreeBatch]:
         by_depth[row.depth].append(row.equation)
     for _, equations in sorted(by_depth.items()):
         yield batch(islice(equations, TRACED), data.vocabulary)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without what Lightning says of every run: the bar of jobs is all that the terminal shows."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logger.setLevel(level)

@@ -1,0 +1,102 @@
+"""Lightning's trainer, built here alone: for ``dgltree.fit``, the tasks' command lines and their other trainings.
+
+All of them have an order of their own for every epoch, checkpoints that are whole or not there, and go on where they
+were interrupted, to the same weights.
+"""
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import lightning
+from lightning import Callback
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+from dgltree.training.checkpoints import LAST, WholeCheckpoints, checked, checkpoints
+from dgltree.training.report import EpochReport
+
+SETTINGS: dict[str, Any] = {
+    "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
+    "logger": False,
+    "enable_model_summary": False,
+    "num_sanity_val_steps": 0,
+}
+CLIP = 5.0
+"""Norm to which gradients are clipped, where they are."""
+NOISE = (
+    r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own call of torch
+    ".*does not have many workers.*",  # one plans the next batches while the model computes
+    "Checkpoint directory .* exists and is not empty",  # of a training that goes on
+    "LightningCLI's args parameter is intended",  # what leads to a command took its own part of the arguments
+)
+
+
+def defaults(monitor: str) -> dict[str, Any]:
+    """From which LightningCLI builds its trainer, for :func:`with_whole_checkpoints`; a configuration may say more."""
+    return {"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS}
+
+
+def trainer(
+    folder: Path, checkpoint_folder: Path, monitor: str | None, callbacks: Sequence[Callback] = (), **options: Any
+) -> lightning.Trainer:
+    """A trainer for :func:`train`.
+
+    Args:
+        folder: for what callbacks leave.
+        checkpoint_folder: for ``last.ckpt`` and, with ``monitor``, ``best.ckpt``.
+        monitor: the figure of validation by which an epoch is the best one; higher is better.
+        callbacks: besides the checkpoints.
+        options: of ``lightning.Trainer``; they replace ours.
+    """
+    made = lightning.Trainer(
+        default_root_dir=folder,
+        callbacks=[*callbacks, *checkpoints(monitor, checkpoint_folder)],
+        **{**SETTINGS, **options},
+    )
+    return with_whole_checkpoints(made)
+
+
+def with_whole_checkpoints(trainer: lightning.Trainer) -> lightning.Trainer:
+    """``trainer``, whose checkpoints are whole or not there."""
+    trainer.strategy.checkpoint_io = WholeCheckpoints()
+    return trainer
+
+
+def train(trainer: lightning.Trainer, module: lightning.LightningModule, data: lightning.LightningDataModule) -> None:
+    """Train, going on from the last epoch where there is one.
+
+    Raises ``ValueError`` for a damaged checkpoint, and ``KeyboardInterrupt`` where it is interrupted.
+    """
+    folder = next(each.dirpath for each in trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint))
+    last = Path(str(folder)) / LAST
+    if last.exists():
+        checked(last)
+    try:
+        trainer.fit(module, data, ckpt_path=str(last) if last.exists() else None, weights_only=True)
+    except SystemExit:  # Lightning's answer to Ctrl-C
+        raise KeyboardInterrupt from None
+
+
+@contextmanager
+def without_noise() -> Iterator[None]:
+    """A block without the warnings that Lightning gives of every training."""
+    with warnings.catch_warnings():
+        for message in NOISE:
+            warnings.filterwarnings("ignore", message)
+        yield
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """A block in which Lightning says errors alone."""
+    logger = logging.getLogger("lightning.pytorch")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with without_noise():
+            yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,51 @@
+"""``python -m tasks.equations COMMAND``: equations to learn from, models that verify and complete them, and reports."""
+
+import sys
+from importlib import import_module
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """The module below ``tasks.equations`` whose ``main`` it runs, and what that does."""
+
+    module: str
+    does: str
+
+
+COMMANDS = {
+    "generate": Command("generator.generate", "make data sets of labelled equations to a preset"),
+    "number-sets": Command("verification.number_sets", "make data sets of number equations"),
+    "verification": Command("verification.cli", "train an encoder to tell correct equations from wrong ones"),
+    "accuracy": Command("verification.accuracy", "how well a model tells them, by depth"),
+    "compositionality": Command("compositionality.command", "train and report the papers' tests of compositionality"),
+    "train": Command("completion.train", "train a model to complete equations"),
+    "completion": Command("completion.ranks", "rank fillers for the published blanks, or for our own"),
+    "own-blanks": Command("completion.own_blanks", "make blanks of our own in the published form"),
+    "textbook": Command("completion.textbook", "the rank of a right filler for each textbook identity"),
+    "published-truth": Command("completion.published_truth", "how many of the published equations are true"),
+    "fillers": Command("fillers", "write the list of fillers that the shipped model ranks"),
+    "held-out": Command("generator.held_out", "write the digests of equations that no set may hold"),
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; the exit status is its own."""
+    name, *rest = (sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    if name in ("-h", "--help"):
+        print(usage())
+        return 0
+    if name not in COMMANDS:
+        print(f"{usage()}\n\nno command {name!r}", file=sys.stderr)
+        return 2
+    return import_module(f"tasks.equations.{COMMANDS[name].module}").main(rest) or 0
+
+
+def usage() -> str:
+    """The commands, one a line."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {command.does}" for name, command in COMMANDS.items()]
+    return "\n".join(["usage: python -m tasks.equations COMMAND ...", "", *lines, "", "COMMAND --help says more"])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

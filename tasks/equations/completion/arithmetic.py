@@ -1,0 +1,78 @@
+"""Values of all rows of a schedule at random complex points, fast and without error bounds: labels for training.
+
+Labels of data sets and answers to users come from dgltree.equations.truth, which knows how far to trust a value. Only
+the values of constants are shared with it: there every function carries an error bound along, and the points are fixed;
+training draws new ones for every batch, and a label that is wrong now and then does no harm.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree import PlannedBatch
+from dgltree.equations.bounded import leaf_value
+from tasks.equations.words import FIRST_FUNCTION, NAMES, SINGLE, SYMBOLS, tree
+
+LARGEST, TINY = 1e7, 1e-11  # beyond: no value; below: 0
+CLOSE = 1e-7  # relative difference of equal values
+WHOLE = 12  # largest whole exponent that is multiplied out
+
+
+def values(planned: PlannedBatch, symbol: Tensor, points: int, random: np.random.Generator) -> Tensor:
+    """(R, points) complex128 of the schedule's rows, NaN where there is no value; ``symbol`` (N,) are the nodes'."""
+    plan, symbol = planned.schedule, symbol[planned.schedule.node]
+    angle = random.uniform(-math.pi, math.pi, (len(NAMES), points))
+    variables = torch.from_numpy(random.uniform(0.5, 2.2, angle.shape) * np.exp(1j * angle))
+    leaves = torch.cat([variables, _CONSTANTS.expand(-1, points)])
+    out = leaves.new_empty(len(plan), points)
+    out[: plan.leaves] = leaves[symbol[: plan.leaves]]
+    for step in plan.steps:
+        children = plan.children[step.edges].view(step.stop - step.start, -1)
+        for _, start, stop in step.segments:
+            rows = slice(step.start + start, step.start + stop)
+            value = _FUNCTIONS[SYMBOLS[int(symbol[rows.start])][0]](*out[children[start:stop]].unbind(1))
+            value = torch.where(value.abs() < TINY, 0, value)
+            out[rows] = torch.where(value.abs() < LARGEST, value, math.nan)
+    return out
+
+
+def equal(a: Tensor, b: Tensor) -> Tensor:
+    """(...) 1.0 where values (..., points) agree at every point that both have, else 0.0; NaN if there are not two."""
+    there = torch.isfinite(a) & torch.isfinite(b)
+    close = (a - b).abs() <= CLOSE * (a.abs() + b.abs()) + CLOSE / 100
+    return torch.where(there.sum(-1) < 2, math.nan, (close | ~there).all(-1).float())
+
+
+def _power(base: Tensor, exponent: Tensor) -> Tensor:
+    whole = exponent[:, :1].real.round()
+    by_product = ((exponent - whole).abs() < 1e-9).all(1) & (whole[:, 0].abs() <= WHOLE)
+    out = torch.exp(exponent * torch.log(base))
+    out = torch.where((base == 0) & (exponent.real > 0), 0, out)
+    out[by_product] = _whole_power(base[by_product], whole[by_product].long())
+    return out
+
+
+def _whole_power(base: Tensor, exponent: Tensor) -> Tensor:
+    """By repeated squaring: no logarithm, no branch."""
+    out, factor = torch.ones_like(base), base
+    for bit in range(WHOLE.bit_length()):
+        out = torch.where((exponent.abs() >> bit) & 1 == 1, out * factor, out)
+        factor = factor * factor
+    return torch.where(exponent < 0, 1 / out, out)
+
+
+_FUNCTIONS: dict[str, Callable[..., Tensor]] = {
+    "Add": torch.add,
+    "Mul": torch.mul,
+    "Pow": _power,
+    "sin": torch.sin,
+    "cos": torch.cos,
+    "tan": lambda a: torch.sin(a) / torch.cos(a),
+    "cot": lambda a: torch.cos(a) / torch.sin(a),
+    "sec": lambda a: 1 / torch.cos(a),
+    "csc": lambda a: 1 / torch.sin(a),
+}
+_CONSTANTS = torch.from_numpy(np.stack([leaf_value(tree(leaf))[0][:1] for leaf in SINGLE[len(NAMES) : FIRST_FUNCTION]]))

@@ -1,0 +1,78 @@
+"""``python -m tasks.equations compositionality TEST ... --preset small|paper --out DIR``: train, test, report.
+
+A training that is done is not done again, one that was interrupted goes on from its last epoch. DIR/report.md has the
+tables and pictures of the tests that were asked for.
+"""
+
+import argparse
+from pathlib import Path
+
+from tasks.claims import claim
+from tasks.equations.compositionality.plan import COMPARED, TESTS, jobs
+from tasks.equations.compositionality.report import Report
+from tasks.equations.compositionality.sets import SETS, data_sets
+from tasks.equations.compositionality.training import Task, configuration
+from tasks.jobs import run
+
+VERSION = 2  # of what a folder holds
+CONFIGS = Path(__file__).parents[1] / "verification" / "configs"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
+    options = _options(arguments)
+    try:
+        failed = compositionality(options)
+    except (ValueError, FileNotFoundError) as error:
+        raise SystemExit(str(error)) from None
+    for name, reason in failed.items():
+        print(f"failed: {name}: {reason}")
+    return 1 if failed else 0
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations compositionality", description=__doc__)
+    parser.add_argument("tests", nargs="+", choices=[*TESTS, "all"], metavar="TEST", help=f"{', '.join(TESTS)}, or all")
+    parser.add_argument("--preset", choices=list(SETS), required=True, help="the sizes of the data sets")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
+    parser.add_argument("--models", nargs="+", help="only these of configs/ (default: all that the test is for)")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
+    parser.add_argument("--epochs", type=int, help="instead of those of the configurations")
+    parser.add_argument("--workers", type=int, default=2, help="trainings at a time (default 2)")
+    parser.add_argument("--data", type=Path, help="folder of the data sets, made where they lack (default: OUT/data)")
+    parser.add_argument("--data-seed", type=int, default=0, help="seed of the data sets (default 0)")
+    return parser.parse_args(arguments)
+
+
+def compositionality(options: argparse.Namespace) -> dict[str, str]:
+    """Do what is missing and report; returns job to error, of those that failed."""
+    if options.workers < 1:
+        raise ValueError(f"--workers is {options.workers}; it is 1 or more")
+    tests = list(TESTS) if "all" in options.tests else list(dict.fromkeys(options.tests))
+    models = _models(options.models)
+    wanted = jobs(tests, models, options.seeds)
+    if not wanted:
+        raise ValueError(f"{', '.join(tests)} is not a test of {', '.join(models)}; it is of other models")
+    out, data = options.out, options.data or options.out / "data"
+    sets = data_sets(options.preset, data, options.data_seed, options.workers)
+    claim(out / "run.json", {"version": VERSION, "preset": options.preset, "data": sets})
+    train, test = (data / f"{part}.parquet" for part in ("train", "test"))
+    tasks = [
+        Task(
+            job, configuration(job, CONFIGS / f"{job.model}.yaml", options.epochs), train, test, out / "jobs" / job.name
+        )
+        for job in wanted
+    ]
+    failed = run(tasks, options.workers, threads=1)
+    print(Report(out, tests, models, options.seeds, test).write())
+    return failed
+
+
+def _models(chosen: list[str] | None) -> list[str]:
+    """The chosen configurations, or all in the order of the papers' tables."""
+    found = {file.stem for file in CONFIGS.glob("*.yaml")}
+    known = [*(model for model in COMPARED if model in found), *sorted(found.difference(COMPARED))]
+    unknown = [model for model in chosen or [] if model not in known]
+    if unknown:
+        raise ValueError(f"--models: no configuration {', '.join(unknown)}; there are {', '.join(known)}")
+    return chosen or known

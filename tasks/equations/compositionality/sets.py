@@ -1,0 +1,22 @@
+"""The data sets of a preset."""
+
+from pathlib import Path
+from typing import Any
+
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PRESETS
+
+SETS = {"small": ("small",), "paper": ("paper-train", "paper-test")}
+"""Our presets to those of tasks.equations.generator.presets."""
+
+
+def data_sets(preset: str, folder: Path, seed: int, workers: int) -> dict[str, Any]:
+    """Generate the sets that the folder lacks; returns preset and seed of each.
+
+    Raises ``ValueError`` for a folder with sets of another preset or seed.
+    """
+    cards: dict[str, Any] = {}
+    for name in SETS[preset]:
+        for part, card in write_sets(name, PRESETS[name], folder, seed, workers).items():
+            cards[part] = {key: card[key] for key in ("preset", "seed", "chunk", "version", "generator")}
+    return cards

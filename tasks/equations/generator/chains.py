@@ -1,0 +1,73 @@
+"""Correct equations to train completion on: chains of rewrites, each of which begins with an identity.
+
+Every chain begins afresh, so that the deep equations of all identities are alike frequent (in the pools of chunk.py the
+first to become deep have the most offspring).
+"""
+
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from random import Random
+
+from tqdm import tqdm
+
+from tasks.equations import store
+from tasks.equations.canonical import word_digest
+from tasks.equations.generator.chunk import largest
+from tasks.equations.generator.growth import WIDENINGS, begun, grown
+from tasks.equations.generator.held_out import held_out
+from tasks.equations.generator.places import Places
+from tasks.equations.generator.presets import Part, part_of
+from tasks.equations.generator.rewrite import GROWING
+from tasks.equations.generator.texts import Texts
+from tasks.equations.store import Made
+
+CHUNK = 10_000  # equations a random stream; part of what a seed means
+DEEPEST = 13
+STEPS = 16  # at most, in a chain
+KEPT = 0.35  # share of a chain's equations that are kept
+
+
+def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1) -> None:
+    """Write about so many correct equations as a data set; the same for a seed whatever the number of workers."""
+    jobs = [(min(CHUNK, equations - start), part, f"{part} {seed} {start}") for start in range(0, equations, CHUNK)]
+    seen: set[int] = set()
+    made = []
+    with (
+        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
+        tqdm(total=equations, desc=path.stem, unit="eq", disable=None) as bar,
+    ):
+        for chunk in pool.map(correct, jobs):
+            made += [one for one in chunk if one.digest not in seen]
+            seen.update(one.digest for one in chunk)
+            bar.update(len(chunk))
+    store.write(path, store.table(made, part))
+
+
+def correct(job: tuple[int, Part, str]) -> list[Made]:
+    """So many correct equations for a part, of the random stream of a name."""
+    count, part, name = job
+    random, texts, seen = Random(f"chains {name}"), Texts(), set()
+    made: list[Made] = []
+    while len(made) < count:
+        for equation in chain(random):
+            left, right = equation.sides()
+            digest = word_digest(left, right)
+            if digest not in seen and digest not in held_out() and part_of(digest, equation.depth) == part:
+                seen.add(digest)
+                text = texts.text(equation, range(len(GROWING)), False)
+                made.append(Made(1, digest, equation.depth, left, right, text))
+    return made[:count]
+
+
+def chain(random: Random) -> Iterator[Places]:
+    """Some of the equations of one chain; each differs from the last by some true changes."""
+    equation, widening = begun(random), random.choice(WIDENINGS)
+    for _ in range(random.randint(0, STEPS)):
+        word = grown(equation, random, widening)
+        changed = equation if word is None else Places(word)
+        if changed.depth <= DEEPEST and len(changed.word) <= largest(changed.depth) + 1:
+            equation = changed
+            if random.random() < KEPT:
+                yield equation

@@ -1,0 +1,61 @@
+"""How well a model tells correct equations from wrong ones, by depth.
+
+``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
+equation is called correct where the model's probability is over one half. Precision and recall are those of correct
+equations.
+"""
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from tqdm import tqdm
+
+from dgltree import open_model, verify
+from dgltree.models.readout import EquationModel
+from tasks.equations.store import Row, read
+from tasks.equations.verification.counts import Counts, counted, together
+
+BLOCK = 2048  # equations between two updates of the progress bar
+
+
+def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
+    """Depth to counts."""
+    grouped: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row.depth].append(row)
+    found = {}
+    with tqdm(total=sum(map(len, grouped.values())), unit="eq", delay=2, disable=None) as bar:
+        for depth, group in sorted(grouped.items()):
+            called = []
+            for start in range(0, len(group), BLOCK):
+                block = group[start : start + BLOCK]
+                called.append(verify(model, [row.equation for row in block]) > 0.5)
+                bar.update(len(block))
+            found[depth] = counted(torch.cat(called).cpu(), torch.tensor([row.label == 1 for row in group]))
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations accuracy", description=__doc__)
+    parser.add_argument("--model", default="default", help="a shipped model or a file, published weights included")
+    parser.add_argument("--data", type=Path, required=True, help="a set of labelled equations (Parquet)")
+    parser.add_argument("--split", help="only this split of the set: train, validation or test")
+    parser.add_argument("--limit", type=int, help="only the first N equations")
+    options = parser.parse_args(arguments)
+    rows = read(options.data, splits=options.split and [options.split])[: options.limit]
+    if not rows:
+        raise SystemExit(f"{options.data} has no equations" + (f" of split {options.split!r}" if options.split else ""))
+    found = by_depth(open_model(options.model), rows)
+    print(f"{'depth':>9} {'equations':>9}  accuracy precision    recall")
+    deep = [counts for depth, counts in found.items() if depth >= 8]
+    for name, counts in [
+        *found.items(),
+        ("all", together(found.values())),
+        *([("8 and up", together(deep))] * bool(deep)),
+    ]:
+        share = f"{counts.accuracy:9.4f} {counts.precision:9.4f} {counts.recall:9.4f}"
+        print(f"{name:>9} {counts.size:9,} {share}")

@@ -1,0 +1,99 @@
+"""Equation verification: an encoder, the equation readout, and binary cross-entropy."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+from torchmetrics.classification import BinaryAccuracy
+
+from dgltree import TreeBatch, Vocabulary
+from dgltree.datasets.labelled import Labelled
+from dgltree.encoders import Encoder, make_encoder
+from dgltree.encoders.encoder import Planned
+from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.training.encoding import EncoderModule
+from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
+from tasks.equations.verification.majority import Majority
+from tasks.shards import shared_mean
+
+
+class EquationClassifier(EncoderModule):
+    """Whether equations are correct (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
+
+    Args:
+        vocabulary: that of the data.
+        encoder: a name that dgltree.encoders.make_encoder knows, or "majority".
+        hidden_size: n, the width of a side's state.
+        options: further options of the encoder, such as ``no_op`` or ``dropout``.
+        lr: learning rate of Adam.
+        weight_decay: L2, not decoupled.
+        seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+
+    Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        encoder: str = "tree_smu",
+        hidden_size: int = 50,
+        options: dict[str, Any] | None = None,
+        lr: float = 1e-3,
+        weight_decay: float = 1e-5,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        made = (
+            Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **(options or {}))
+        )
+        self.model = EquationModel(made, EquationReadout())
+        self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
+        self.accuracy = BinaryAccuracy()
+
+    @property
+    def encoder(self) -> Encoder:  # type: ignore[override]
+        """Of the sides."""
+        return self.model.encoder
+
+    def forward(self, trees: TreeBatch | Planned) -> Tensor:
+        """(E,), the logits of E equations."""
+        return self.model(trees, share=self.shares)
+
+    def losses(self, labelled: Labelled) -> Tensor:
+        """(E,), the loss of each equation."""
+        logits = self(labelled.inputs)
+        return torch.nn.functional.binary_cross_entropy_with_logits(logits, labelled.labels, reduction="none")
+
+    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+        losses = self.losses(labelled)
+        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
+        self.log("loss", losses.mean(), batch_size=len(losses), **options)
+        return shared_mean(self, losses)
+
+    def validation_step(self, labelled: Labelled, _: int) -> None:
+        self.accuracy.update(self(labelled.inputs) > 0, labelled.labels == 1)
+        self.log("accuracy", self.accuracy, prog_bar=True, batch_size=len(labelled.labels))
+
+    def on_test_epoch_start(self) -> None:
+        self._tested: dict[int, list[Counts]] = defaultdict(list)
+
+    def test_step(self, labelled: Labelled, _: int) -> None:
+        called = (self(labelled.inputs) > 0).cpu()
+        for depth, counts in counted_by_group(called, labelled.labels.cpu() == 1, labelled.groups).items():
+            self._tested[depth].append(counts)
+
+    def on_test_epoch_end(self) -> None:
+        tested = {depth: together(counts) for depth, counts in sorted(self._tested.items())}
+        for name, figure in figures(tested).items():
+            self.log(f"test_{name}", figure, sync_dist=True)
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+
+
+def figures(tested: Mapping[int, Counts]) -> dict[str, float]:
+    """Name to figure: of all equations first, then by depth, as in ``depth_03_recall``."""
+    every = {"": together(tested.values()), **{f"depth_{depth:02}_": counts for depth, counts in tested.items()}}
+    return {f"{group}{figure}": getattr(counts, figure) for group, counts in every.items() for figure in FIGURES}

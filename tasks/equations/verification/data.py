@@ -1,0 +1,122 @@
+"""Batches of labelled equations."""
+
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import torch
+from torch.utils.data import DataLoader
+
+from dgltree.datasets.labelled import Labelled
+from tasks.data import TaskData
+from tasks.equations.preorders import Batcher
+from tasks.equations.store import Row, read
+from tasks.equations.vocabulary import vocabulary
+from tasks.shards import shards
+
+
+@lru_cache(maxsize=2)
+def _read(file: Path) -> list[Row]:
+    """A process that trains more than once reads its training and its test set once."""
+    return read(file)
+
+
+class LabelledEquations(TaskData):
+    """Sets that ``python -m tasks.equations generate`` made; the order of training depends on (seed, epoch) alone.
+
+    Of several processes each trains on its share of every batch (:func:`tasks.shards.shards`), and each validates and
+    tests on all equations. The trainer must not shard on its own: ``use_distributed_sampler=False``.
+
+    Args:
+        train: the set to train and validate on, ``train.parquet``.
+        test: the set to test on, ``test.parquet``; without it, the validation equations.
+        batch_size: equations a step.
+        train_depths: lowest and highest depth to train and validate on; all by default.
+        test_depths: lowest and highest depth to test on; all by default.
+        seed: of the order, and of what a smaller share holds.
+        train_share: share of the training equations to train on; a larger share holds every smaller one of its seed.
+
+    Raises ``ValueError`` for a batch size below 1 and a share outside of above 0 to 1.
+    """
+
+    def __init__(
+        self,
+        train: Path,
+        test: Path | None = None,
+        batch_size: int = 32,
+        train_depths: tuple[int, int] | None = None,
+        test_depths: tuple[int, int] | None = None,
+        seed: int = 0,
+        train_share: float = 1.0,
+    ) -> None:
+        super().__init__()
+        if not 0 < train_share <= 1:
+            raise ValueError(f"train_share is {train_share}; it is above 0 and at most 1")
+        if batch_size < 1:
+            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+        self.files = {"train": train, "test": test}
+        self.batch_size, self.seed, self.train_share = batch_size, seed, train_share
+        self.depths = {"train": train_depths, "test": test_depths}
+        self.vocabulary = vocabulary()
+
+    @cached_property
+    def _batcher(self) -> Batcher:
+        return Batcher(self.vocabulary)
+
+    @cached_property
+    def _known(self) -> list[Row]:
+        return self._rows("train")
+
+    @cached_property
+    def train_rows(self) -> list[Row]:
+        """What is trained on: the training equations, or the given share of them, at least one."""
+        rows = self._split("train")
+        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(self.seed)).tolist()
+        kept = set(order[: max(1, round(self.train_share * len(rows)))])
+        return [row for number, row in enumerate(rows) if number in kept]
+
+    @cached_property
+    def test_rows(self) -> list[Row]:
+        """What is tested on."""
+        return self._rows("test") if self.files["test"] else self._split("validation")
+
+    def _rows(self, name: str) -> list[Row]:
+        file, depths = self.files[name], self.depths[name]
+        assert file is not None
+        rows = [row for row in _read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
+        if not rows:
+            raise ValueError(
+                f"{file} has no equations of depth {depths[0]} to {depths[1]}" if depths else f"{file} is empty"
+            )
+        return rows
+
+    def _split(self, name: str) -> list[Row]:
+        return [row for row in self._known if row.split == name]
+
+    def setup(self, stage: str) -> None:
+        """Read what the stage needs, so that a file that is wrong is known before the first step."""
+        _ = (self._known, self.test_rows) if stage == "fit" else self.test_rows
+
+    def train_dataloader(self) -> DataLoader[Labelled]:
+        assert self.trainer is not None
+        rows = self.train_rows
+        order = torch.randperm(len(rows), generator=self.epoch_generator()).tolist()
+        return self._loader(rows, shards(order, self.batch_size, self.trainer.global_rank, self.trainer.world_size))
+
+    def val_dataloader(self) -> DataLoader[Labelled]:
+        return self._in_order(self._split("validation"))
+
+    def test_dataloader(self) -> DataLoader[Labelled]:
+        return self._in_order(self.test_rows)
+
+    def _in_order(self, rows: list[Row]) -> DataLoader[Labelled]:
+        return self._loader(rows, shards(range(len(rows)), 512, rank=0, ranks=1))
+
+    def _loader(self, rows: list[Row], batches: list[list[int]]) -> DataLoader[Labelled]:
+        """One worker flattens and plans the next batches while the model computes."""
+        return DataLoader(rows, batch_sampler=batches, collate_fn=self.collate, num_workers=1)  # type: ignore[arg-type]
+
+    def collate(self, rows: list[Row]) -> Labelled:
+        """Rows as a batch, planned for the model."""
+        trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
+        labels = torch.tensor([float(row.label) for row in rows])
+        return Labelled(trees, labels, torch.tensor([row.depth for row in rows]), self.plan(trees))

@@ -1,0 +1,169 @@
+"""Blanked equations as graphs: the filled equations are those that filling and propagating trees gives."""
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("pyarrow", reason="the train extra is not installed")
+
+from dgltree import Equation, batch, plan
+from dgltree.cells import CELLS
+from dgltree.encoders import TreeEncoder
+from dgltree.equations.truth import Evaluator, Truth
+from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.read.infix import read_equation
+from dgltree.trees.tree import Tree
+from tasks.equations.canonical import word_digest
+from tasks.equations.completion import blanked as module
+from tasks.equations.completion.arithmetic import equal, values
+from tasks.equations.completion.blanked import Maker
+from tasks.equations.fillers import fillers
+from tasks.equations.generator.chains import correct
+from tasks.equations.generator.held_out import held_out
+from tasks.equations.generator.places import Places
+from tasks.equations.preorders import Batcher, Preorders
+from tasks.equations.vocabulary import vocabulary
+from tasks.equations.words import BLANK, SINGLE, equation_word, tree, word
+
+FILLERS = [word(filler) for filler in fillers()]
+
+
+@pytest.fixture(scope="module")
+def sides() -> list[tuple[bytes, bytes]]:
+    return [(one.left, one.right) for one in correct((200, "train", "tests"))]
+
+
+@pytest.fixture(scope="module")
+def drawn(sides: list[tuple[bytes, bytes]]) -> module.Blanked:
+    return Maker(sides, FILLERS, 12).make(np.arange(60), np.random.default_rng(0))
+
+
+def trees_of(drawn: module.Blanked, nodes: torch.Tensor) -> list[Tree]:
+    """The trees below nodes of the graph."""
+    batch = drawn.planned.batch
+    assert batch.vocabulary is not None
+    functions, tokens = batch.vocabulary.functions, batch.vocabulary.tokens
+    leaves = {node.token: node for filler in fillers() for node in filler.preorder() if not node.children}
+    done: dict[int, Tree] = {}
+
+    def build(node: int) -> Tree:
+        if node not in done:
+            start, stop = batch.child_ptr[node : node + 2].tolist()
+            children = [build(child) for child in batch.child_index[start:stop].tolist()]
+            token = int(batch.token[node])
+            text = None if token < 0 else tokens[token]
+            function = functions[int(batch.function[node])][0]
+            done[node] = Tree(function, children, text) if text not in leaves else leaves[text]
+        return done[node]
+
+    return [build(int(node)) for node in nodes.flatten()]
+
+
+def roots(drawn: module.Blanked) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The nodes of candidates, other sides and subtrees."""
+    return drawn.parts(drawn.planned.batch.roots)
+
+
+def test_subtree_sizes_and_heights_are_those_of_the_trees() -> None:
+    words = [word(filler) for filler in fillers()[::37]]
+    nodes, item = Preorders(words).nodes(np.arange(len(words)))
+    expected = [node.depth for text in words for node in tree(text).preorder()]
+    assert nodes.height.tolist() == expected
+    assert np.bincount(item).tolist() == [len(text) for text in words]
+
+
+def test_batches_of_words_are_those_of_trees() -> None:
+    words = [word(filler) for filler in fillers()[::11]]
+    flat, expected = Batcher(vocabulary()).words(words), batch([tree(text) for text in words], vocabulary())
+    for name in ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes", "label"):
+        assert torch.equal(getattr(flat, name), getattr(expected, name)), name
+
+
+def blank_places(sides: list[Tree], other: Tree) -> list[tuple[Places, int]]:
+    """The places of the first equation whose subtree alone differs in the others, the blank's among them."""
+    first, *others = (Places(equation_word(Equation(side, other))) for side in sides)
+    return [
+        (first, place)
+        for place in range(1, len(first.word))
+        if all(
+            place < len(candidate.word)
+            and candidate.word[:place] == first.word[:place]
+            and candidate.word[candidate.ends[place] :] == first.word[first.ends[place] :]
+            for candidate in others
+        )
+    ]
+
+
+def test_candidates_are_the_equation_with_other_fillers_in_one_place(drawn: module.Blanked) -> None:
+    candidates, others, _ = roots(drawn)
+    for row, other in zip(candidates, trees_of(drawn, others), strict=True):
+        assert blank_places(trees_of(drawn, row), other)
+
+
+def test_labels_are_those_of_the_numeric_decision(drawn: module.Blanked) -> None:
+    evaluator, compared = Evaluator(), 0
+    candidates, opposite, _ = roots(drawn)
+    others = trees_of(drawn, opposite)
+    for row, label, other in zip(candidates, drawn.label, others, strict=True):
+        for side, known in zip(trees_of(drawn, row), label.tolist(), strict=True):
+            truth = evaluator.truth(Equation(side, other))
+            if truth is not Truth.UNDECIDED and known == known:
+                compared += 1
+                assert (known == 1) == (truth is Truth.TRUE), Equation(side, other)
+    assert compared > 300
+
+
+def test_states_are_those_of_whole_trees(drawn: module.Blanked) -> None:
+    torch.manual_seed(0)
+    model = EquationModel(TreeEncoder(CELLS["tree_lstm"](vocabulary(), 6)), EquationReadout()).double()
+    with torch.no_grad():
+        found, _, _ = drawn.parts(model.encoder(drawn.planned))
+        alone = model.encoder(batch(trees_of(drawn, roots(drawn)[0][:8]), vocabulary()))
+    torch.testing.assert_close(found[:8].flatten(0, 1), alone, rtol=1e-12, atol=1e-14)
+
+
+def test_subtrees_alike_have_equal_values(drawn: module.Blanked) -> None:
+    trees, evaluator = trees_of(drawn, roots(drawn)[2]), Evaluator()
+    pairs = torch.nonzero(drawn.alike)[:200].tolist()
+    assert pairs
+    assert not drawn.alike.diagonal().any()
+    for i, j in pairs:
+        assert evaluator.truth(Equation(trees[i], trees[j])) is not Truth.FALSE
+
+
+def test_the_same_random_numbers_give_the_same_batch(sides: list[tuple[bytes, bytes]]) -> None:
+    one, two = (Maker(sides, FILLERS, 5).make(np.arange(20), np.random.default_rng(4)) for _ in range(2))
+    assert torch.equal(one.planned.batch.child_index, two.planned.batch.child_index)
+    assert torch.equal(one.planned.batch.roots, two.planned.batch.roots)
+
+
+def test_shapes_that_are_held_out_are_not_trained_on() -> None:
+    left, right = (word(side) for side in read_equation("sin(var_0)^2 + cos(var_0)^2 = 1"))
+    drawn = Maker([(left, right)] * 200, FILLERS, 12).make(np.arange(200), np.random.default_rng(0))
+    usable = ~drawn.label.isnan().all(1)
+    assert 0 < usable.sum() < len(usable)
+    candidates, others, _ = roots(drawn)
+    for use, row, other in zip(usable.tolist(), candidates, trees_of(drawn, others), strict=True):
+        equation, place = blank_places(trees_of(drawn, row), other)[-1]
+        blanked = Places(equation.replaced(place, SINGLE[BLANK]))
+        assert use == (word_digest(*blanked.sides()) not in held_out() and equation.at(place) in FILLERS)
+
+
+def test_a_subtree_that_is_no_filler_is_not_blanked() -> None:
+    left, right = (word(side) for side in read_equation("sin(cos(tan(var_0))) = sin(cos(tan(var_0)))"))
+    drawn = Maker([(left, right)] * 50, FILLERS[:19], 2).make(np.arange(50), np.random.default_rng(0))
+    usable = ~drawn.label.isnan().all(1)
+    own = trees_of(drawn, roots(drawn)[0][usable][:, 1:])
+    assert usable.any()
+    assert all(side.size == 4 for side in own), "only the leaf is replaced, by a leaf"
+
+
+def test_values_follow_the_evaluator() -> None:
+    equations = [read_equation(text) for text in ("var_0^-2*var_0^2 = 1", "0^2 = 0", "4^(1/2) = 2", "var_0^var_1 = 1")]
+    flat = batch(equations, vocabulary())
+    planned = plan(flat, share=True)
+    symbols = np.frombuffer(b"".join(word(side) for equation in equations for side in equation), np.uint8)
+    value = values(planned, torch.from_numpy(symbols.astype(np.int64)), 4, np.random.default_rng(0))
+    sides = value[planned.schedule.row[flat.roots]]
+    assert equal(sides[::2], sides[1::2]).tolist() == [1, 1, 1, 0]
+    assert equal(torch.full((1, 4), float("nan")), torch.zeros(1, 4)).isnan().all()

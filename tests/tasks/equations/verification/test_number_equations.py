@@ -1,0 +1,225 @@
+"""Number equations: which side is decoded, the sets, the loss over both kinds, and runs of the program."""
+
+import math
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from pyarrow import parquet
+from runs import NUMBERS, assert_resumes_to_the_same_weights, run
+
+from dgltree import Tree, batch
+from dgltree.read.infix import read_equation, read_infix
+from dgltree.trees.equation import Equation
+from tasks.equations import store
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PAPER_TRAIN
+from tasks.equations.store import Row, row_of
+from tasks.equations.verification import number_sets
+from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.verification.number_classifier import EquationAndNumberClassifier, close
+from tasks.equations.verification.number_data import Decoded, EquationsAndNumbers, Mixed
+from tasks.equations.verification.numbers import bare_number, decoded, number
+from tasks.equations.vocabulary import vocabulary
+
+LEAF = Tree("Number", value=0.644)
+SINE = Tree("sin", (number(0.7),))
+MINUS = read_infix("-1")
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small set of either kind: ``train.parquet``, and ``numbers/train.parquet`` and ``numbers/test.parquet``."""
+    folder = tmp_path_factory.mktemp("sets")
+    write_sets("tiny", {"train": PAPER_TRAIN.scaled(100)}, folder, seed=5)
+    (folder / "numbers").mkdir()
+    for part, made in number_sets.rows(seed=5).items():
+        store.write(folder / "numbers" / f"{part}.parquet", store.number_table(made[:60]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("tree", "value"),
+    [
+        (LEAF, 0.644),
+        (Tree("Mul", (MINUS, LEAF)), -0.644),
+        (Tree("Mul", (read_infix("2"), LEAF)), None),
+        (Tree("Add", (MINUS, LEAF)), None),
+        (Tree("Mul", (MINUS, SINE)), None),
+        (Tree("Mul", (MINUS, LEAF, LEAF)), None),
+        (read_infix("1"), None),
+        (MINUS, None),
+        (SINE, None),
+    ],
+    ids=str,
+)
+def test_a_bare_number_is_a_leaf_or_minus_one_times_a_leaf(tree: Tree, value: float | None) -> None:
+    assert bare_number(tree) == value
+
+
+def test_numbers_are_positive_leaves_and_negative_products() -> None:
+    assert number(0.5) == Tree("Number", value=0.5)
+    assert number(-0.5) == Tree("Mul", (MINUS, Tree("Number", value=0.5)))
+    assert [bare_number(number(v)) for v in (0.5, -0.5, 0.0)] == [0.5, -0.5, 0.0]
+
+
+def test_the_side_that_is_no_bare_number_is_decoded() -> None:
+    assert decoded(Equation(SINE, LEAF)) == (SINE, 0.644)
+    assert decoded(Equation(LEAF, SINE)) == (SINE, 0.644)
+    assert decoded(Equation(number(-0.7), SINE)) == (SINE, -0.7)
+    assert decoded(Equation(LEAF, number(0.7))) == (LEAF, 0.7), "where both are bare, the left"
+    with pytest.raises(ValueError, match=r"no side of Equation\(.*\) is a number or -1 times a number"):
+        decoded(Equation(SINE, read_infix("x")))
+
+
+def value_of(tree: Tree) -> float:
+    """By Python's own arithmetic."""
+
+    def compute(node: Tree, children: list[float]) -> float:
+        match node.function:
+            case "Add":
+                return sum(children)
+            case "Mul":
+                return math.prod(children)
+            case "Pow":
+                return children[0] ** children[1]
+            case "sin" | "cos" | "tan":
+                return getattr(math, node.function)(*children)
+            case "csc" | "sec" | "cot":
+                return 1 / getattr(math, {"csc": "sin", "sec": "cos", "cot": "tan"}[node.function])(*children)
+        return float(node.token) if node.value is None else node.value
+
+    return tree.fold(compute)
+
+
+def test_all_number_equations_are_true_and_for_training_or_for_tests_whatever_the_seed() -> None:
+    parts, others = number_sets.rows(seed=1), number_sets.rows(seed=2)
+    rows = [row for made in parts.values() for row in made]
+    assert len({row.digest for row in rows}) == len(rows) > 3500
+    for row in rows:
+        left, right = map(value_of, row.equation)
+        assert left == pytest.approx(right, rel=1e-3, abs=1e-6)
+        assert abs(decoded(row.equation)[1]) <= 10
+    for part in ("train", "test"):
+        assert {row.digest for row in parts[part]} == {row.digest for row in others[part]}
+        assert parts[part] != others[part]
+    functions = {node.function for row in rows for side in row.equation for node in side.preorder() if node.children}
+    assert functions == {"sin", "cos", "tan", "csc", "sec", "cot", "Add", "Mul", "Pow"}
+    assert {row.split for row in parts["train"]} == {"train", "validation"}
+    assert {row.split for row in parts["test"]} == {"test"}
+
+
+def test_the_command_writes_both_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    number_sets.main(["--out", str(tmp_path / "numbers"), "--seed", "3"])
+    assert re.search(r"train: {'\w+': \d+, '\w+': \d+} -> .*train.parquet\ntest: ", capsys.readouterr().out)
+    for part, made in number_sets.rows(seed=3).items():
+        assert store.read(tmp_path / "numbers" / f"{part}.parquet") == made
+
+
+def test_values_are_stored_with_sets_that_have_numbers_only(tmp_path: Path) -> None:
+    equations = [Equation(Tree("Mul", (SINE, number(-0.25))), LEAF), read_equation("var_0 + 1 = var_0")]
+    rows = [row_of(equation, 1, "train", i) for i, equation in enumerate(equations)]
+    store.write(tmp_path / "a.parquet", store.number_table(rows))
+    assert store.read(tmp_path / "a.parquet") == rows
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert table.column("left_values").to_pylist() == [[0.7, 0.25], []]
+    assert table.column("equation").to_pylist() == ["sin(0.7)*-(0.25) = 0.644", "var_0 + 1 = var_0"]
+    store.write(tmp_path / "b.parquet", store.table([], "train"))
+    table = parquet.read_table(tmp_path / "b.parquet")
+    assert "left_values" not in table.column_names
+    assert b"Number" not in table.schema.metadata[store.KEY], "programs without numbers read the other sets"
+
+
+def test_number_equations_that_are_wrong_are_dropped(sets: Path, tmp_path: Path) -> None:
+    rows = [
+        row_of(Equation(SINE, LEAF), 1, "train", 0),
+        row_of(Equation(SINE, number(0.5)), 0, "train", 1),
+        row_of(Equation(number(-0.644), Tree("sin", (number(-0.7),))), 1, "train", 2),
+    ]
+    for part in ("train", "test"):
+        store.write(tmp_path / f"{part}.parquet", store.number_table(rows))
+    data = EquationsAndNumbers(numbers=tmp_path, train=sets / "train.parquet")
+    found = [row for row in data.train_rows if isinstance(row, Decoded)]
+    assert found == [Decoded(SINE, 0.644, "train"), Decoded(Tree("sin", (number(-0.7),)), -0.644, "train")]
+
+
+def mixed(sets: Path) -> tuple[EquationAndNumberClassifier, Mixed]:
+    data = EquationsAndNumbers(numbers=sets / "numbers", train=sets / "train.parquet")
+    equations = [row for row in data.train_rows if isinstance(row, Row)][:3]
+    numbers = [row for row in data.train_rows if isinstance(row, Decoded)][:5]
+    torch.manual_seed(0)
+    module = EquationAndNumberClassifier(data.vocabulary, encoder="tree_lstm", hidden_size=6)
+    return module, data.collate([*numbers, *equations])
+
+
+@torch.no_grad()
+def test_the_loss_is_the_mean_over_the_equations_of_both_kinds(sets: Path) -> None:
+    module, both = mixed(sets)
+    equations, numbers = both
+    entropy = binary_cross_entropy_with_logits(module(equations.trees), equations.labels)
+    states = module.model.encoder(numbers.trees)
+    squares = [float((module.number_readout(h) - v) ** 2) for h, v in zip(states, numbers.values, strict=True)]
+    mean = float(module.losses(both).mean())
+    assert mean == pytest.approx((3 * float(entropy) + sum(squares)) / 8)
+    one_kind = [module.losses(Mixed(both.equations, None)), module.losses(Mixed(None, both.numbers))]
+    assert torch.allclose(torch.cat(one_kind), module.losses(both))
+
+
+def test_both_readouts_and_the_number_encoder_learn(sets: Path) -> None:
+    module, both = mixed(sets)
+    module.losses(both).mean().backward()
+    assert all(parameter.grad is not None for parameter in module.parameters())
+    for part in (module.number_readout, module.model.readout, module.model.encoder.cell.embedding.number):
+        assert all(parameter.grad.abs().max() > 0 for parameter in part.parameters())
+
+
+def test_without_numbers_the_model_is_the_classifier() -> None:
+    plain, extended = EquationClassifier(vocabulary()), EquationAndNumberClassifier(vocabulary())
+    assert plain.state_dict().keys() == extended.state_dict().keys()
+
+
+def test_a_number_is_correct_within_a_thousandth_of_it() -> None:
+    found, right = torch.tensor([1.0009, 1.0011, -0.5, 10.009, 0.0, 0.0005]), torch.tensor([1, 1, -0.5001, 10, 0, 0.0])
+    assert close(found, right).tolist() == [True, False, True, True, True, False]
+
+
+def test_the_readout_of_a_batch_knows_number_leaves(sets: Path) -> None:
+    module, _ = mixed(sets)
+    values = [module.decode(batch([Tree("sin", (number(x),))], module.model.encoder.cell.vocabulary)) for x in (0.1, 3)]
+    assert values[0].shape == (1,)
+    assert values[0] != values[1]
+
+
+def test_the_program_reports_numbers_beside_the_rest(
+    sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = {"config": NUMBERS, "data__numbers": sets / "numbers", "data__test": sets / "train.parquet"}
+    run(sets, tmp_path, **options)
+    out = capsys.readouterr().out
+    assert re.search(r"epoch 1: accuracy [\d.]+, loss [\d.]+, number_accuracy [\d.]+, number_mse [\d.]+;", out)
+    figures = dict(re.findall(r"(\w+) ([\d.]+)", out[out.index("test:") :]))
+    assert {"accuracy", "precision", "depth_05_accuracy", "number_accuracy", "number_mse"} <= set(figures)
+    run(sets, tmp_path, command="test", ckpt_path=tmp_path / "checkpoints" / "best.ckpt", **options)
+    mse = re.search(r"number_mse\D+([\d.]+)", capsys.readouterr().out)
+    assert mse is not None
+    assert float(mse[1]) == pytest.approx(float(figures["number_mse"]), abs=1e-4)
+
+
+def test_an_interrupted_run_continues_to_the_same_weights(sets: Path, tmp_path: Path) -> None:
+    options = {
+        "config": NUMBERS,
+        "data__numbers": sets / "numbers",
+        "data__test": sets / "train.parquet",
+        "model__options": "{dropout: 0.2}",
+    }
+    assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, **options)
+
+
+def test_a_folder_without_number_sets_is_named(sets: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"error: .*nowhere.train.parquet: no such file"):
+        run(sets, tmp_path, config=NUMBERS, data__numbers=tmp_path / "nowhere")

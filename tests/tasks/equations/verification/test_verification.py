@@ -1,0 +1,75 @@
+"""Equation verification at its smallest setting: every configuration, resume, and bad input."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from runs import CONFIGS, assert_resumes_to_the_same_weights, run
+
+import dgltree
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN
+from tasks.equations.store import read
+from tasks.equations.verification.accuracy import by_depth
+from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.verification.data import LabelledEquations
+from tasks.equations.vocabulary import vocabulary
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sets")
+    write_sets("tiny", {"train": PAPER_TRAIN.scaled(150), "test": PAPER_TEST.scaled(60)}, folder, seed=5)
+    return folder
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=[file.stem for file in CONFIGS])
+def test_every_configuration_runs(sets: Path, tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(sets, tmp_path, config, trainer__fast_dev_run="true")
+    assert "test: accuracy" in capsys.readouterr().out
+
+
+def test_a_cell_is_saved_as_it_was_tested(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(sets, tmp_path, next(file for file in CONFIGS if file.stem == "tree_rnn"))
+    model = dgltree.load(tmp_path / "model.safetensors")
+    counts = by_depth(model, read(sets / "test.parquet")).values()
+    accuracy = sum(count.right for count in counts) / sum(count.size for count in counts)
+    assert f"test: accuracy {accuracy:.4f}" in capsys.readouterr().out
+
+
+def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(sets, tmp_path)
+    out = capsys.readouterr().out
+    assert re.search(r"epoch 1: accuracy [\d.]+, loss [\d.]+; [\d.]+ s \+ [\d.]+ s", out)
+    figures = dict(re.findall(r"(\w+) ([\d.]+)", out[out.index("test:") :]))
+    assert {"accuracy", "precision", "recall", "depth_08_accuracy", "depth_19_recall"} <= set(figures)
+    run(sets, tmp_path, command="test", ckpt_path=tmp_path / "checkpoints" / "best.ckpt", data__test_depths="[8,9]")
+    table = capsys.readouterr().out
+    assert "depth_09_accuracy" in table
+    assert "depth_10" not in table
+
+
+@pytest.mark.parametrize(
+    ("name", "further"),
+    [("tree_smu", ""), ("lstm", ", num_layers: 2"), ("transformer", ""), ("tree_transformer", ", path_length: 8")],
+)
+def test_an_interrupted_run_continues_to_the_same_weights(sets: Path, tmp_path: Path, name: str, further: str) -> None:
+    options = {"model__options": f"{{dropout: 0.2{further}}}", "config": CONFIGS[0].with_stem(name)}
+    assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, **options)
+
+
+def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, .*, lstm"):
+        EquationClassifier(vocabulary(), "gru")
+    with pytest.raises(SystemExit):
+        run(sets, tmp_path, model__sise=3)
+    assert "model.sise" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match=r"error: .*nowhere.parquet: no such file"):
+        run(sets, tmp_path, data__train=sets / "nowhere.parquet")
+    with pytest.raises(SystemExit, match=r"error: .* has no equations of depth 40 to 50"):
+        run(sets, tmp_path, data__train_depths="[40,50]")
+    with pytest.raises(ValueError, match="batch_size is 0"):
+        LabelledEquations(sets / "train.parquet", batch_size=0)

@@ -1,0 +1,77 @@
+"""The one place that builds Lightning's trainer."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+import lightning
+
+from dgltree.training import harness
+from dgltree.training.checkpoints import BEST, LAST, checkpoints
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_no_other_file_builds_a_trainer() -> None:
+    files = [*(ROOT / "dgltree").rglob("*.py"), *(ROOT / "tasks").rglob("*.py")]
+    found = [file for file in files if re.search(r"\bTrainer\(", file.read_text(encoding="utf-8"))]
+    assert [file.name for file in found] == ["harness.py"]
+
+
+def test_without_a_figure_to_monitor_there_is_no_best_checkpoint(tmp_path: Path) -> None:
+    [last] = checkpoints(None, tmp_path)
+    assert (last.dirpath, last.filename, last.monitor) == (str(tmp_path.resolve()), "last", None)
+    assert [each.filename for each in checkpoints("accuracy")] == ["best", "last"]
+
+
+def test_a_damaged_checkpoint_is_named_before_anything_is_trained(tmp_path: Path) -> None:
+    (tmp_path / LAST).write_bytes(b"half")
+    with harness.quiet():
+        trainer = harness.trainer(tmp_path, tmp_path, None, max_epochs=1, accelerator="cpu", enable_progress_bar=False)
+        with pytest.raises(ValueError, match=r"last.ckpt: no checkpoint of a training, or damaged"):
+            harness.train(trainer, lightning.LightningModule(), lightning.LightningDataModule())
+    assert not (tmp_path / BEST).exists()
+
+
+class Sum(lightning.LightningModule):
+    """A weight that follows the number of the epoch."""
+
+    def __init__(self, stop: int | None) -> None:
+        super().__init__()
+        self.weight, self.stop = torch.nn.Parameter(torch.zeros(())), stop
+
+    def training_step(self, batch: torch.Tensor, _: int) -> torch.Tensor:
+        if self.current_epoch == self.stop:
+            raise KeyboardInterrupt
+        return (self.weight - self.current_epoch - batch.sum()) ** 2
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.Adam(self.parameters(), 0.1)
+
+
+class Ones(lightning.LightningDataModule):
+    def train_dataloader(self) -> torch.utils.data.DataLoader:
+        return torch.utils.data.DataLoader(torch.ones(4))
+
+
+def trained(folder: Path, stop: int | None = None) -> float:
+    module = Sum(stop)
+    with harness.quiet():
+        harness.train(
+            harness.trainer(folder, folder, None, max_epochs=3, accelerator="cpu", enable_progress_bar=False),
+            module,
+            Ones(),
+        )
+    return float(module.weight.detach())
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # Lightning itself calls these
+def test_an_interrupted_training_goes_on_to_the_same_weights(tmp_path: Path) -> None:
+    whole = trained(tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        trained(tmp_path / "part", stop=2)
+    assert trained(tmp_path / "part") == whole
