@@ -9,7 +9,7 @@ from benchmarks.row import Row, Skipped, in_turn
 from dgltree import Vocabulary, rank
 from dgltree.cells import TreeSMU
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 
 FILLERS = 1_470  # as many as the published candidates
 COUNT = 32

@@ -8,7 +8,7 @@ from rows import make_cell
 import dgltree
 from dgltree import BLANK, Equation, Tree, Vocabulary, batch
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 
 FUNCTIONS = [("sin", 1), ("cos", 1), ("Add", 2), ("Mul", 2), ("Pow", 2), ("If", 3)]
 LEAVES = [*(("Symbol", f"var_{i}") for i in range(10)), ("Integer", "2"), ("Integer", "1"), ("NegativeOne", "-1")]

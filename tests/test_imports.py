@@ -17,7 +17,7 @@ import dgltree
 from dgltree import BLANK, Equation, Tree, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
 x = Tree("Symbol", token="var_0")

@@ -18,7 +18,7 @@ from dgltree.cells.step import State
 from dgltree.engine.propagate import propagate
 from dgltree.equations.path_rows import PathRows
 from dgltree.equations.paths import Context, Path, find_blank, merge_paths, path_order
-from dgltree.models.readout import EquationModel, evaluating
+from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 

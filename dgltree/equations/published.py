@@ -8,7 +8,8 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import Cell, TreeLSTM, TreeRNN, TreeSMU
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models.readouts import EquationReadout
+from dgltree.models.tree_model import EquationModel
 
 LEAVES = ("Symbol", "Integer", "Rational", "Float", "NegativeOne", "NaN", "Infinity", "Exp1", "Pi", "Half")
 CIRCULAR = ("sin", "cos", "csc", "sec", "tan", "cot")

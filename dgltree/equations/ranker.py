@@ -10,7 +10,7 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.equations.names import VARIABLE, Names, model_variables, spell, variables
 from dgltree.equations.path_engine import FillerStates, score_blocks
-from dgltree.models.readout import EquationModel
+from dgltree.models.tree_model import EquationModel
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 

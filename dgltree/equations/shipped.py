@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dgltree.equations.published import load_published
 from dgltree.models.checkpoint import load
-from dgltree.models.readout import EquationModel, PairModel
+from dgltree.models.tree_model import EquationModel, PairModel
 from dgltree.read.infix import read_infix
 from dgltree.read.text import read_text
 from dgltree.trees.tree import Tree

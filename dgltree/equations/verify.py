@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.equations.names import Names
-from dgltree.models.readout import EquationModel, evaluating
+from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import BLANK, Equation
 
 

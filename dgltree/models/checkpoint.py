@@ -12,15 +12,8 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Cell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import replacing
-from dgltree.models.readout import (
-    ClassifierReadout,
-    EquationModel,
-    EquationReadout,
-    NumberReadout,
-    PairModel,
-    PairReadout,
-    TreeModel,
-)
+from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
+from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
 VERSION = 3
 OPTIONS_OF_2 = {
@@ -45,7 +38,7 @@ def save(model: TreeModel, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
-    registered, and for another readout than those of :mod:`dgltree.models.readout`.
+    registered, and for another readout than those of :mod:`dgltree.models.readouts`.
     """
     from safetensors.torch import save_file
 
@@ -66,8 +59,8 @@ def load(path: str | Path) -> TreeModel:
 
     Files of format 2 are read, too.
 
-    What reads equations is an :class:`dgltree.models.readout.EquationModel`, what reads other pairs of trees a
-    :class:`dgltree.models.readout.PairModel`.
+    What reads equations is an :class:`dgltree.models.EquationModel`, what reads other pairs of trees a
+    :class:`dgltree.models.PairModel`.
 
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
     written by dgltree, has a version, cell, encoder or readout this release does not know, or whose contents do not

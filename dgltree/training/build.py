@@ -11,7 +11,8 @@ from dgltree.cells import CELLS, SumCell
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
-from dgltree.models.readout import ClassifierReadout, NumberReadout, PairModel, PairReadout, TreeModel
+from dgltree.models.readouts import ClassifierReadout, NumberReadout, PairReadout
+from dgltree.models.tree_model import PairModel, TreeModel
 from dgltree.training.module import TreeTraining
 from dgltree.training.options import FitOptions, Task
 

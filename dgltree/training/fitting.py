@@ -15,7 +15,7 @@ from dgltree.datasets.labels import with_labels
 from dgltree.datasets.splits import SPLITS, shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
-from dgltree.models.readout import NumberReadout
+from dgltree.models.readouts import NumberReadout
 from dgltree.training import harness
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown

@@ -14,7 +14,7 @@ from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
-from dgltree.models.readout import TreeModel
+from dgltree.models.tree_model import TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
 

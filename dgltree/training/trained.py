@@ -15,7 +15,8 @@ from dgltree.encoders import TreeEncoder
 from dgltree.engine.propagate import propagate
 from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
-from dgltree.models.readout import NumberReadout, PairModel, TreeModel, evaluating
+from dgltree.models.readouts import NumberReadout
+from dgltree.models.tree_model import PairModel, TreeModel, evaluating
 from dgltree.trees.tree import Tree
 
 WEIGHTS = "model.safetensors"

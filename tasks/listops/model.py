@@ -4,7 +4,7 @@ from typing import Any
 
 from dgltree import Vocabulary
 from dgltree.encoders import make_encoder
-from dgltree.models.readout import ClassifierReadout
+from dgltree.models import ClassifierReadout
 from tasks.classifier import TreeClassifier
 from tasks.listops.data import CLASSES
 

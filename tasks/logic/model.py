@@ -6,7 +6,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders import Planned, make_encoder
-from dgltree.models.readout import ClassifierReadout, PairReadout
+from dgltree.models import ClassifierReadout, PairReadout
 from tasks.classifier import TreeClassifier
 from tasks.logic.data import CLASSES
 

@@ -12,7 +12,7 @@ from dgltree.encoders import SequenceEncoder
 from dgltree.equations.shipped import logic_model
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score
-from dgltree.models.readout import PairModel, TreeModel, evaluating
+from dgltree.models import PairModel, TreeModel, evaluating
 from dgltree.plotting.charts import save
 from dgltree.plotting.trees import attention, trees
 from dgltree.read.bracket import read_unlabelled, write_unlabelled

@@ -13,7 +13,7 @@ from dgltree.batching.labels import Supervision, supervised
 from dgltree.cells import CELLS
 from dgltree.cells.inputs import Embedding
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import ClassifierReadout
+from dgltree.models import ClassifierReadout
 from dgltree.read.glove import WordVectors
 from dgltree.training.steps import seed_step
 from tasks.sentiment.data import CLASSES

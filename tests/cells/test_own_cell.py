@@ -13,7 +13,7 @@ from helpers import VOCABULARY, random_tree
 
 from dgltree import batch, propagate, rank
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 
 PAGE = (Path(__file__).parents[2] / "docs" / "own_cell.md").read_text(encoding="utf-8")
 CELL, USE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

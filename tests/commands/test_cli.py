@@ -16,7 +16,7 @@ from dgltree import Vocabulary
 from dgltree.cells import TreeSMU
 from dgltree.commands.main import main
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 
 FUNCTIONS = [("Symbol", 0), ("Integer", 0), ("NegativeOne", 0), ("sin", 1), ("Add", 2), ("Mul", 2), ("Pow", 2)]
 

@@ -23,7 +23,7 @@ from dgltree.encoders import (
     linearize,
     make_encoder,
 )
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ import dgltree
 from dgltree import Tree, Vocabulary, batch
 from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, make_encoder
 from dgltree.induction import left_branching
-from dgltree.models.readout import ClassifierReadout, TreeModel
+from dgltree.models import ClassifierReadout, TreeModel
 
 TREES = [random_tree(3, 2, seed) for seed in range(4)]
 VOCABULARY = Vocabulary.from_trees(TREES)

@@ -15,8 +15,7 @@ import dgltree
 from dgltree import Vocabulary, batch
 from dgltree.cells import TreeRNN
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
-from dgltree.models import checkpoint
-from dgltree.models.readout import (
+from dgltree.models import (
     ClassifierReadout,
     EquationModel,
     EquationReadout,
@@ -24,6 +23,7 @@ from dgltree.models.readout import (
     PairModel,
     PairReadout,
     TreeModel,
+    checkpoint,
 )
 from dgltree.read.infix import read_infix
 

@@ -11,7 +11,7 @@ from dgltree import Tree, Vocabulary, batch, propagate
 from dgltree.batching.labels import supervised
 from dgltree.cells import TreeLSTM
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import ClassifierReadout, NumberReadout, PairReadout
+from dgltree.models import ClassifierReadout, NumberReadout, PairReadout
 from dgltree.read.bracket import read_sst
 
 LABELLED = [read_sst("(3 (2 a) (4 (1 fine) (0 film)))"), read_sst("(1 (2 a) (0 mess))"), read_sst("(2 film)")]

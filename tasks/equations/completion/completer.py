@@ -15,7 +15,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from dgltree import plan
-from dgltree.models.readout import EquationModel, evaluating
+from dgltree.models import EquationModel, evaluating
 from dgltree.read.preorder import Candidate
 from tasks.equations import store
 from tasks.equations.blanks import Blank

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from dgltree import Ranker, Ranking, Tree, open_model
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.files import replacing
-from dgltree.models.readout import EquationModel
+from dgltree.models import EquationModel
 from dgltree.read.preorder import Candidate, read_candidates
 from tasks.equations.blanks import Blank, read_folder
 

@@ -11,7 +11,7 @@ from jsonargparse import auto_cli
 from dgltree import save
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates
 from dgltree.training import harness
 from dgltree.training.report import EpochReport

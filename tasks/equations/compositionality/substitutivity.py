@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dgltree import Equation, Tree, batch
 from dgltree.equations.truth import BLURRED, Evaluator
-from dgltree.models.readout import evaluating
+from dgltree.models import evaluating
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.vocabulary import vocabulary
 

@@ -17,7 +17,7 @@ from dgltree import Equation, TreeBatch, batch, propagate, save
 from dgltree.cells import stack
 from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
-from dgltree.models.readout import evaluating
+from dgltree.models import evaluating
 from dgltree.training import harness
 from dgltree.training.checkpoints import BEST, checked
 from tasks import jobs

@@ -14,7 +14,7 @@ import torch
 from tqdm import tqdm
 
 from dgltree import open_model, verify
-from dgltree.models.readout import EquationModel
+from dgltree.models import EquationModel
 from tasks.equations.store import Row, read
 from tasks.equations.verification.counts import Counts, counted, together
 

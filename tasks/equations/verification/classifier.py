@@ -12,7 +12,7 @@ from dgltree import TreeBatch, Vocabulary
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, make_encoder
 from dgltree.encoders.encoder import Planned
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 from dgltree.training.encoding import EncoderModule
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.majority import Majority

@@ -8,7 +8,7 @@ from torchmetrics import MeanMetric, MeanSquaredError
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders.encoder import Planned
-from dgltree.models.readout import NumberReadout
+from dgltree.models import NumberReadout
 from tasks.equations.store import NUMBER
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.number_data import Numbers

@@ -12,7 +12,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import dgltree
 from dgltree import batch
-from dgltree.models.readout import PairModel
+from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
 from tasks.brackets import InducedBrackets
 from tasks.logic import generate, show

@@ -10,7 +10,7 @@ from dgltree import Equation, batch, plan
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.equations.truth import Evaluator, Truth
-from dgltree.models.readout import EquationModel, EquationReadout
+from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.infix import read_equation
 from dgltree.trees.tree import Tree
 from tasks.equations.canonical import word_digest

@@ -162,7 +162,7 @@ def test_the_loss_is_the_mean_over_the_equations_of_both_kinds(sets: Path) -> No
     module, both = mixed(sets)
     equations, numbers = both
     entropy = binary_cross_entropy_with_logits(module(equations.trees), equations.labels)
-    states = module.model.encoder(numbers.trees)
+    states = module.model.encoder(numbers.inputs)
     squares = [float((module.number_readout(h) - v) ** 2) for h, v in zip(states, numbers.values, strict=True)]
     mean = float(module.losses(both).mean())
     assert mean == pytest.approx((3 * float(entropy) + sum(squares)) / 8)

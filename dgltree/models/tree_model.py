@@ -1,0 +1,72 @@
+"""An encoder and a readout together: what is trained, saved and ranked with."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.cells import Cell
+from dgltree.encoders import Encoder, Planned, TreeEncoder
+from dgltree.models.readouts import EquationReadout
+
+
+class TreeModel(nn.Module):
+    """An encoder of trees and a readout of their states.
+
+    Args:
+        encoder: of the trees.
+        readout: of the states.
+        classes: the names of the readout's classes, if it has classes.
+    """
+
+    def __init__(self, encoder: Encoder, readout: nn.Module, classes: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.readout = readout
+        self.classes = tuple(classes)
+
+    def forward(self, batch: TreeBatch | Planned, share: bool = False) -> Tensor:
+        """Logits (B, C), or numbers (B,), one a root."""
+        return self.read_out(self.encoder(batch, share))
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """The same of states (B, n)."""
+        return self.readout(states)
+
+
+class PairModel(TreeModel):
+    """The same for pairs of trees, with a readout of their two states: (P, C) for P pairs, of equations (P,)."""
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """Logits of the states of roots 2i and 2i + 1."""
+        return self.readout(states[::2], states[1::2])
+
+
+class EquationModel(PairModel):
+    """An encoder of the two sides of an equation and a readout of their states."""
+
+    readout: EquationReadout
+
+    def __init__(self, encoder: Encoder, readout: EquationReadout) -> None:
+        super().__init__(encoder, readout)
+
+    @property
+    def cell(self) -> Cell:
+        """The cell of a tree encoder. Raises ``ValueError`` for another encoder, which has none."""
+        if not isinstance(self.encoder, TreeEncoder):
+            raise ValueError(f"this model has a {type(self.encoder).__name__} and no cell; a TreeEncoder has one")
+        return self.encoder.cell
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model in evaluation mode, without gradients or autocast; it leaves in the mode it was in."""
+    was_training = model.training
+    model.eval()
+    try:
+        with torch.no_grad(), torch.autocast(next(model.parameters()).device.type, enabled=False):
+            yield
+    finally:
+        model.train(was_training)
