@@ -78,26 +78,26 @@ class BareProducts:
     """
 
     def __init__(self, cell: Cell, plan: Schedule, device: str = "cpu") -> None:
-        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []
+        self.steps: list[tuple[Tensor, Tensor, Tensor]] = []
         rows: dict[tuple[str, int], int] = {}
         maps = cell.named_maps()
         for name, start, stop, matrix in _products(cell, plan):
             weight = maps[name].weight[matrix].detach()
             v = torch.randn(stop - start, weight.shape[1], device=device)
-            self._steps.append((v, weight, torch.randn(stop - start, weight.shape[0], device=device)))
+            self.steps.append((v, weight, torch.randn(stop - start, weight.shape[0], device=device)))
             rows[name, matrix] = rows.get((name, matrix), 0) + stop - start
-        self._weights = []
+        self.weights = []
         for (name, matrix), count in rows.items():
             out, inside = maps[name].weight[matrix].shape
-            self._weights.append((torch.randn(count, out, device=device), torch.randn(count, inside, device=device)))
+            self.weights.append((torch.randn(count, out, device=device), torch.randn(count, inside, device=device)))
 
     def __call__(self) -> None:
         with torch.no_grad():
-            for v, weight, _ in self._steps:
+            for v, weight, _ in self.steps:
                 torch.mm(v, weight.t())
-            for _, weight, d_out in reversed(self._steps):
+            for _, weight, d_out in reversed(self.steps):
                 torch.mm(d_out, weight)
-            for d_out, v in self._weights:
+            for d_out, v in self.weights:
                 torch.mm(d_out.t(), v)
 
 

@@ -47,8 +47,8 @@ def test_the_bare_products_are_those_of_the_plan() -> None:
     cell = TreeSMU(Vocabulary.from_trees(side for equation in known for side in equation), 6)
     trees = batch(known, cell.vocabulary)
     bare = BareProducts(cell, plan(trees, cell).schedule)
-    assert sum(len(v) for v, *_ in bare._steps) == int((trees.arity > 0).sum())
-    assert sum(len(v) for _, v in bare._weights) == int((trees.arity > 0).sum())
+    assert sum(len(v) for v, *_ in bare.steps) == int((trees.arity > 0).sum())
+    assert sum(len(v) for _, v in bare.weights) == int((trees.arity > 0).sum())
     bare()
 
 
