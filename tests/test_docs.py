@@ -77,6 +77,8 @@ def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
 def test_every_file_that_is_named_is_there(page: Path) -> None:
     for part in code(page):
         for name in FILE.findall(part):
+            if "NAME" in name:  # of a file to be written
+                continue
             assert (ROOT / name).exists() or (page.parent / name).exists(), name
 
 
@@ -107,7 +109,8 @@ def test_every_public_name_stands_in_a_page() -> None:
 def test_the_index_leads_to_every_page() -> None:
     docs = ROOT / "docs"
     linked = {(docs / link).resolve() for link in LINK.findall((docs / "index.md").read_text(encoding="utf-8"))}
-    assert [page for page in [*docs.glob("*.md"), *docs.glob("notes/*.md")] if page not in linked] == [docs / "index.md"]
+    pages = {*docs.glob("*.md"), *docs.glob("notes/*.md")}
+    assert pages - linked == {docs / "index.md"}
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=[page.name for page in SHOWN])
