@@ -1,6 +1,6 @@
 """``python -m tasks.equations train``: a model that completes equations, to one file.
 
-docs/models.md says how the shipped one was made.
+docs/equations.md says how the shipped one was made.
 """
 
 from pathlib import Path

@@ -1,0 +1,123 @@
+"""Pages name only what is there: links, files, modules, names and commands; and their examples run."""
+
+import re
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dgltree
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "tasks").rglob("*.md")),
+]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+FOLDERS = "dgltree|tasks|tests|docs|scripts|benchmarks"
+FILE = re.compile(rf"(?<![\w/.])(?:(?:{FOLDERS})/|\.ci/)[\w./]*\w")
+NAME = re.compile(r"(?<![\w/.-])dgltree(?:\.\w+)+")
+MODULE = re.compile(r"python -m (tasks[\w.]*)((?:\s+[a-z][\w|-]*)?)")
+SHOWN = [ROOT / "docs" / name for name in ("trees.md", "batching.md", "engine.md", "equations.md", "plotting.md")]
+
+pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"^#+ (.*)", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def code(page: Path) -> list[str]:
+    """What stands in backticks and in blocks of code, but for commands of an old commit."""
+    text = page.read_text(encoding="utf-8")
+    spans = re.findall(r"(?<!`)`([^`]+)`(?!`)", FENCED.sub("", text))
+    blocks = [line for block in FENCED.findall(text) for line in block.splitlines()]
+    return [part for part in [*spans, *blocks] if "git checkout" not in part]
+
+
+def is_there(name: str) -> bool:
+    """Whether a dotted name is a module, or what is found in one by its attributes."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        module = ".".join(parts[:length])
+        try:
+            found: Any = import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+                return find_spec(module) is not None and length == len(parts)  # it needs what is not installed
+            continue
+        for part in parts[length:]:
+            if not hasattr(found, part):
+                return False
+            found = getattr(found, part)
+        return True
+    return False
+
+
+@pages
+def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
+    for link in LINK.findall(FENCED.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"\w+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pages
+def test_every_file_that_is_named_is_there(page: Path) -> None:
+    for part in code(page):
+        for name in FILE.findall(part):
+            if "NAME" in name:  # of a file to be written
+                continue
+            assert (ROOT / name).exists() or (page.parent / name).exists(), name
+
+
+@pages
+def test_every_name_of_the_package_is_there(page: Path) -> None:
+    for part in code(page):
+        for name in NAME.findall(part):
+            assert is_there(name), name
+
+
+@pages
+def test_every_command_of_a_task_is_there(page: Path) -> None:
+    equations = import_module("tasks.equations.__main__")
+    for part in code(page):
+        for module, command in MODULE.findall(" ".join(part.split())):
+            spec = find_spec(module)
+            assert spec is not None, module
+            assert not spec.submodule_search_locations or find_spec(f"{module}.__main__") is not None, module
+            if module == "tasks.equations" and command:
+                assert set(command.strip().split("|")) <= set(equations.COMMANDS), command
+
+
+def test_every_public_name_stands_in_a_page() -> None:
+    text = " ".join(part for page in PAGES for part in code(page))
+    assert [name for name in dgltree.__all__ if not re.search(rf"\b{name}\b", text)] == []
+
+
+def test_the_index_leads_to_every_page() -> None:
+    docs = ROOT / "docs"
+    linked = {(docs / link).resolve() for link in LINK.findall((docs / "index.md").read_text(encoding="utf-8"))}
+    pages = {*docs.glob("*.md"), *docs.glob("notes/*.md")}
+    assert pages - linked == {docs / "index.md"}
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=[page.name for page in SHOWN])
+def test_the_examples_of_a_page_run(page: Path) -> None:
+    if page.name == "plotting.md":
+        pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
