@@ -13,7 +13,9 @@ import dgltree
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 
-lightning = pytest.importorskip("lightning", reason="the train extra is not installed")
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+import lightning
 
 from dgltree.training.checkpoints import checked
 from dgltree.training.module import TreeTraining
