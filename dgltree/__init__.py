@@ -1,39 +1,60 @@
 """dgltree: recursive neural networks on DGL and PyTorch. The public names."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
-from dgltree.batching.batch import TreeBatch, batch, unbatch
-from dgltree.batching.select import select
-from dgltree.batching.vocabulary import Vocabulary
-from dgltree.engine.planned import PlannedBatch, plan
-from dgltree.engine.propagate import propagate, root_states
-from dgltree.equations.published import load_published
-from dgltree.equations.ranker import Ranker, Ranking, rank
-from dgltree.equations.shipped import open_model, shipped_fillers
-from dgltree.equations.verify import verify
-from dgltree.models.checkpoint import load, save
-from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
-from dgltree.trees.equation import BLANK, Equation
-from dgltree.trees.tree import Tree
-
+TYPE_CHECKING = False  # typing's own, without waiting for typing
 if TYPE_CHECKING:
+    from typing import Any
+
+    from dgltree.batching.batch import TreeBatch, batch, unbatch
+    from dgltree.batching.select import select
+    from dgltree.batching.vocabulary import Vocabulary
     from dgltree.datasets import TreeDataset
+    from dgltree.engine.planned import PlannedBatch, plan
+    from dgltree.engine.propagate import propagate, root_states
+    from dgltree.equations.published import load_published
+    from dgltree.equations.ranker import Ranker, Ranking, rank
+    from dgltree.equations.shipped import open_model, shipped_fillers
+    from dgltree.equations.verify import verify
+    from dgltree.models.checkpoint import load, save
+    from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
     from dgltree.training.fitting import fit
     from dgltree.training.trained import TrainedModel
+    from dgltree.trees.equation import BLANK, Equation
+    from dgltree.trees.tree import Tree
 
-_LATER = {
-    "TreeDataset": "dgltree.datasets",
-    "TrainedModel": "dgltree.training.trained",
-    "fit": "dgltree.training.fitting",
+_MODULES = {
+    "batching.batch": ("TreeBatch", "batch", "unbatch"),
+    "batching.select": ("select",),
+    "batching.vocabulary": ("Vocabulary",),
+    "datasets": ("TreeDataset",),
+    "engine.planned": ("PlannedBatch", "plan"),
+    "engine.propagate": ("propagate", "root_states"),
+    "equations.published": ("load_published",),
+    "equations.ranker": ("Ranker", "Ranking", "rank"),
+    "equations.shipped": ("open_model", "shipped_fillers"),
+    "equations.verify": ("verify",),
+    "models.checkpoint": ("load", "save"),
+    "read.infix": ("read_equation", "read_infix", "write_equation", "write_infix"),
+    "training.fitting": ("fit",),
+    "training.trained": ("TrainedModel",),
+    "trees.equation": ("BLANK", "Equation"),
+    "trees.tree": ("Tree",),
 }
-"""Imported when they are first asked for: they need packages that the rest does without."""
+"""Where each name is from. It is imported when it is first asked for: torch takes a second, which a command that is
+stopped, or that only prints its help, need not wait for; and some need packages that the others do without."""
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name]), name)
+def __getattr__(name: str) -> "Any":
+    for module, names in _MODULES.items():
+        if name in names:
+            globals()[name] = found = getattr(import_module(f"dgltree.{module}"), name)
+            return found
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 __all__ = [

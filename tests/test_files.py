@@ -1,5 +1,7 @@
 """Files that are whole or not there."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,3 +53,28 @@ def test_what_is_written_stands_beside_the_file_so_that_it_can_take_its_place_at
     with replacing(str(tmp_path / "file")) as beside:
         assert beside.parent == tmp_path
         beside.write_text("text")
+
+
+def test_what_a_killed_run_left_is_swept_and_what_a_running_one_writes_is_not(tmp_path: Path) -> None:
+    path = tmp_path / "file[1]"
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    left, others = tmp_path / f".{path.name}.{gone.stdout.strip()}.part", [f".{path.name}.1.part", ".file.2.x.part"]
+    for name in (left.name, *others):
+        (tmp_path / name).write_text("half")
+    with replacing(path) as beside:
+        assert not left.exists()
+        beside.write_text("whole")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([*others, path.name])
+
+
+def test_a_link_keeps_leading_to_its_target(tmp_path: Path) -> None:
+    target, link, dangling = tmp_path / "on" / "target", tmp_path / "link", tmp_path / "dangling"
+    target.parent.mkdir()
+    target.write_text("old")
+    link.symlink_to(target)
+    dangling.symlink_to(Path("on") / "new")
+    for path in (link, dangling):
+        with replacing(path) as beside:
+            beside.write_text("text")
+        assert path.is_symlink()
+    assert (target.read_text(), (tmp_path / "on" / "new").read_text()) == ("text", "text")

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import dgltree
+
 HIDE = """
 import sys
 class Hidden:
@@ -67,6 +69,17 @@ def test_sequence_encoders_work_without_dgl_and_the_rest() -> None:
 
 
 def test_importing_prints_nothing_and_imports_nothing_heavy() -> None:
-    code = 'import sys, dgltree; print(sorted({"dgl", "lark", "sympy", "networkx", "safetensors"} & set(sys.modules)))'
+    code = (
+        "import sys, dgltree\n"
+        "assert 'torch' not in sys.modules\n"
+        "names = set(dgltree.__all__) - {'TreeDataset', 'TrainedModel', 'fit'}\n"
+        "assert all(getattr(dgltree, name) is not None for name in names)\n"
+        "print(sorted({'dgl', 'lark', 'sympy', 'networkx', 'safetensors'} & set(sys.modules)))"
+    )
     done = run(code)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
+    assert sorted(name for names in dgltree._MODULES.values() for name in names) == sorted(dgltree.__all__)
+    assert set(dgltree.__all__) <= set(dir(dgltree))

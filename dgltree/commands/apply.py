@@ -74,7 +74,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     add_reading(parser)
     options = parser.parse_args(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():
-        parser.error("--device cuda: this torch sees no CUDA device")
+        raise ValueError("--device cuda: this torch sees no CUDA device")
     return options
 
 

@@ -1,13 +1,14 @@
 """The ``dgltree`` command.
 
-Exit codes: 0 all answered; 1 an equation, a file, a setting, or a record for predict or encode was bad; 2 the command
-line was; 130 interrupted. What fit, evaluate and inspect leave out they say, and go on.
+Exit codes: 0 all answered; 1 an equation, a file, a setting, or a record for predict or encode was bad, or memory or a
+GPU was missing; 2 the command line was bad; 130 interrupted; 143 terminated. What fit, evaluate and inspect leave out
+they say, and go on.
+
+Imports stand where Ctrl-C is answered: they take longer than a person may wait before pressing it.
 """
 
-import argparse
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -36,28 +37,54 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        return _main(sys.argv[1:] if arguments is None else list(arguments))
+    except KeyboardInterrupt:
+        print("dgltree: interrupted", file=sys.stderr)
+        return 130
+
+
+def _main(given: list[str]) -> int:
+    import warnings
+
+    from dgltree.commands.failures import said_of
+    from dgltree.commands.stopping import TERMINATED, Terminated
+
     name = _command(given)
     warnings.formatwarning = lambda message, *_, **__: f"dgltree: {message}\n"
     try:
-        code: int = import_module(f"dgltree.commands.{COMMANDS[name][0]}").run(name, given[1:])
-        sys.stdout.flush()
-        return code
+        return _run(name, given[1:])
     except BrokenPipeError:  # the reader, head perhaps, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ModuleNotFoundError as error:
         print(f"dgltree {name}: {error}; install it with: pip install 'dgltree[train,plot]'", file=sys.stderr)
         return 1
-    except (OSError, ValueError) as error:
-        print(f"dgltree: {error}", file=sys.stderr)
+    except (OSError, ValueError, MemoryError, RuntimeError, AssertionError) as error:
+        text = said_of(error, name) or (str(error) if isinstance(error, (OSError, ValueError)) else None)
+        if text is None:  # a mistake of ours, which is to be seen
+            raise
+        print(f"dgltree: {text}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("dgltree: interrupted", file=sys.stderr)
-        return 130
+    except Terminated:
+        print("dgltree: terminated", file=sys.stderr)
+        return TERMINATED
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    from dgltree.commands.stopping import leaving_at_once, unwinding
+
+    with unwinding():
+        with leaving_at_once():
+            command = import_module(f"dgltree.commands.{COMMANDS[name][0]}")
+        code: int = command.run(name, arguments)
+        sys.stdout.flush()
+    return code
 
 
 def _command(given: list[str]) -> str:
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="dgltree",
         description="Recursive neural networks: equations, and your own trees.",

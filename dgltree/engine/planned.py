@@ -15,7 +15,11 @@ from dgltree.engine.schedule import Schedule, schedule
 
 @dataclass(frozen=True)
 class PlannedBatch(PickledAsArrays):
-    """A batch, the schedule by which a cell runs it, and what was checked. Made by :func:`plan`."""
+    """A batch, the schedule by which a cell runs it, and what was checked. Made by :func:`plan`.
+
+    A batch whose tensors torch changed in place since is refused. What writes to their memory by other ways, as an
+    array of ``tensor.numpy()`` does, torch does not count, and it is **not noticed**: plan such a batch anew.
+    """
 
     batch: TreeBatch
     schedule: Schedule
@@ -79,6 +83,8 @@ def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> Pla
         batch: the trees.
         cell: what they are for. Without it they are not checked, and planned for cells with weights for each arity.
         share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
+
+    The batch must stay as it is from then on. A change in place by torch is noticed, one by way of ``.numpy()`` is not.
 
     Raises ``ValueError`` where the cell cannot run on the batch.
     """

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Cell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import replacing
+from dgltree.models.bounds import check_length, check_sizes, parsed
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
@@ -38,7 +40,7 @@ def save(model: TreeModel, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
-    registered, and for another readout than those of :mod:`dgltree.models.readouts`.
+    registered, for another readout than those of :mod:`dgltree.models.readouts`, and for a vocabulary too long to read.
     """
     from safetensors.torch import save_file
 
@@ -50,8 +52,10 @@ def save(model: TreeModel, path: str | Path) -> None:
         "vocabulary": model.encoder.vocabulary.to_json(),
     }
     header["sha256"] = digest(header, tensors)
+    text = json.dumps(header)
+    check_length(text)
     with replacing(path) as beside:
-        save_file(tensors, beside, metadata={HEADER: json.dumps(header)})
+        save_file(tensors, beside, metadata={HEADER: text})
 
 
 def load(path: str | Path) -> TreeModel:
@@ -64,7 +68,7 @@ def load(path: str | Path) -> TreeModel:
 
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
     written by dgltree, has a version, cell, encoder or readout this release does not know, or whose contents do not
-    match their hash or their header.
+    match their hash or their header. Nothing is allocated before the header's sizes are found to be those of the file.
     """
     header, tensors = _read(Path(path))
     try:
@@ -78,12 +82,22 @@ def load(path: str | Path) -> TreeModel:
         known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
         if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+        check_sizes(header, tensors)
+        with torch.device("meta"):  # shapes without memory
+            _model(header, kind).load_state_dict(tensors, assign=True)
         model = _model(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(tensors)
-    except (KeyError, TypeError, StopIteration, RuntimeError, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from None
+    except KeyError as error:
+        raise ValueError(f"{path}: its header lacks {error}") from None
+    except (AttributeError, TypeError, StopIteration, RuntimeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: {_one_line(error)}") from None
     return model.eval()
+
+
+def _one_line(error: Exception) -> str:
+    """Torch names every tensor that does not fit on a line of its own; the first few do."""
+    return textwrap.shorten(str(error), 400, placeholder=" ...")
 
 
 def from_format_2(header: dict[str, Any]) -> dict[str, Any]:
@@ -138,11 +152,12 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
     except SafetensorError as error:
         raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
+    if HEADER not in metadata:
+        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved")
     try:
-        header = json.loads(metadata[HEADER])
-        return dict(header), tensors
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved") from None
+        return parsed(metadata[HEADER]), tensors
+    except ValueError as error:
+        raise ValueError(f"{path}: a safetensors file, but not a model that dgltree saved ({error})") from None
 
 
 def digest(header: dict[str, Any], tensors: dict[str, Tensor]) -> str:

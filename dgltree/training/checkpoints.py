@@ -1,5 +1,6 @@
-"""Checkpoints that are whole or not there."""
+"""Checkpoints that are whole or not there, and that carry a digest: what was changed since is refused."""
 
+import hashlib
 import io
 import pickle
 from pathlib import Path
@@ -13,6 +14,9 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from dgltree.files import replacing
 
 BEST, LAST = "best.ckpt", "last.ckpt"
+MARK = b"\ndgltree sha256 "
+"""Behind it stands the digest, at the end of the file: ``torch.load`` reads the archive before it and no further."""
+TAIL = len(MARK) + 64
 
 
 class WholeCheckpoints(TorchCheckpointIO):
@@ -29,8 +33,14 @@ class WholeCheckpoints(TorchCheckpointIO):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         serialized = io.BytesIO()  # torch's own writing to a file reports a full disk as an internal error
         torch.save(checkpoint, serialized)
+        tail = MARK + hashlib.sha256(serialized.getbuffer()).hexdigest().encode()
+        serialized.write(tail)
         with replacing(path) as beside:
             beside.write_bytes(serialized.getbuffer())
+
+    def load_checkpoint(self, path: _PATH, *_: Any, **__: Any) -> dict[str, Any]:
+        """As :func:`checked`."""
+        return checked(Path(path))
 
 
 def checked(path: Path) -> dict[str, Any]:
@@ -39,13 +49,22 @@ def checked(path: Path) -> dict[str, Any]:
     Raises ``ValueError`` naming the file where it is damaged or no checkpoint; nothing in it is ever executed.
     """
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        content = path.read_bytes()
+        _check_digest(content)
+        found = torch.load(io.BytesIO(content[:-TAIL]), map_location="cpu", weights_only=True)
         if not isinstance(found, dict) or "state_dict" not in found:
             raise ValueError("no state_dict in it")
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
-        kind = type(error).__name__
+        kind = str(error) if type(error) is ValueError else type(error).__name__
         raise ValueError(f"{path}: no checkpoint of a training, or damaged ({kind}); delete it to begin anew") from None
     return found
+
+
+def _check_digest(content: bytes) -> None:
+    if content[-TAIL:-64] != MARK:
+        raise ValueError("it has no digest, as those of earlier releases")
+    if content[-64:] != hashlib.sha256(memoryview(content)[:-TAIL]).hexdigest().encode():
+        raise ValueError("it does not match its digest")
 
 
 def checkpoints(monitor: str | None, folder: Path | None = None) -> list[ModelCheckpoint]:

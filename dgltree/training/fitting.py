@@ -12,11 +12,14 @@ from dgltree.datasets.flat import with_classes
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
+from dgltree.datasets.reading import Reading
 from dgltree.datasets.splits import SPLITS, shared_examples, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.models.readouts import NumberReadout
+from dgltree.models.tree_model import TreeModel
 from dgltree.training import harness
+from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
@@ -24,10 +27,7 @@ from dgltree.training.data import SplitsModule
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.options import FitOptions
 from dgltree.training.report import EPOCHS, EpochReport
-from dgltree.training.trained import TrainedModel
-
-SETTINGS_FILE = "fit.json"
-CARD = "card.json"
+from dgltree.training.trained import CARD, SETTINGS_FILE, TrainedModel
 
 
 def fit(
@@ -43,6 +43,7 @@ def fit(
 
     The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
+    Behind its first epoch there is a model to be loaded, the best one so far.
 
     Args:
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
@@ -66,8 +67,8 @@ def fit(
         _say(f"the training in {folder} is done: nothing to do")
         return TrainedModel.load(folder)
     _say_what(splits, left_out, built)
-    seconds = _train(built, splits, folder)
-    trained = _trained(built, data)
+    seconds = _train(built, splits, folder, data.reading)
+    trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
     evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
     for name, found in evaluations.items():
         _say(f"{name}: {found}")
@@ -154,7 +155,7 @@ def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
     return ", ".join(names) or "other data"
 
 
-def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
+def _train(built: Built, parts: dict[str, TreeDataset], folder: Path, reading: Reading) -> float:
     """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
     options, module = built.options, built.module
     assert options.batch_nodes is not None
@@ -164,7 +165,11 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
             folder,
             folder,
             module.monitored,
-            [EpochReport(), EarlyStopping(module.monitored, mode="max", patience=options.patience)],
+            [
+                EpochReport(),
+                EarlyStopping(module.monitored, mode="max", patience=options.patience),
+                BestSoFar(folder / BEST, lambda model: _trained(model, module.scale, reading).save(folder)),
+            ],
             max_epochs=options.epochs,
             accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
             devices=1,
@@ -177,12 +182,11 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path) -> float:
     return sum(json.loads(line)["seconds"] for line in lines)
 
 
-def _trained(built: Built, data: TreeDataset) -> TrainedModel:
-    model = built.module.model.cpu()
-    if built.module.scale is not None:
+def _trained(model: TreeModel, scale: tuple[float, float] | None, reading: Reading) -> TrainedModel:
+    if scale is not None:
         assert isinstance(model.readout, NumberReadout)
-        model.readout.rescale(*built.module.scale)
-    return TrainedModel(model, data.reading)
+        model.readout.rescale(*scale)
+    return TrainedModel(model, reading)
 
 
 def _leave(folder: Path, evaluations: dict[str, Evaluation]) -> None:

@@ -48,12 +48,12 @@ def trainer(
         folder: for what callbacks leave.
         checkpoint_folder: for ``last.ckpt`` and, with ``monitor``, ``best.ckpt``.
         monitor: the figure of validation by which an epoch is the best one; higher is better.
-        callbacks: besides the checkpoints.
+        callbacks: besides the checkpoints; Lightning calls those that are checkpoints too after ours.
         options: of ``lightning.Trainer``; they replace ours.
     """
     made = lightning.Trainer(
         default_root_dir=folder,
-        callbacks=[*callbacks, *checkpoints(monitor, checkpoint_folder)],
+        callbacks=[*checkpoints(monitor, checkpoint_folder), *callbacks],
         **{**SETTINGS, **options},
     )
     return with_whole_checkpoints(made)

@@ -1,6 +1,7 @@
 """A trained model of own trees: a folder with its weights and with how its trees are read."""
 
 import json
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from dgltree.trees.tree import Tree
 
 WEIGHTS = "model.safetensors"
 READING = "reading.json"
+SETTINGS_FILE, CARD = "fit.json", "card.json"
+"""A training writes the one when it begins and the other when it is done."""
 MOST_NODES = 8192
 """Of a batch in prediction."""
 
@@ -38,9 +41,9 @@ class TrainedModel:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu") -> "TrainedModel":
-        """Read the folder that a training wrote.
+        """Read the folder that a training wrote; of one that is not finished the best epoch so far, with a warning.
 
-        Raises ``FileNotFoundError`` for a folder without a finished training, and ``ValueError`` for damaged files.
+        Raises ``FileNotFoundError`` for a folder without a model, and ``ValueError`` for damaged files.
         """
         folder = Path(folder)
         for name in (WEIGHTS, READING):
@@ -50,6 +53,8 @@ class TrainedModel:
             reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"{folder / READING}: {error}") from None
+        if (folder / SETTINGS_FILE).exists() and not (folder / CARD).exists():
+            warnings.warn(f"{folder}: its training is not finished; this is the best epoch so far", stacklevel=2)
         return cls(load(folder / WEIGHTS).to(device), reading)
 
     def save(self, folder: str | Path) -> None:

@@ -10,7 +10,8 @@ from dgltree.encoders.ends import Ends
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
 
 TREES = [random_tree(5, 2, 1), Tree("var", token="y"), random_tree(3, 2, 2)]
-VOCABULARY = Vocabulary.from_trees(TREES)
+LONG = [random_tree(9, 3, seed) for seed in range(5)]
+VOCABULARY = Vocabulary.from_trees([*TREES, *LONG])
 
 
 def make(name: str, **options: object) -> SequenceEncoder:
@@ -29,6 +30,33 @@ def test_the_tree_of_ordered_memory_is_that_of_its_attention(order: str) -> None
         [words] = encoder.words(alone)
         assert found == tree_from_attention(words, encoder.core.steps(alone.ids, alone.lengths)[0].p[0])
         assert encoder.trees(alone) == [found]
+
+
+@pytest.mark.parametrize("order", ["leaves", "bracketed"])
+def test_the_tree_of_a_memory_of_two_directions_is_that_of_the_one_from_first_to_last(order: str) -> None:
+    encoder = make("ordered_memory", num_slots=4, order=order, bidirectional=True)
+    ways = set()
+    for tree, found in zip(LONG, encoder.trees(batch(LONG, VOCABULARY)), strict=True):
+        alone = encoder.plan(batch([tree], VOCABULARY), share=False)
+        [words] = encoder.words(alone)
+        there, back = (tree_from_attention(words, steps.p[0]) for steps in encoder.core.steps(alone.ids, alone.lengths))
+        assert found == there
+        ways.add(there == back)
+    assert False in ways, "the sentences must be such that the direction is seen"
+
+
+@pytest.mark.parametrize(("layers", "read"), [(1, 0), (2, 1), (3, 1), (4, 2)])
+def test_long_sentences_tell_of_which_layer_the_tree_of_on_lstm_is(layers: int, read: int) -> None:
+    encoder = make("on_lstm", num_layers=layers, order="bracketed")
+    seen = set()
+    for tree, found in zip(LONG, encoder.trees(batch(LONG, VOCABULARY)), strict=True):
+        alone = encoder.plan(batch([tree], VOCABULARY), share=False)
+        [words] = encoder.words(alone)
+        d = encoder.core.steps(alone.ids, alone.lengths).d[0]
+        of_layers = [tree_from_distances(words, d[:, layer]) for layer in range(layers)]
+        assert found == of_layers[read]
+        seen |= {layer for layer in range(layers) if of_layers[layer] != found}
+    assert seen == {*range(layers)} - {read}, "every other layer must give another tree of some sentence"
 
 
 @pytest.mark.parametrize(("layers", "read"), [(1, 0), (2, 1), (3, 1)])

@@ -369,3 +369,21 @@ def test_no_step_waits_for_a_gpu() -> None:
                 torch.cuda.set_sync_debug_mode("default")
         waits.append(len(found))
     assert waits[0] == waits[1]
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("allowed_maximum", [False, True])
+def test_over_ids_the_maximum_is_over_the_slots_that_it_is_told(allowed_maximum: bool, bidirectional: bool) -> None:
+    """With a sharp attention all that is allowed may be far below the maximum over all slots, and p is 0 there.
+
+    Only with dropout, without which a slot that is closed has the score of one that is not.
+    """
+    sharp = core(allowed_maximum=allowed_maximum, bidirectional=bidirectional, attention_dropout=0.5)
+    with torch.no_grad():
+        for memory in sharp.memories:
+            memory.attention.w.weight.mul_(1e6)
+    ids = torch.randint(1, 20, (8, 30), generator=torch.Generator().manual_seed(0))
+    for direction, steps in enumerate(sharp.steps(ids, torch.full((8,), 30))):
+        p = steps.p.flip(1) if direction else steps.p
+        vanished = bool((p[:, 1:].sum(2) < 0.5).any())
+        assert vanished != allowed_maximum

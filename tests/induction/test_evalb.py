@@ -120,6 +120,15 @@ def test_sentences_as_long_as_the_cutoff_are_among_the_short_ones() -> None:
     assert [s.length for s in corpus.up_to_cutoff().sentences] == [1, 2]
 
 
+def test_sentences_are_counted_by_their_crossing_brackets_none_two_or_fewer_and_more() -> None:
+    gold = ["(S (X (D a) (D b)) (D c))"] * 3 + ["(S (X (X (X (D a) (D b)))) (D c))"]
+    test = ["(S (X (D a) (D b)) (D c))", "(S (D a) (X (D b) (D c)))", "(S (D a) (X (Y (D b) (D c))))"]
+    test += ["(S (D a) (X (Y (Z (D b) (D c)))))"]
+    corpus = score(read_forests("\n".join(gold)), read_forests("\n".join(test)))
+    assert [sentence.crossing for sentence in corpus.sentences] == [0, 1, 2, 3]
+    assert (corpus.no_crossing, corpus.two_or_less_crossing, corpus.average_crossing) == (25.0, 75.0, 1.5)
+
+
 def test_nothing_to_score_is_no_error() -> None:
     corpus = score([], [])
     assert (corpus.f1, corpus.complete_match, corpus.average_crossing) == (0, 0, 0)

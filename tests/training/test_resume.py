@@ -9,7 +9,7 @@ import pytest
 import torch
 from own_trees import QUIET, SMALL, expression, table
 
-from dgltree import TrainedModel
+from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
@@ -120,3 +120,44 @@ def test_ctrl_c_says_interrupted(
     assert main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL]) == 130
     signal.signal(signal.SIGINT, handler)  # which Lightning has let go
     assert "dgltree: interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("label", "more"), [("class", ["--input-size", "6", "--input-dropout", "0.1"]), ("value", [])])
+def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
+    label: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dgltree.training.checkpoints import checked
+    from dgltree.training.module import TreeTraining
+
+    path, out = tmp_path / "trees.tsv", tmp_path / "model"
+    path.write_text(table(120, label), encoding="utf-8")
+    arguments = ["fit", str(path), *SMALL, *more, "--epochs", "6", "--patience", "6", "--out"]
+    assert main([*arguments, str(tmp_path / "whole")]) == 0
+    start = TreeTraining.on_train_epoch_start
+
+    def interrupted(self: TreeTraining) -> None:
+        if self.current_epoch in stops:
+            raise OSError("the disk is gone")
+        start(self)
+
+    stops = [1, 3, 5]
+
+    monkeypatch.setattr(TreeTraining, "on_train_epoch_start", interrupted)
+    while stops:
+        assert main([*arguments, str(out)]) == 1
+        stops.pop(0)
+        capsys.readouterr()
+        with pytest.warns(UserWarning, match="its training is not finished; this is the best epoch so far"):
+            assert main(["predict", str(out), str(path)]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == 121
+        with pytest.warns(UserWarning, match="not finished"):
+            left = TrainedModel.load(out)
+        weights = {f"model.{name}": weight for name, weight in left.model.state_dict().items()}
+        best = checked(out / "best.ckpt")["state_dict"]
+        kept = {name for name in best if "linear2" not in name}  # which gives numbers in the unit of the labels
+        assert all(torch.equal(weights[name], best[name]) for name in kept)
+    assert main([*arguments, str(out)]) == 0
+    assert TrainedModel.load(out).predict(TreeDataset.from_file(path)).isfinite().all()
+    for name in ("model.safetensors", "reading.json"):
+        assert (tmp_path / "whole" / name).read_bytes() == (out / name).read_bytes()
+    assert {p.name for p in out.iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}

@@ -1,0 +1,56 @@
+"""What the header of a model file may ask for: looked at before anything of it is built."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from dgltree.batching.vocabulary import ANY_ARITY
+from dgltree.cells import CELLS, SumCell
+
+LONGEST = 2**25
+"""Characters of a header: a vocabulary of a million tokens is half as long."""
+SMALL = 1000
+"""A number up to which options and arities are taken as they are."""
+UNBOUND = ("max_length",)
+"""Options that make nothing larger."""
+
+
+def parsed(text: str) -> dict[str, Any]:
+    """The header's JSON. ``ValueError`` for what is longer, nested more deeply, or no object."""
+    check_length(text)
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError("its header is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise ValueError("its header is no JSON object")
+    return found
+
+
+def check_length(text: str) -> None:
+    """``ValueError`` for a header that is too long to be read again."""
+    if len(text) > LONGEST:
+        raise ValueError(f"its header has {len(text):,} characters, and at most {LONGEST:,} are read")
+
+
+def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """``ValueError`` where a header asks for more than the file has weights for.
+
+    Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
+    adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.
+    """
+    weights = max(SMALL, sum(tensor.numel() for tensor in tensors.values()))
+    for options in (header["options"], header.get("readout_options", {})):
+        for name, value in options.items():
+            most = len(tensors) if name == "num_layers" else weights
+            if name not in UNBOUND and isinstance(value, int) and value > most:
+                raise ValueError(f"its header says {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}")
+    if not issubclass(CELLS.get(header.get("cell", ""), SumCell), SumCell):
+        arities = {arity for _, arity in header["vocabulary"]["functions"] if arity is not ANY_ARITY}
+        if sum(arities) > weights:
+            raise ValueError(f"its functions have {sum(arities):,} children, and it has {weights:,} weights")
+    classes, count = header.get("classes", ()), header.get("readout_options", {}).get("classes")
+    if classes and len(classes) != count:
+        raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")

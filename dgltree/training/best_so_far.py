@@ -1,0 +1,41 @@
+"""The model of a training that is not finished."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+
+from lightning import LightningModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint
+
+from dgltree.models.tree_model import TreeModel
+from dgltree.training.checkpoints import checked
+from dgltree.training.module import TreeTraining
+
+
+class BestSoFar(Checkpoint):
+    """Leaves the best epoch's model behind every epoch, so that a training which is stopped has left one.
+
+    Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs behind that of the
+    best epoch. The weights come from its file, for the best epoch may be one before the training was resumed.
+
+    Args:
+        best: the checkpoint of the best epoch.
+        leave: takes a model with its weights, on the CPU, to write it.
+    """
+
+    def __init__(self, best: Path, leave: Callable[[TreeModel], None]) -> None:
+        self.best, self.leave = best, leave
+        self.left: tuple[int, int] | None = None
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        assert isinstance(pl_module, TreeTraining)
+        found = self.best.stat()
+        if trainer.is_global_zero and self.left != (found.st_ino, found.st_mtime_ns):
+            self.leave(self._model(pl_module))
+            self.left = found.st_ino, found.st_mtime_ns
+
+    def _model(self, module: TreeTraining) -> TreeModel:
+        copied = deepcopy(module.model, {id(module): module})  # a hook of it belongs to the module, which is not copied
+        weights = checked(self.best)["state_dict"]
+        copied.load_state_dict({name.removeprefix("model."): w for name, w in weights.items() if name[:6] == "model."})
+        return copied.cpu()

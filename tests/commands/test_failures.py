@@ -1,0 +1,92 @@
+"""Too little memory and a missing GPU are one line that says what would help."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from own_trees import QUIET, SMALL, table
+
+from dgltree.commands import equations, inspect
+from dgltree.commands.main import main
+
+pytestmark = QUIET
+
+TOO_MUCH = 10**15
+
+
+def allocation_of_the_cpu() -> None:
+    torch.empty(TOO_MUCH)
+
+
+def allocation_of_a_gpu() -> None:
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB. GPU 0 has 1 GiB free.\nSee the docs")
+
+
+def allocation_of_python() -> None:
+    raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("fail", "said"),
+    [
+        (allocation_of_the_cpu, "out of memory (4,000,000,000 MB more were asked for): {}"),
+        (allocation_of_a_gpu, "out of memory (20.00 GiB more were asked for): {}"),
+        (allocation_of_python, "out of memory: {}"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("command", "module", "helps"),
+    [
+        ("verify", equations, "a smaller equation needs less"),
+        ("inspect", inspect, "leaving out long records (--max-line) needs less"),
+    ],
+)
+def test_too_little_memory_is_one_line(
+    fail, said: str, command: str, module, helps: str, monkeypatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "run", lambda *_: fail())
+    assert main([command, "x"]) == 1
+    assert capsys.readouterr().err == f"dgltree: {said.format(helps)}\n"
+
+
+def test_our_own_message_about_memory_is_said_as_it_is(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("TreeLSTM needs 5 GiB, and cpu has 1 GiB left; use share=True")
+
+    monkeypatch.setattr(inspect, "run", fail)
+    assert main(["inspect", "x"]) == 1
+    assert capsys.readouterr().err == "dgltree: TreeLSTM needs 5 GiB, and cpu has 1 GiB left; use share=True\n"
+
+
+def test_other_errors_of_the_program_are_seen_with_their_traceback(monkeypatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("sizes do not match")
+
+    monkeypatch.setattr(inspect, "run", fail)
+    with pytest.raises(RuntimeError, match="sizes do not match"):
+        main(["inspect", "x"])
+
+
+def test_a_model_larger_than_the_memory_says_what_to_make_smaller(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("lightning", reason="the train extra is not installed")
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(40), encoding="utf-8")
+    arguments = ["fit", str(path), "--out", str(tmp_path / "model"), *SMALL]
+    assert main([*arguments, "--hidden-size", "5000000"]) == 1
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("dgltree: out of memory (")
+    assert "a smaller model (--hidden-size)" in last
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate"])
+def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("lightning", reason="the train extra is not installed")
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(40), encoding="utf-8")
+    model = ["--out", str(tmp_path / "model")] if command == "fit" else [str(path)]
+    assert main([command, str(path), *model, "--device", "cuda"]) == 1
+    *_, last = capsys.readouterr().err.splitlines()
+    assert "this torch sees no CUDA device; without --device cuda it is computed on the CPU" in last

@@ -1,0 +1,77 @@
+"""Commands that are told to stop: what is half written goes, and there is no traceback."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from own_trees import SMALL, table
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+RUN = """
+import os, signal, sys
+from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs tests in the background has it ignored
+{}
+from dgltree.commands.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+TERMINATED_IN_A_WRITE = """
+write = Path.write_bytes
+def in_two_halves(path, data):
+    if path.name.startswith(".last.ckpt"):
+        write(path, bytes(data[: len(data) // 2]))
+        assert any(entry.name.endswith(".part") for entry in path.parent.iterdir())
+        os.kill(os.getpid(), signal.SIGTERM)
+    return write(path, data)
+Path.write_bytes = in_two_halves
+"""
+INTERRUPTED_IN_AN_IMPORT = """
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == {!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+def run(before: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    code = [sys.executable, "-c", RUN.format(before), *arguments]
+    return subprocess.run(code, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Path:
+    path = tmp_path / "trees.tsv"
+    path.write_text(table(100), encoding="utf-8")
+    return path
+
+
+def test_sigterm_leaves_no_half_written_file_and_says_so_by_the_exit_code(trees: Path, tmp_path: Path) -> None:
+    done = run(TERMINATED_IN_A_WRITE, "fit", str(trees), "--out", str(tmp_path / "model"), *SMALL)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (128 + signal.SIGTERM, "dgltree: terminated")
+    assert "Traceback" not in done.stderr
+    left = {path.name for path in (tmp_path / "model").iterdir()}
+    assert "best.ckpt" in left
+    assert not [name for name in left if name.endswith(".part")]
+
+
+@pytest.mark.parametrize("module", ["argparse", "numpy", "torch", "torch.utils.data", "jsonargparse", "lightning"])
+def test_ctrl_c_during_the_imports_prints_no_traceback(module: str, trees: Path, tmp_path: Path) -> None:
+    before = INTERRUPTED_IN_AN_IMPORT.format(module)
+    done = run(before, "fit", str(trees), "--out", str(tmp_path / "model"), "--no-cache")
+    assert (done.returncode, done.stderr) == (130, "dgltree: interrupted\n")
+
+
+def test_a_process_that_ignores_a_signal_or_has_a_handler_keeps_that() -> None:
+    from dgltree.commands.stopping import leaving_at_once, unwinding
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with unwinding(), leaving_at_once():
+            assert signal.getsignal(signal.SIGTERM) == signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])

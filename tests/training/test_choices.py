@@ -1,0 +1,208 @@
+"""Which epoch, seed, split and rate a training uses."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from own_trees import QUIET, SMALL, expression, table
+
+import dgltree
+from dgltree import TrainedModel, TreeDataset
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+import lightning
+
+from dgltree.training.checkpoints import checked
+from dgltree.training.module import TreeTraining
+from dgltree.training.plateau import HalvedRate
+from dgltree.training.steps import seed_step
+
+pytestmark = QUIET
+
+
+@pytest.fixture
+def noise(tmp_path: Path) -> Path:
+    """Trees whose labels are drawn by chance."""
+    rng = random.Random(1)
+    rows = [f"{expression(rng, 3)}+{i}\t{rng.choice('ab')}" for i in range(80)]
+    path = tmp_path / "noise.tsv"
+    path.write_text("tree\tlabel\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_best_epoch_is_kept_also_where_it_is_not_the_last_one(noise: Path, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    assert main(["fit", str(noise), *SMALL, "--epochs", "8", "--patience", "8", "--out", str(out)]) == 0
+    accuracies = [json.loads(line)["accuracy"] for line in (out / "epochs.jsonl").read_text().splitlines()]
+    assert max(accuracies) > accuracies[-1], "the best epoch must not be the last one"
+    best, last = (checked(out / f"{name}.ckpt")["state_dict"] for name in ("best", "last"))
+    left = {f"model.{name}": weight for name, weight in TrainedModel.load(out).model.state_dict().items()}
+    assert all(torch.equal(weight, best[name]) for name, weight in left.items())
+    assert not all(torch.equal(weight, last[name]) for name, weight in left.items())
+
+
+def test_gradients_are_clipped_at_a_norm_of_5(noise: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    step, configure, norms = TreeTraining.training_step, TreeTraining.configure_optimizers, []
+
+    def steep(self: TreeTraining, batch: Any, index: int) -> torch.Tensor:
+        return step(self, batch, index) * (1e4 if index else 1e-4)
+
+    def watched(self: TreeTraining) -> torch.optim.Optimizer:
+        optimizer = configure(self)
+        parameters = list(self.parameters())
+        gradients = lambda: [p.grad.flatten() for p in parameters if p.grad is not None]  # noqa: E731
+        optimizer.register_step_post_hook(lambda *_: norms.append(float(torch.cat(gradients()).norm())))
+        return optimizer
+
+    monkeypatch.setattr(TreeTraining, "training_step", steep)
+    monkeypatch.setattr(TreeTraining, "configure_optimizers", watched)
+    assert main(["fit", str(noise), *SMALL, "--epochs", "1", "--out", str(tmp_path / "model")]) == 0
+    assert len(norms) > 2
+    assert norms[0] < 0.01, "a small gradient is left as it is"
+    assert norms[1:] == pytest.approx([5.0] * (len(norms) - 1), rel=1e-3)
+
+
+class BegunError(Exception):
+    """A training that would begin."""
+
+
+def begun(data: TreeDataset, out: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Any, Any]:
+    """The module and the data with which a training begins."""
+    caught = []
+
+    def fit(self: Any, module: Any, data: Any, **_: Any) -> None:
+        caught.extend([module, data])
+        raise BegunError
+
+    monkeypatch.setattr(lightning.Trainer, "fit", fit)
+    with pytest.raises(BegunError):
+        dgltree.fit(data, out=out, hidden_size=6, batch_nodes=100, dropout=0.5, **options)
+    return caught[0], caught[1]
+
+
+def test_a_seed_decides_on_weights_splits_order_and_dropout(
+    noise: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = TreeDataset.from_file(noise, cached=False)
+    (one, its), (again, same), (two, other) = (
+        begun(data, tmp_path / name, monkeypatch, seed=seed) for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+
+    def weights(module: Any) -> torch.Tensor:
+        return torch.cat([p.detach().flatten() for p in module.model.readout.parameters()])
+
+    def orders(splits: Any) -> list[list[int]]:
+        splits.trainer = type("At", (), {"current_epoch": 3, "lightning_module": one})()
+        return list(splits.train_dataloader().batch_sampler)
+
+    def dropped(module: Any) -> torch.Tensor:
+        module.trainer = lightning.Trainer(logger=False, enable_checkpointing=False, enable_progress_bar=False)
+        module.on_train_batch_start(None, 0)
+        return torch.nn.functional.dropout(torch.ones(100), 0.5)
+
+    for of, first, second, third in (
+        (weights, one, again, two),
+        (dropped, one, again, two),
+    ):
+        assert torch.equal(of(first), of(second))
+        assert not torch.equal(of(first), of(third))
+    assert its.train.lines == same.train.lines != other.train.lines
+    assert its.validation.lines == same.validation.lines != other.validation.lines
+    assert orders(its) == orders(same)
+    other.train = its.train
+    assert orders(its) != orders(other)
+
+
+def test_the_masks_of_dropout_are_those_of_seed_epoch_step_and_rank() -> None:
+    class At:
+        device, current_epoch, global_rank = torch.device("cpu"), 1, 0
+
+    def drawn(seed: int, index: int, **place: int) -> tuple[float, ...]:
+        module = At()
+        for name, value in place.items():
+            setattr(module, name, value)
+        seed_step(module, seed, index)  # type: ignore[arg-type]
+        return tuple(torch.rand(4).tolist())
+
+    found = [drawn(1, 2), drawn(2, 2), drawn(1, 3), drawn(1, 2, current_epoch=2), drawn(1, 2, global_rank=1)]
+    assert len(set(found)) == len(found)
+    assert drawn(1, 2) == found[0]
+
+
+def test_the_confusions_are_those_of_the_test_split(tmp_path: Path) -> None:
+    train, valid, test = (tmp_path / f"{name}.tsv" for name in ("train", "valid", "test"))
+    for path, count, seed in ((train, 100, 0), (valid, 30, 1), (test, 41, 2)):
+        path.write_text(table(count, seed=seed), encoding="utf-8")
+    files = [str(train), "--validation", str(valid), "--test", str(test)]
+    for given, count in ((files, 41), (files[:3], 30)):
+        out = tmp_path / f"model{count}"
+        assert main(["fit", *given, *SMALL, "--epochs", "1", "--out", str(out)]) == 0
+        _, *rows = [line.split("\t") for line in (out / "confusion.tsv").read_text().splitlines()]
+        assert sum(int(number) for _, *numbers in rows for number in numbers) == count
+
+
+def test_files_of_trees_and_of_pairs_are_not_mixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trees, pairs = tmp_path / "trees.tsv", tmp_path / "pairs.tsv"
+    trees.write_text(table(40), encoding="utf-8")
+    pairs.write_text("left\tright\tlabel\n" + "x\ty\tpos\nx\tx\tneg\n" * 20, encoding="utf-8")
+    for first, second in ((trees, pairs), (pairs, trees)):
+        for split in ("--validation", "--test"):
+            out = tmp_path / "model"
+            assert main(["fit", str(first), split, str(second), *SMALL, "--out", str(out)]) == 1
+            assert "some files hold trees and others pairs of trees" in capsys.readouterr().err
+            assert not out.exists()
+
+
+def test_a_folder_of_another_training_is_refused_by_what_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is done or was stopped; what is in the folder stays."""
+    path, valid, out = tmp_path / "trees.tsv", tmp_path / "valid.tsv", tmp_path / "model"
+    path.write_text(table(60), encoding="utf-8")
+    valid.write_text(table(20, seed=1), encoding="utf-8")
+    arguments = ["fit", str(path), "--validation", str(valid), *SMALL, "--epochs", "1", "--out", str(out)]
+    assert main(arguments) == 0
+    for name in ("card.json", ""):
+        if name:
+            (out / name).unlink()
+        before = (out / "last.ckpt").read_bytes()
+        for file, rows in ((path, table(60, seed=3)), (valid, table(20, seed=4))):
+            kept = file.read_text(encoding="utf-8")
+            file.write_text(rows, encoding="utf-8")
+            capsys.readouterr()
+            assert main(arguments) == 1
+            assert "holds a training with other data: give another folder" in capsys.readouterr().err
+            file.write_text(kept, encoding="utf-8")
+        assert main([*arguments, "--lr", "0.5"]) == 1
+        assert "holds a training with lr 0.01: give another folder" in capsys.readouterr().err
+        assert (out / "last.ckpt").read_bytes() == before
+        assert main(arguments) == 0  # from now on it is done
+    (out / "fit.json").write_text("{", encoding="utf-8")
+    assert main(arguments) == 1
+    assert "fit.json: damaged; delete the folder to begin anew" in capsys.readouterr().err
+
+
+def halved_by(values: list[float], patience: int) -> list[float]:
+    """The rates of the epochs with these values of validation."""
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    state = type("State", (), {"fn": "fit"})
+    trainer: Any = type("At", (), {"optimizers": [optimizer], "state": state, "sanity_checking": False})()
+    module: Any = None
+    halved, rates = HalvedRate("accuracy", patience), []
+    halved.on_fit_start(trainer, module)
+    for value in values:
+        trainer.callback_metrics = {"accuracy": torch.tensor(value, dtype=torch.float64)}
+        halved.on_validation_end(trainer, module)
+        rates.append(optimizer.param_groups[0]["lr"])
+    return rates
+
+
+def test_any_rise_keeps_the_rate_however_small_and_none_halves_it() -> None:
+    assert halved_by([0.5 + i * 1e-7 for i in range(6)], patience=1) == [1.0] * 6
+    assert halved_by([0.5] * 6, patience=1) == [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
+    assert halved_by([0.5, 0.4, 0.6, 0.5, 0.5, 0.5], patience=2) == [1.0, 1.0, 1.0, 1.0, 1.0, 0.5]
