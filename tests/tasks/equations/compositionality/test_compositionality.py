@@ -1,6 +1,7 @@
 """The tests of compositionality at their smallest: jobs, folders, interruption, report, and measures by hand."""
 
 import json
+import re
 import warnings
 from collections.abc import Iterator
 from itertools import pairwise
@@ -197,6 +198,9 @@ def test_a_failing_training_is_reported_and_does_not_stop_the_others(
 def test_workers_do_what_one_process_does(data: Path, tmp_path: Path) -> None:
     arguments = ("localism", "--models", "tree_rnn", "--seeds", "0", "1", "--data", str(data))
     run(data, tmp_path / "one", *arguments)
+    report = (tmp_path / "one" / "report.md").read_text(encoding="utf-8")
+    assert "| tree_rnn | 2 |" in report, "both seeds in one row"
+    assert re.search(r"\| \d+\.\d ± \d+\.\d \|", report)
     settings = ["--preset", "small", "--out", str(tmp_path / "two"), "--workers", "2"]
     assert command.main([*arguments, *settings]) == 0
     one, two = results(tmp_path / "one"), results(tmp_path / "two")
