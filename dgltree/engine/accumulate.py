@@ -26,17 +26,18 @@ class Sink:
     def __init__(self) -> None:
         self.gradients: dict[str, Tensor] = {}
         self._waiting: dict[str, list[tuple[Runs, Tensor, Tensor]]] = {}
+        self._rows: dict[str, int] = {}  # that wait
 
     def start(self, parameters: Mapping[str, Tensor]) -> None:
         """A pass begins, which wants the gradients of these parameters."""
         self.gradients = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-        self._waiting = {}
+        self._waiting, self._rows = {}, {}
 
     def add(self, name: str, runs: Runs, v: Tensor, d_out: Tensor) -> None:
         """Of the map ``name``: inputs (rows, in) and gradients of outputs (rows, out)."""
-        waiting = self._waiting.setdefault(name, [])
-        waiting.append((runs, v, d_out))
-        if sum(len(rows) for _, rows, _ in waiting) > TOGETHER:
+        self._waiting.setdefault(name, []).append((runs, v, d_out))
+        self._rows[name] = self._rows.get(name, 0) + len(v)
+        if self._rows[name] > TOGETHER:
             self._multiply(name)
 
     def finish(self) -> list[Tensor]:
@@ -47,6 +48,7 @@ class Sink:
         return gradients
 
     def _multiply(self, name: str) -> None:
+        self._rows[name] = 0
         rows: dict[int, list[tuple[Tensor, Tensor]]] = {}
         for runs, v, d_out in self._waiting.pop(name):
             for matrix, start, stop in runs:

@@ -37,8 +37,19 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an uninterrupted run."""
+def being_hit(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, subprocess.Popen]]:
+    """The folder of runs that are hit while they save, and their process, which takes seconds to begin."""
+    folder = tmp_path_factory.mktemp("hit")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, interrupted.__file__, str(sets), str(folder)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as run:
+        yield folder, run
+
+
+@pytest.fixture(scope="module")
+def whole(sets: Path, being_hit: tuple[Path, subprocess.Popen], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an uninterrupted run, made while others are hit."""
     out = tmp_path_factory.mktemp("whole")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -47,13 +58,11 @@ def whole(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hit(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hit(whole: Path, being_hit: tuple[Path, subprocess.Popen]) -> Path:
     """The folder of runs that were hit while they saved."""
-    folder = tmp_path_factory.mktemp("hit")
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, interrupted.__file__, str(sets), str(folder)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=200, check=False)
-    assert done.stdout.count("half written") == 5, done.stderr
+    folder, run = being_hit
+    output, errors = run.communicate(timeout=200)
+    assert output.count("half written") == 5, errors
     return folder
 
 

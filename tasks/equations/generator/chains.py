@@ -4,9 +4,7 @@ Every chain begins afresh, so that the deep equations of all identities are alik
 first to become deep have the most offspring).
 """
 
-import multiprocessing
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -15,6 +13,7 @@ from tqdm import tqdm
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.chunk import largest
+from tasks.equations.generator.generate import pool_map
 from tasks.equations.generator.growth import WIDENINGS, begun, grown
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.places import Places
@@ -34,11 +33,8 @@ def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1) -
     jobs = [(min(CHUNK, equations - start), part, f"{part} {seed} {start}") for start in range(0, equations, CHUNK)]
     seen: set[int] = set()
     made = []
-    with (
-        ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
-        tqdm(total=equations, desc=path.stem, unit="eq", disable=None) as bar,
-    ):
-        for chunk in pool.map(correct, jobs):
+    with pool_map(workers) as pool, tqdm(total=equations, desc=path.stem, unit="eq", disable=None) as bar:
+        for chunk in pool(correct, jobs):
             made += [one for one in chunk if one.digest not in seen]
             seen.update(one.digest for one in chunk)
             bar.update(len(chunk))

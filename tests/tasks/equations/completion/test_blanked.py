@@ -11,7 +11,7 @@ from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.models import EquationModel, EquationReadout
-from dgltree.read.infix import read_equation
+from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.tree import Tree
 from tasks.equations.canonical import word_digest
 from tasks.equations.completion import blanked as module
@@ -137,16 +137,79 @@ def test_the_same_random_numbers_give_the_same_batch(sides: list[tuple[bytes, by
     assert torch.equal(one.planned.batch.roots, two.planned.batch.roots)
 
 
-def test_shapes_that_are_held_out_are_not_trained_on() -> None:
-    left, right = (word(side) for side in read_equation("sin(var_0)^2 + cos(var_0)^2 = 1"))
-    drawn = Maker([(left, right)] * 200, FILLERS, 12).make(np.arange(200), np.random.default_rng(0))
+def shapes(text: str) -> list[int]:
+    """The digests of an equation with the blank in each of its places, in preorder."""
+    places = Places(equation_word(read_equation(text)))
+    blanked = (Places(places.replaced(place, SINGLE[BLANK])) for place in range(1, len(places.word)))
+    return [word_digest(*each.sides()) for each in blanked]
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("sin(var_0)^2 + cos(var_0)^2 = 1", held_out()),
+        ("2*var_0 = var_0 + var_0", frozenset(shapes("2*var_0 = var_0 + var_0")[3:4])),  # the right side
+        ("2*var_0 = var_0 + var_0", frozenset(shapes("2*var_0 = var_0 + var_0")[:1])),  # the left
+        ("var_0*sin(var_1) = sin(var_1)*var_0", frozenset(shapes("var_0*sin(var_1) = sin(var_1)*var_0")[::2])),
+        ("var_0*sin(var_1) = sin(var_1)*var_0", frozenset(shapes("var_0*sin(var_1) = sin(var_1)*var_0")[1::2])),
+    ],
+)
+def test_shapes_that_are_held_out_are_not_trained_on(
+    text: str, held: frozenset[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "held_out", lambda: held)
+    left, right = (word(side) for side in read_equation(text))
+    drawn = Maker([(left, right)] * 100, FILLERS, 12).make(np.arange(100), np.random.default_rng(0))
     usable = ~drawn.label.isnan().all(1)
     assert 0 < usable.sum() < len(usable)
     candidates, others, _ = roots(drawn)
     for use, row, other in zip(usable.tolist(), candidates, trees_of(drawn, others), strict=True):
         equation, place = blank_places(trees_of(drawn, row), other)[-1]
         blanked = Places(equation.replaced(place, SINGLE[BLANK]))
-        assert use == (word_digest(*blanked.sides()) not in held_out() and equation.at(place) in FILLERS)
+        assert use == (word_digest(*blanked.sides()) not in held and equation.at(place) in FILLERS)
+
+
+def test_the_filler_that_was_there_counts_once_and_is_right(drawn: module.Blanked) -> None:
+    again = 0
+    for row, label in zip(roots(drawn)[0], drawn.label.tolist(), strict=True):
+        own, *others = trees_of(drawn, row)
+        assert label[0] == 1 or all(known != known for known in label)
+        for side, known in zip(others, label[1:], strict=True):
+            if side == own:
+                again += 1
+                assert known != known
+    assert again >= 3
+
+
+@pytest.mark.parametrize("text", ["var_0 + 1 = var_0", "sin(var_0) = cos(var_0)", "var_0*0^-1 = var_0*0^-1"])
+def test_nothing_is_known_of_blanks_in_what_is_not_true(text: str) -> None:
+    left, right = (word(side) for side in read_equation(text))
+    drawn = Maker([(left, right)] * 20, FILLERS, 12).make(np.arange(20), np.random.default_rng(0))
+    assert drawn.label.isnan().all()
+
+
+def test_subtrees_are_inner_nodes_that_have_a_value_at_every_point() -> None:
+    texts = ["sin(var_0) = sin(var_0)", "var_0 + 0^-1 = 0^-1 + var_0", "10^4*(10^3*var_0) = 10^3*var_0*10^4"]
+    sides = [tuple(word(side) for side in read_equation(text)) for text in texts]
+    never, beyond_at_some, seen = read_infix("0^-1"), 0, 0
+    for seed in range(20):
+        drawn = Maker(sides, FILLERS, 2).make(np.arange(3), np.random.default_rng(seed))
+        subtrees = trees_of(drawn, roots(drawn)[2])
+        assert subtrees
+        assert all(subtree.children for subtree in subtrees)
+        assert never not in subtrees
+        seen += any(subtree.function == "sin" for subtree in subtrees)
+        beyond_at_some += any(subtree.function == "Mul" and subtree.depth == 3 for subtree in subtrees)
+    assert seen == 20
+    assert beyond_at_some <= 4, "of 20: at four points mostly one is beyond the largest value"
+
+
+def test_values_are_compared_where_both_are_there_and_at_two_points_at_least() -> None:
+    nan = float("nan")
+    a = torch.tensor([[1.0, 2, 3, 4], [1, 2, nan, 4], [1, 2, nan, nan], [1, nan, nan, nan], [1, 2, nan, nan]])
+    b = torch.tensor([[1.0, 2, 3, 5], [1, 2, 3, nan], [1, 2, 3, 4], [1, 2, 3, 4], [1, nan, 3, 4]])
+    for found in (equal(a, b), equal(b, a)):
+        torch.testing.assert_close(found, torch.tensor([0.0, 1.0, 1.0, nan, nan]), equal_nan=True)
 
 
 def test_a_subtree_that_is_no_filler_is_not_blanked() -> None:

@@ -33,18 +33,24 @@ def small(folder: Path, epochs: int = 2) -> Path:
     return out
 
 
-def test_a_trained_model_loads_ranks_and_repeats(tmp_path: Path) -> None:
-    first, second = small(tmp_path / "a"), small(tmp_path / "b")
-    assert first.read_bytes() == second.read_bytes(), "a seed gives the same model"
-    model = dgltree.load(first)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of an uninterrupted run."""
+    return small(tmp_path_factory.mktemp("whole"))
+
+
+def test_a_trained_model_loads_ranks_and_repeats(whole: Path, tmp_path: Path) -> None:
+    assert small(tmp_path).read_bytes() == whole.read_bytes(), "a seed gives the same model"
+    model = dgltree.load(whole)
     [ranking] = dgltree.rank(model, [dgltree.read_equation("x + _ = x")], dgltree.shipped_fillers(), top=3)
     assert len(ranking.fillers) == 3
 
 
-def test_an_interrupted_run_continues_to_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_continues_to_the_same_model(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tasks.equations.completion import train as module
 
-    whole = small(tmp_path / "whole").read_bytes()
     step = module.Completer.training_step
 
     def stop_in_the_second_epoch(self, batch, index):
@@ -55,8 +61,8 @@ def test_an_interrupted_run_continues_to_the_same_model(tmp_path: Path, monkeypa
     with monkeypatch.context() as patch:
         patch.setattr(module.Completer, "training_step", stop_in_the_second_epoch)
         with pytest.raises((KeyboardInterrupt, SystemExit)):
-            small(tmp_path / "part")
-    assert small(tmp_path / "part").read_bytes() == whole
+            small(tmp_path)
+    assert small(tmp_path).read_bytes() == whole.read_bytes()
 
 
 def test_the_losses_by_hand() -> None:

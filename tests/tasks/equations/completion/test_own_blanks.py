@@ -1,6 +1,8 @@
 """Blanks of our own in the published form."""
 
+from collections import Counter
 from pathlib import Path
+from random import Random
 from types import SimpleNamespace
 
 import pytest
@@ -9,12 +11,15 @@ import torch
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
 from dgltree.equations.truth import Evaluator, Truth
-from dgltree.read.infix import read_infix
+from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.preorder import read_candidates
 from tasks.equations.blanks import read_folder
 from tasks.equations.completion import own_blanks
 from tasks.equations.completion.ranks import Ranks
 from tasks.equations.generator import chains
+from tasks.equations.generator.generate import write_sets
+from tasks.equations.generator.presets import PAPER_TEST
+from tasks.equations.store import read
 
 
 def test_blanks_and_candidates_read_as_the_published_ones(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,5 +45,49 @@ def test_candidates_of_equal_value_are_of_one_class(tmp_path: Path) -> None:
     assert of["1"] == of["1^pi"] == of["2 + -1"] == of["cos(0)"]
     assert of["var_0"] == of["var_0*1"] != of["1"]
     assert of["2"] != of["1"]
+    texts = ("0.7 + 1/2", "3*(2/5)", "var_0*var_1", "var_1*var_0", "4 + -2", "0.7^-2")
+    of = {text: classes[read_infix(text)] for text in texts}
+    assert of["0.7 + 1/2"] == of["3*(2/5)"], "they differ by rounding"
+    assert of["var_0*var_1"] == of["var_1*var_0"]
+    assert of["4 + -2"] != of["0.7^-2"], "2 and 2.04"
     undefined = [classes[read_infix(text)] for text in ("0^-1", "cot(0)", "csc(0)")]
     assert len(set(undefined)) == 3, "what has no value is like nothing else"
+
+
+def test_wrong_equations_are_not_blanked(tmp_path: Path) -> None:
+    write_sets("tiny", {"test": PAPER_TEST.scaled(100)}, tmp_path, seed=1)
+    rows = read(tmp_path / "test.parquet")
+    assert {row.label for row in rows} == {0, 1}
+    arguments = ["--data", str(tmp_path / "test.parquet"), "--out", str(tmp_path / "own"), "--depths", "1", "19"]
+    own_blanks.main(arguments)
+    correct = {row.equation for row in rows if row.label}
+    blanks = [blank.example for blank in read_folder(tmp_path / "own" / "blanks")]
+    assert blanks
+    assert {example.equation.fill(example.filler) for example in blanks} <= correct
+
+
+def test_leaves_and_subtrees_of_depth_one_are_blanked_as_often_as_published() -> None:
+    equation, random = read_equation("var_0*sin(var_1) = sin(var_1)*var_0"), Random(0)
+    fillers = set(own_blanks.candidates())
+    places = Counter(own_blanks.blanked(equation, fillers, random) for _ in range(2000))
+    leaves, shallow = {2, 4, 7, 8}, {3, 6}
+    assert places.keys() == {*leaves, *shallow}, "every one of them, and no whole side"
+    assert sum(places[place] for place in leaves) / 2000 == pytest.approx(0.76, abs=0.03)
+    assert max(places[place] for place in leaves) < 1.3 * min(places[place] for place in leaves)
+
+
+def test_what_is_no_filler_is_not_blanked() -> None:
+    equation, random = read_equation("var_0*sin(var_1) = sin(var_1)*var_0"), Random(0)
+    fillers = {read_infix("var_0"), read_infix("sin(var_1)")}
+    assert {own_blanks.blanked(equation, fillers, random) for _ in range(200)} == {2, 3, 6, 8}
+    assert own_blanks.blanked(equation, {read_infix("var_7")}, random) is None
+
+
+def test_a_seed_gives_the_same_blanks_and_another_one_others(tmp_path: Path) -> None:
+    equation = read_equation("var_0*sin(var_1) = sin(var_1)*var_0")
+
+    def written(name: str, seed: int) -> bytes:
+        assert own_blanks.write([(2, equation)] * 30, tmp_path / name, 30, seed) == 30
+        return (tmp_path / name / "blanks" / "own_0.json").read_bytes()
+
+    assert written("a", 1) == written("b", 1) != written("c", 2)

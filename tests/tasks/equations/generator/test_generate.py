@@ -116,6 +116,12 @@ def test_a_card_says_what_the_set_holds(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["train.json", "train.parquet"]
 
 
+def test_every_equation_of_a_test_set_is_for_tests(tmp_path: Path) -> None:
+    card = write_sets("tiny", {"test": PAPER_TEST.scaled(60)}, tmp_path, seed=1)["test"]
+    assert {row.split for row in read(tmp_path / "test.parquet")} == {"test"}
+    assert card["splits"] == {"test": card["equations"]}
+
+
 def test_an_interrupted_run_continues_from_its_finished_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small_sets(tmp_path / "whole")
     finished: list[str] = []
