@@ -1,7 +1,9 @@
 """``dgltree predict``."""
 
 import io
+import os
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -63,3 +65,17 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
     assert main(["predict", str(tmp_path / "model"), str(new)]) == 1
     rows = rows_of(capsys.readouterr().out)[1:]
     assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("1", False), ("new.py:7:h", True)]
+
+
+def test_a_pipe_is_answered_record_by_record(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgltree.datasets.parallel.default_workers", lambda: 0)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("tree\n" + "x+y\n" * 401,))
+    writer.start()
+    assert main(["predict", str(fitted / "model"), str(path)]) == 0
+    writer.join()
+    rows = rows_of(capsys.readouterr().out)[1:]
+    assert [row[0] for row in rows] == [str(i) for i in range(2, 403)]

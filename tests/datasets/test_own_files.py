@@ -8,7 +8,8 @@ import pytest
 from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets.formats import chunks, source
+from dgltree.datasets.formats import chunks, open_format, source
+from dgltree.datasets.reading import Reading
 from dgltree.read.infix import read_infix
 
 
@@ -253,3 +254,8 @@ def test_a_line_over_the_limit_is_never_held() -> None:
     file = Counted(b"short\n" + b"x" * 1_000_000 + b"\nlast")
     assert list(source.lines_of(file, 100)) == [b"short", source.TOO_LONG, b"last"]
     assert max(taken) <= 101
+
+
+def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no Python files"):
+        open_format(tmp_path, Reading())
