@@ -32,15 +32,23 @@ def read_file(
     known = cache.read(cache.cache_path(path), digest) if cached else None
     if known is not None:
         return known
-    file = file.with_notation()
+    asked, file = file, file.with_notation()
     trees, columns = _gather(_parts(file, workers, progress), file.source.path)
     columns["reading"] = file.reading.to_json()
     if cached:
         try:
-            cache.write(cache.cache_path(path), digest, trees, columns)
+            _keep(asked, digest, trees, columns)
         except OSError as error:
             warnings.warn(f"what was read of {path} is not kept for the next time: {error}", stacklevel=3)
     return trees, columns
+
+
+def _keep(file: Format, digest: str, trees: TreeBatch, columns: Columns) -> None:
+    """Leave what was read for the next time. Raises ``OSError`` where that cannot be, or should not."""
+    rights = cache.rights_of(file)
+    if cache.digest_of(file) != digest:
+        raise OSError("it changed while it was read")
+    cache.write(cache.cache_path(file.source.path), digest, trees, columns, rights)
 
 
 def _parts(file: Format, workers: int | None, progress: bool) -> list[Part]:
