@@ -13,6 +13,7 @@ from dgltree.batching.select import select
 from dgltree.datasets import cache
 from dgltree.datasets.flat import join
 from dgltree.datasets.formats import Bad, Format, open_format
+from dgltree.datasets.ids import Ids
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
 from dgltree.datasets.reading import Reading
@@ -68,7 +69,7 @@ def _gather(found: list[Part], path: str) -> tuple[TreeBatch, Columns]:
         raise ValueError(f"{path}: no trees. {listed(columns['bad'])}")
     trees = join([part.trees for part in found if part.trees is not None])
     found.clear()
-    twice = _twice(columns)
+    twice = Ids().repeated(columns["ids"], columns["lines"])
     if twice:
         columns["bad"] = sorted([*columns["bad"], *twice.values()])
         each = len(trees) // len(columns["lines"])
@@ -76,16 +77,6 @@ def _gather(found: list[Part], path: str) -> tuple[TreeBatch, Columns]:
         trees = select(trees, (torch.tensor(kept).unsqueeze(1) * each + torch.arange(each)).flatten())
         columns |= {name: [columns[name][i] for i in kept] for name in names[:-1]}
     return trees, columns
-
-
-def _twice(columns: Columns) -> dict[int, Bad]:
-    """The examples whose id stands on a line before."""
-    first: dict[str, int] = {}
-    found = {}
-    for i, (name, line) in enumerate(zip(columns["ids"], columns["lines"], strict=True)):
-        if name is not None and first.setdefault(name, i) != i:
-            found[i] = Bad(line, f"the id {name!r} stands on line {columns['lines'][first[name]]} already")
-    return found
 
 
 def listed(bad: Sequence[Bad]) -> str:

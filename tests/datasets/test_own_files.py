@@ -1,6 +1,7 @@
 """Files of trees: every format and notation, and what is bad about a record."""
 
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -168,10 +169,45 @@ def test_a_record_of_another_kind_than_the_first_is_bad(tmp_path: Path) -> None:
 
 
 def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -> None:
-    records = [{"tree": "x", "label": label} for label in ("fine", "a\tb", "a\nb", "\ud800", 3)]
+    labels = ("fine", "a\tb", "a\nb", "\ud800", "\x1b[31m", "a\x00", "\x7f", "a\u2028b", 3)
+    records = [{"tree": "x", "label": label} for label in labels]
     data = TreeDataset.from_file(written(tmp_path, "t.jsonl", "".join(json.dumps(r) + "\n" for r in records)))
     assert data.labels == ["fine", "3"]
-    assert all("has a tab, a line break or half of a character" in bad.message for bad in data.bad)
+    assert len(data.bad) == 7
+    assert all("another control character or half of a character" in bad.message for bad in data.bad)
+    assert all(bad.message.isprintable() for bad in data.bad)
+    tree = written(tmp_path, "t.txt", "(a\x1b[31m (b c))\n(a (b c))\n")
+    data = TreeDataset.from_file(tree, notation="treebank")
+    assert (data.labels, [bad.line for bad in data.bad]) == (["a"], [1])  # also one that stands in a tree
+
+
+@pytest.mark.parametrize("column", ["label", "id", "split"])
+@pytest.mark.parametrize("value", ["true", "false", '["l"]', "{}", "NaN", "-Infinity", "1e999"])
+def test_what_is_no_text_and_no_finite_number_is_no_label(column: str, value: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "t.jsonl", f'{{"tree": "x"}}\n{{"tree": "y", "{column}": {value}}}\n')
+    data = TreeDataset.from_file(path)
+    assert data.lines == [1]
+    assert re.search(r"expected a (text or a )?finite number$", data.bad[0].message)
+    assert f"found {value.replace('1e999', 'Infinity')}" in data.bad[0].message
+
+
+def test_a_message_is_one_line_with_what_it_quotes_cut(tmp_path: Path) -> None:
+    text = f"x {'y' * 100_000}\nx\nx\x1b+\n"
+    data = TreeDataset.from_file(written(tmp_path, "t.txt", text), notation="infix")
+    assert data.lines == [2]
+    assert all(len(bad.message) < 700 and bad.message.isprintable() for bad in data.bad)
+    columns = "\t".join(f"c{i}" for i in range(50_000))
+    with pytest.raises(ValueError, match="no column 'tree'") as error:
+        TreeDataset.from_file(written(tmp_path, "t.tsv", columns + "\nx\n"))
+    assert len(str(error.value)) < 1000
+
+
+def test_a_source_file_whose_name_would_break_a_line_is_bad(tmp_path: Path) -> None:
+    for name in ("a.py", "b\n.py"):
+        written(tmp_path, name, "x = 1\n")
+    data = TreeDataset.from_file(tmp_path, cached=False)
+    assert data.ids == ["a.py"]
+    assert data.bad[0].message.startswith("b\\n.py: the name of the file:")
 
 
 def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Path) -> None:

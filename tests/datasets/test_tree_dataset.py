@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from helpers import random_tree
@@ -9,9 +10,10 @@ from torch.utils.data import DataLoader
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
 from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
-from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, label_numbers, split
+from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, Reading, label_numbers, split
 from dgltree.datasets.describe import describe, draw
 from dgltree.datasets.flat import join, with_classes
+from dgltree.datasets.labels import with_labels
 from dgltree.datasets.splits import shared_examples
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
@@ -34,8 +36,12 @@ def test_what_cannot_be_a_data_set_is_refused() -> None:
         TreeDataset([])
     with pytest.raises(ValueError, match="3 labels for 8 examples"):
         TreeDataset(TREES, ["a", "b", "c"])
-    with pytest.raises(ValueError, match="some examples are trees and others pairs"):
-        TreeDataset([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]])
+    for mixed in ([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]], [TREES[0], (TREES[1],)]):
+        with pytest.raises(ValueError, match="some examples are trees and others pairs"):
+            TreeDataset(mixed)
+    for label in (float("nan"), float("inf"), np.float32("nan")):
+        with pytest.raises(ValueError, match=r"labels\[1\] is (nan|inf); a label is a text or a finite number"):
+            TreeDataset(TREES[:2], [1.0, label])
 
 
 def test_joined_batches_are_the_batch_of_all_trees() -> None:
@@ -121,8 +127,21 @@ def test_labels_are_classes_or_numbers() -> None:
     numbers = label_numbers(["1.5", None], None)
     assert numbers[0] == 1.5
     assert numbers[1].isnan()
-    with pytest.raises(ValueError, match="a label is no number"):
-        label_numbers(["x"], None)
+    for label in ("x", "nan", "inf", "1_000", " 1", "\uff11", "1e40", "-1e40"):
+        with pytest.raises(ValueError, match="a label is no number, or none of 32 bits"):
+            label_numbers(["1", label], None)
+
+
+def test_a_label_is_a_number_where_a_leaf_would_be_one_that_float32_holds() -> None:
+    texts = ["1", "-1.5", "+.5e3", "3.4e38", "-3.4e38", "nan", "inf", "1_000", " 1", "\uff11", "0x1", "1e39", "-1e40"]
+    reading = Reading(numbers=True)
+    data = TreeDataset([Tree("leaf", token=text) for text in texts], texts, reading=reading)
+    leaves = [text for text, (tree, _) in zip(texts, data, strict=True) if tree.value is not None]
+    assert leaves == [*texts[:5], "1e39", "-1e40"]
+    kept = with_labels(data, numbers=True)
+    assert kept.labels == texts[:5]
+    assert [bad.line for bad in kept.bad] == list(range(6, 14))
+    assert with_labels(data, numbers=False).labels == texts
 
 
 def test_dgls_own_loader_reads_the_view() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.format import Bad, Example, Format
+from dgltree.datasets.formats.format import Bad, Example, Format, printable
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.reading import Reading
 from dgltree.read.python import iter_functions, read_python
@@ -47,6 +47,7 @@ class PythonSources(Format):
             name = path.relative_to(root) if path != root else Path(path.name)
             label = name.parts[0] if len(name.parts) > 1 else None
             try:
+                printable(str(name), "the name of the file")
                 text = self._text(path)
                 if self.reading.unit == "file":
                     yield Example(number, (read_python(text),), label, None, str(name))
