@@ -3,10 +3,15 @@
 import re
 from pathlib import Path
 
+from dgltree.trees.tree import Tree
+
 CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that break a line, change what a terminal does, or cannot be printed."""
 LONGEST = 500
 """Characters of a message: what it quotes may be as long as its file."""
+
+MOST_WRITTEN = 10_000_000
+"""Nodes of a text: some seconds and a gigabyte."""
 
 
 def shown(text: str, longest: int = LONGEST) -> str:
@@ -21,6 +26,15 @@ def error_at(text: str, offset: int, message: str) -> ValueError:
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
     return ValueError(f"line {line}, column {column}: {shown(message)}")
+
+
+def check_unfolded(tree: Tree) -> None:
+    """``ValueError`` for a tree whose text would have no end: shared objects are written once for each parent."""
+    if tree.size > MOST_WRITTEN:
+        raise ValueError(
+            f"the tree has {tree.size:,} nodes, a shared one counted once for each of its parents; texts of at most "
+            f"{MOST_WRITTEN:,} nodes are written (pickle and to_networkx keep what is shared)"
+        )
 
 
 def decode(data: bytes, source: str) -> str:

@@ -2,14 +2,17 @@
 
 import json
 import re
+import tracemalloc
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets.formats import chunks, open_format, source
+from dgltree.datasets.formats import chunks, conllu, open_format, source
+from dgltree.datasets.formats.chunks import cut
 from dgltree.datasets.reading import Reading
 from dgltree.read.infix import read_infix
 
@@ -216,6 +219,39 @@ def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Pat
     data = TreeDataset.from_file(written(tmp_path, "t.conllu", text))
     assert data.lines == [1, 5]
     assert [tuple(bad) for bad in data.bad] == [(3, "line 3: byte 0xff in column 3 is not UTF-8")]
+
+
+def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None:
+    row = "1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n"
+    comments = "# no word\n" * 10
+    path = written(tmp_path, "t.conllu", f"{row}\n{row * 200}\n\n{row}\n{comments}\n")
+    data = TreeDataset.from_file(path, max_line=1000)
+    assert data.lines == [1, 205]
+    assert [tuple(bad) for bad in data.bad] == [
+        (3, "line 3: a sentence of more than 1,000 bytes, the limit (--max-line)"),
+        (207, "line 207: found a sentence without words; expected at least one"),
+    ]
+    exact = TreeDataset.from_file(path, max_line=len(row) - 1)
+    assert exact.lines == [1, 205]
+
+    def endless() -> Iterator[bytes]:
+        for _ in range(300_000):
+            yield row.encode() + b""  # an object of its own
+
+    tracemalloc.start()
+    try:
+        [chunk] = cut(conllu._sentences(endless(), 1000), lambda sentence: sum(map(len, sentence[1])))
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+    assert chunk.raw == [(1, [conllu.LONG_SENTENCE])]
+
+
+def test_one_bad_comment_of_a_sentence_loses_that_sentence_alone(tmp_path: Path) -> None:
+    row = "1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    path = written(tmp_path, "t.conllu", f"# label = a\x1b\n{row}# label = b\n{row}")
+    data = TreeDataset.from_file(path)
+    assert (data.labels, [bad.line for bad in data.bad]) == (["b"], [1])
 
 
 def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
