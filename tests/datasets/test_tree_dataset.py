@@ -247,3 +247,78 @@ def test_a_drawn_tree_is_cut() -> None:
     ]
     wide = Tree("f", [Tree("var", token="x")] * 50)
     assert draw(wide, most=10).splitlines()[-1] == "  ... 41 more nodes"
+
+
+def test_a_batch_that_fits_exactly_takes_the_last_example_too() -> None:
+    assert list(NodeBatches(torch.tensor([4, 6, 10, 5, 6]), 10)) == [[0, 1], [2], [3], [4]]
+
+
+def test_the_group_of_a_pair_is_the_depth_of_its_deeper_tree() -> None:
+    shallow, deep = TREES[0], TREES[5]
+    data = TreeDataset([(shallow, deep), (deep, shallow), (shallow, shallow)], ["a", "b", "a"])
+    labelled = Collate(["a", "b"])(data)
+    assert labelled.groups.tolist() == [5, 5, 0]
+
+
+def test_values_survive_joining_batches_with_and_without_them() -> None:
+    trees = [Tree("f", (Tree("n", value=2.5), Tree("v", token="x"))), Tree("v", token="y"), Tree("n", value=-1.0)]
+    joined = join([batch([tree], Vocabulary.from_trees([tree])) for tree in trees])
+    assert unbatch(joined) == trees
+    assert joined.value is not None
+    assert joined.value.isnan().tolist() == [True, False, True, True, False]
+
+
+def test_a_leaf_with_a_number_gets_no_token() -> None:
+    tree = Tree("f", (Tree("n", value=2.5), Tree("Pass")))
+    data = TreeDataset([tree])
+    assert data[0][0] == Tree("f", (Tree("n", value=2.5), Tree("Pass", token="Pass")))
+
+
+def test_a_token_of_an_inner_node_stays_a_token_whatever_it_is_written_like() -> None:
+    tree = Tree("nmod", (Tree("nummod", token="7"),), token="12")
+    data = TreeDataset([tree], reading=Reading(numbers=True))
+    assert data[0][0] == Tree("nmod", (Tree("nummod", value=7.0),), token="12")
+
+
+def test_functions_that_no_tree_has_give_no_unk() -> None:
+    common, rare = Tree("f", (Tree("w", token="a"),)), Tree("g", (Tree("w", token="a"), Tree("w", token="a")))
+    data = TreeDataset([common, common, common, rare, rare])
+    some = data.select([0, 1, 2])  # whose own vocabulary still has g
+    assert some.vocabulary(min_count=2, unk=True).functions == (("f", 1), ("w", 0))
+
+
+def test_the_seed_of_a_split_is_that_of_the_choice_of_validation_too() -> None:
+    data = numbered(100)
+    data.splits = ["test" if i < 10 else "train" for i in range(100)]
+    chosen = [split(data, seed)["validation"].lines for seed in (0, 1, 0)]
+    assert chosen[0] == chosen[2] != chosen[1]
+    assert split(data, 0)["test"].lines == split(data, 1)["test"].lines
+
+
+def test_a_split_without_examples_is_refused_or_left_out() -> None:
+    for count in range(1, 12):
+        data = numbered(count)
+        try:
+            splits = split(data, 0)
+        except ValueError as error:
+            assert "leave none for the split" in str(error)
+            assert count < 11
+        else:
+            assert all(len(examples) for examples in splits.values())
+            assert sum(map(len, splits.values())) == count
+    data = numbered(4)
+    data.splits = ["dev", "train", "Training", "val"]
+    assert {name: len(examples) for name, examples in split(data, 0).items()} == {"train": 2, "validation": 2}
+
+
+def test_pairs_that_share_one_tree_alone_are_different_examples() -> None:
+    trees = [Tree("f", (Tree("w", token=str(i)),)) for i in range(6)]
+    train = TreeDataset([(trees[0], trees[1]), (trees[2], trees[3])])
+    other = TreeDataset([(trees[0], trees[4]), (trees[5], trees[1]), (trees[1], trees[0]), (trees[0], trees[1])])
+    assert shared_examples({"train": train, "test": other}) == {"test": 1}
+    left = TreeDataset([(trees[0], Tree("f", (Tree("w", token=f"r{i}"),))) for i in range(100)])
+    assert {name: len(examples) for name, examples in split(left, 0).items()} == {
+        "train": 80,
+        "validation": 10,
+        "test": 10,
+    }
