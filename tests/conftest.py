@@ -37,3 +37,17 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments = ["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "6"]
     assert main(arguments) == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def fitted_numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model that gives numbers."""
+    pytest.importorskip("lightning", reason="the train extra is not installed")
+    from own_trees import SMALL, table
+
+    from dgltree.commands.main import main
+
+    folder = tmp_path_factory.mktemp("numbers")
+    (folder / "trees.tsv").write_text(table(100, "value"), encoding="utf-8")
+    assert main(["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "1"]) == 0
+    return folder / "model"

@@ -1,12 +1,14 @@
 """Files that are whole or not there."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from disks import full_disk
 
-from dgltree.files import replacing
+from dgltree.files import replacing, save_tensors
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
@@ -78,3 +80,40 @@ def test_a_link_keeps_leading_to_its_target(tmp_path: Path) -> None:
             beside.write_text("text")
         assert path.is_symlink()
     assert (target.read_text(), (tmp_path / "on" / "new").read_text()) == ("text", "text")
+
+
+def test_a_new_file_honours_the_umask_and_nobody_else_reads_it_before_it_is_whole(tmp_path: Path) -> None:
+    for umask, expected in ((0o077, 0o600), (0o027, 0o640), (0o002, 0o664)):
+        before = os.umask(umask)
+        try:
+            with replacing(tmp_path / f"{umask:o}") as beside:
+                beside.write_text("text")
+                assert beside.stat().st_mode & 0o077 == 0
+        finally:
+            os.umask(before)
+        assert (tmp_path / f"{umask:o}").stat().st_mode & 0o777 == expected
+
+
+def test_a_file_has_no_more_rights_than_it_may_have(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for old in (False, True):
+        if old:
+            path.chmod(0o664)
+        with replacing(path, rights=0o640) as beside:
+            beside.write_text("text")
+        assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_an_empty_file_is_a_file(tmp_path: Path) -> None:
+    with replacing(tmp_path / "file") as beside:
+        beside.write_text("")
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_tensors_that_cannot_be_written_are_an_os_error(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(OSError, match="No such file"):
+        save_tensors(tmp_path / "gone" / "file", {"a": torch.zeros(3)}, {})
+    with full_disk(), pytest.raises(OSError, match="file cannot be written: "):
+        save_tensors(tmp_path / "file", {"a": torch.zeros(100_000)}, {})
+    assert list(tmp_path.iterdir()) == []

@@ -1,7 +1,6 @@
 """``dgltree predict``, ``encode`` and ``evaluate``: a trained model on files of trees."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,12 +14,15 @@ from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.formats import Bad, open_format
 from dgltree.datasets.from_file import FEW
+from dgltree.datasets.ids import Ids
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
 from dgltree.datasets.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
+from dgltree.read.json_text import write_json
+from dgltree.read.text import shown
 from dgltree.training.trained import TrainedModel
 
 EXAMPLES = {
@@ -113,30 +115,38 @@ def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]
     reading = replace(model.reading, **given_reading(options))
     file = open_format(options.file, reading).with_notation()
     report = _BadRecords(options.file, options.strict)
+    ids = Ids()
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
         for part in parts(file):
-            block = _block(model, part, reading)
+            block = _block(model, part, reading, ids)
             report(block.bad)
             yield block
             bar.update(len(block.order))
     report.close()
 
 
-def _block(model: TrainedModel, part: Part, reading: Reading) -> Block:
+def _block(model: TrainedModel, part: Part, reading: Reading, ids: Ids) -> Block:
     places = [(bad.line, 0) for bad in part.bad]
     if part.trees is None:
         return Block(None, part.bad, list(range(len(places))))
     data = TreeDataset.of_part(part, reading)
     model.check_kind(data)
     known, unknown = data.known(model.model.encoder.vocabulary)
-    bad = [*(Bad(data.lines[i], message) for i, message in unknown.items()), *part.bad]
+    wrong = {i: Bad(data.lines[i], message) for i, message in unknown.items()}
+    repeated = ids.repeated(data.ids, data.lines)
+    if repeated and known is not None:
+        rows = [i for i in range(len(data)) if i not in wrong]
+        fresh = [place for place, i in enumerate(rows) if i not in repeated]
+        known = known.select(fresh) if fresh else None
+    wrong |= repeated
+    bad = [*wrong.values(), *part.bad]
     # a source file may have many trees, which are told apart by their number
-    places = [(data.lines[i], i) for i in (*(i for i in range(len(data)) if i not in unknown), *unknown)] + places
+    places = [(data.lines[i], i) for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + places
     return Block(known, bad, sorted(range(len(places)), key=places.__getitem__))
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
-    print("\t".join(["id", "prediction", *model.classes]))
+    print("\t".join(["id", "prediction", *map(shown, model.classes)]))
     failed = records = 0
     say = stopwatch()
     for block in _blocks(model, options):
@@ -162,7 +172,8 @@ def _answers(model: TrainedModel, block: Block) -> list[str]:
 def _predictions(model: TrainedModel, answers: Tensor) -> list[str]:
     if model.gives_numbers:
         return [f"{number:.6g}" for number in answers.tolist()]
-    names = [model.classes[i] for i in answers.argmax(1).tolist()]
+    classes = [shown(name) for name in model.classes]
+    names = [classes[i] for i in answers.argmax(1).tolist()]
     return ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in zip(names, answers.tolist(), strict=True)]
 
 
@@ -190,7 +201,7 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     report.close()
     found = evaluate(model, known)
     if options.json:
-        print(json.dumps({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))
+        print(write_json({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))
         return 0
     print(f"{found}, {len(known.bad)} left out")
     if found.confusion is not None:

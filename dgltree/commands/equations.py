@@ -1,13 +1,13 @@
 """``dgltree complete`` and ``dgltree verify``."""
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
 from dgltree.commands.main import COMMANDS
+from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
 examples:
@@ -106,7 +106,7 @@ def _complete(options: argparse.Namespace) -> int:
             for row, filler in zip(rows, ranking.fillers, strict=True):
                 row["check"] = str(numeric_truth(asked.equation.fill(filler)))
         if options.json:
-            print(json.dumps({"equation": asked.text, "fillers": rows}))
+            print(write_json({"equation": asked.text, "fillers": rows}))
             return
         width = max((len(row["filler"]) for row in rows), default=0)
         print(asked.text)
@@ -127,7 +127,7 @@ def _verify(options: argparse.Namespace) -> int:
     def show(asked: _Asked, probability: float) -> None:
         check = {} if options.no_check else {"check": str(numeric_truth(asked.equation))}
         if options.json:
-            print(json.dumps({"equation": asked.text, "probability": probability, **check}))
+            print(write_json({"equation": asked.text, "probability": probability, **check}))
         else:
             print("  ".join([f"{probability:.4f}", *(f"{word:13}" for word in check.values()), asked.text]))
 

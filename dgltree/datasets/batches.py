@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.numbers import label_number
 from dgltree.datasets.order import epoch_generator
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
@@ -82,15 +83,15 @@ class Collate:
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:
     """(E,) int64, the numbers of classes, :data:`UNSEEN` for others; without classes float32, NaN for no label.
 
-    Raises ``ValueError`` for a label that is no number, where there are no classes.
+    Raises ``ValueError`` for a label that is no finite number of 32 bits, where there are no classes.
     """
     if classes is not None:
         number = {name: i for i, name in enumerate(classes)}
         return torch.tensor([UNSEEN if label is None else number.get(label, UNSEEN) for label in labels])
-    try:
-        return torch.tensor([torch.nan if label is None else float(label) for label in labels])
-    except ValueError as error:
-        raise ValueError(f"a label is no number: {error}") from None
+    numbers = [torch.nan if label is None else label_number(label) for label in labels]
+    if None in numbers:
+        raise ValueError(f"a label is no number, or none of 32 bits: {labels[numbers.index(None)]!r:.60}")
+    return torch.tensor(numbers)
 
 
 class Graphs:

@@ -2,6 +2,9 @@
 
 import hashlib
 import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 from dgltree.datasets.formats import Format
-from dgltree.files import replacing
+from dgltree.files import save_tensors
 
 VERSION = 1
 DIGEST = "dgltree"  # the key in the file's metadata
@@ -27,14 +30,23 @@ def cache_path(path: str | Path) -> Path:
 
 
 def digest_of(file: Format) -> str:
-    """sha256 of all that is in a file, or in a folder's files by their names, and of how it is read."""
-    digest = hashlib.sha256(f"{VERSION} {json.dumps(file.reading.to_json())}".encode())
+    """sha256 of all that is in a file, or in a folder's files by their names, and of how and by what it is read."""
+    digest = hashlib.sha256(f"{VERSION} {_readers()} {json.dumps(file.reading.to_json())}".encode())
     for name, path in file.contents():
         digest.update(f"\n{name}\n".encode())
         with path.open("rb") as content:
             while block := content.read(BLOCK):
                 digest.update(block)
     return digest.hexdigest()
+
+
+def _readers() -> str:
+    """What trees depend on besides the text: our readers, and Python's own parser."""
+    try:
+        ours = version("dgltree")
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        ours = "checkout"
+    return f"dgltree {ours} Python {platform.python_version()}"
 
 
 def _checksum(tensors: dict[str, Tensor]) -> str:
@@ -46,10 +58,23 @@ def _checksum(tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any]) -> None:
-    """Keep flat trees and what stands beside them. Raises ``OSError`` where the folder cannot be written."""
-    from safetensors.torch import save_file
+def rights_of(file: Format) -> int:
+    """Who may read and write all that is in a file or a folder: nobody else may read what is kept of it.
 
+    Members of a file's group may, if new files are for the same group.
+    """
+    root, rights = Path(file.source.path).resolve(), 0o666
+    paths = {path.resolve() for _, path in file.contents()}
+    folders = {folder for path in paths for folder in path.parents if folder.is_relative_to(root)}
+    for path in paths | folders:
+        found = path.stat()
+        others = found.st_mode & 0o006
+        rights &= found.st_mode if found.st_gid == os.getegid() else found.st_mode & ~0o060 | others << 3
+    return rights
+
+
+def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any], rights: int) -> None:
+    """Keep flat trees and what stands beside them. Raises ``OSError`` where the file cannot be written."""
     tensors = {name: getattr(trees, name) for name in ("function", "token", "child_ptr", "child_index", "level")}
     tensors |= {"roots": trees.roots, "sizes": trees.sizes}
     tensors = {name: tensor.to(torch.int32) for name, tensor in tensors.items()}
@@ -60,8 +85,7 @@ def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any]) ->
     assert trees.vocabulary is not None
     texts = json.dumps({"vocabulary": trees.vocabulary.to_json(), "columns": columns}).encode()
     tensors["texts"] = torch.from_numpy(np.frombuffer(texts, np.uint8).copy())  # metadata has a limit
-    with replacing(path) as beside:
-        save_file(tensors, beside, metadata={DIGEST: digest, CHECKSUM: _checksum(tensors)})
+    save_tensors(path, tensors, {DIGEST: digest, CHECKSUM: _checksum(tensors)}, rights)
 
 
 def read(path: Path, digest: str) -> tuple[TreeBatch, dict[str, Any]] | None:

@@ -11,7 +11,9 @@ from dgltree.batching.batch import unbatch
 from dgltree.batching.subtrees import subtree_numbers
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
 from dgltree.datasets.from_file import listed
+from dgltree.datasets.numbers import number
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
 MOST = 12
@@ -20,6 +22,8 @@ DRAWN = 40
 """Nodes of the sample at most."""
 WIDTH = 40
 """Characters of the longest bar."""
+NAME = 60
+"""Characters of a name, about."""
 
 
 def describe(data: TreeDataset, min_count: int) -> str:
@@ -73,6 +77,7 @@ def _histogram(what: str, values: Sequence[int], doubling: bool = False) -> str:
 
 
 def _bars(rows: Sequence[tuple[str, int]]) -> str:
+    rows = [(shown(name, NAME), count) for name, count in rows]
     most, wide = max(count for _, count in rows), max(len(name) for name, _ in rows)
     return "\n".join(
         f"  {name:>{wide}}  {count:>11,}  {'#' * -(-WIDTH * count // most)}".rstrip() for name, count in rows
@@ -126,10 +131,9 @@ def _labels(data: TreeDataset) -> str:
         return f"no labels (they would stand in the column {data.reading.label!r}, or in the one that --label names)"
     counts = Counter(known)
     title = f"labels, {len(counts):,} at {len(known):,} of {len(data):,} examples"
-    try:
-        numbers = np.array([float(label) for label in known])
-    except ValueError:
+    if any(number(label) is None for label in counts):
         return f"{title}:\n{_most(counts)}"
+    numbers = np.array([float(label) for label in known])
     if len(counts) <= MOST:
         return f"{title}:\n{_bars(sorted(counts.items(), key=lambda item: float(item[0])))}"
     spread = f"from {numbers.min():g} to {numbers.max():g}, mean {numbers.mean():g}, deviation {numbers.std():g}"
@@ -155,7 +159,8 @@ def draw(tree: Tree, most: int = DRAWN) -> str:
     while stack and len(lines) < most:
         node, here, below = stack.pop()
         value = "" if node.value is None else f" {node.value:g}"
-        lines.append(here + node.function + (value if node.token is None else f" {node.token!r}"))
+        token = "" if node.token is None else f" {shown(repr(node.token), NAME)}"
+        lines.append(here + shown(node.function, NAME) + (token or value))
         for i, child in reversed(list(enumerate(node.children))):
             last = i == len(node.children) - 1
             stack.append((child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  ")))

@@ -1,9 +1,8 @@
 """Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
-from math import isfinite, nan
+from math import nan
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
+from dgltree.datasets.numbers import number
 
 UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
 UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to read any number of children)"
@@ -18,7 +18,6 @@ LONGEST = 400
 """Characters of a message: a name may be as long as its file."""
 FEW = 10
 """Unknown functions for which the known ones most like them are looked up, which takes a while."""
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def join(batches: Sequence[TreeBatch]) -> TreeBatch:
@@ -82,16 +81,12 @@ def with_leaf_tokens(batch: TreeBatch) -> TreeBatch:
 
 def with_numbers(batch: TreeBatch) -> TreeBatch:
     """Leaves whose token is written as a finite number carry that number instead."""
-    numbers = torch.tensor([*map(_number, _vocabulary(batch).tokens), torch.nan], dtype=torch.float64)
+    found = [number(token) for token in _vocabulary(batch).tokens]
+    numbers = torch.tensor([*(nan if value is None else value for value in found), nan], dtype=torch.float64)
     value = torch.where(batch.arity == 0, numbers[batch.token], torch.nan)
     token = torch.where(value.isnan(), batch.token, NO_TOKEN)
     value = torch.where(value.isnan(), _values(batch), value)
     return replace(batch, token=token, value=None if bool(value.isnan().all()) else value)
-
-
-def _number(text: str) -> float:
-    """NaN for what is not written as a finite number; ``nan`` and ``inf`` are words here."""
-    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else nan
 
 
 def vocabulary_of(batch: TreeBatch, any_arity: bool, min_count: int, unk: bool) -> Vocabulary:

@@ -13,6 +13,7 @@ from dgltree.batching.select import select
 from dgltree.datasets import cache
 from dgltree.datasets.flat import join
 from dgltree.datasets.formats import Bad, Format, open_format
+from dgltree.datasets.ids import Ids
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
 from dgltree.datasets.reading import Reading
@@ -32,15 +33,23 @@ def read_file(
     known = cache.read(cache.cache_path(path), digest) if cached else None
     if known is not None:
         return known
-    file = file.with_notation()
+    asked, file = file, file.with_notation()
     trees, columns = _gather(_parts(file, workers, progress), file.source.path)
     columns["reading"] = file.reading.to_json()
     if cached:
         try:
-            cache.write(cache.cache_path(path), digest, trees, columns)
+            _keep(asked, digest, trees, columns)
         except OSError as error:
             warnings.warn(f"what was read of {path} is not kept for the next time: {error}", stacklevel=3)
     return trees, columns
+
+
+def _keep(file: Format, digest: str, trees: TreeBatch, columns: Columns) -> None:
+    """Leave what was read for the next time. Raises ``OSError`` where that cannot be, or should not."""
+    rights = cache.rights_of(file)
+    if cache.digest_of(file) != digest:
+        raise OSError("it changed while it was read")
+    cache.write(cache.cache_path(file.source.path), digest, trees, columns, rights)
 
 
 def _parts(file: Format, workers: int | None, progress: bool) -> list[Part]:
@@ -60,7 +69,7 @@ def _gather(found: list[Part], path: str) -> tuple[TreeBatch, Columns]:
         raise ValueError(f"{path}: no trees. {listed(columns['bad'])}")
     trees = join([part.trees for part in found if part.trees is not None])
     found.clear()
-    twice = _twice(columns)
+    twice = Ids().repeated(columns["ids"], columns["lines"])
     if twice:
         columns["bad"] = sorted([*columns["bad"], *twice.values()])
         each = len(trees) // len(columns["lines"])
@@ -68,16 +77,6 @@ def _gather(found: list[Part], path: str) -> tuple[TreeBatch, Columns]:
         trees = select(trees, (torch.tensor(kept).unsqueeze(1) * each + torch.arange(each)).flatten())
         columns |= {name: [columns[name][i] for i in kept] for name in names[:-1]}
     return trees, columns
-
-
-def _twice(columns: Columns) -> dict[int, Bad]:
-    """The examples whose id stands on a line before."""
-    first: dict[str, int] = {}
-    found = {}
-    for i, (name, line) in enumerate(zip(columns["ids"], columns["lines"], strict=True)):
-        if name is not None and first.setdefault(name, i) != i:
-            found[i] = Bad(line, f"the id {name!r} stands on line {columns['lines'][first[name]]} already")
-    return found
 
 
 def listed(bad: Sequence[Bad]) -> str:

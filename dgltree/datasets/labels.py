@@ -1,11 +1,8 @@
 """Which examples have a label that can be used."""
 
-import torch
-
 from dgltree.datasets.formats import Bad
+from dgltree.datasets.numbers import label_number
 from dgltree.datasets.tree_dataset import TreeDataset
-
-LARGEST = torch.finfo(torch.float32).max
 
 
 def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
@@ -28,15 +25,6 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
 def _wrong(label: str | None, numbers: bool) -> str | None:
     if label is None:
         return "no label"
-    if numbers and number(label) is None:
+    if numbers and label_number(label) is None:
         return f"the label {label!r} is no number, or none of 32 bits"
     return None
-
-
-def number(label: str) -> float | None:
-    """The number that a label is; None for what is none, and for one that float32 does not have."""
-    try:
-        value = float(label)
-    except ValueError:
-        return None
-    return value if -LARGEST <= value <= LARGEST else None

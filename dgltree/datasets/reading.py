@@ -28,7 +28,7 @@ class Reading:
         unit: of Python files, whether a tree is a whole "file" or a "function".
         numbers: read leaves that are written as numbers as numbers, instead of tokens.
         binarize: give nodes at most two children, by intermediate nodes that branch to the "left" or "right".
-        max_line: bytes of a line, or of a source file; longer ones are reported and left out.
+        max_line: bytes of a line, a CoNLL-U sentence or a source file; longer ones are reported and left out.
     """
 
     notation: str | None = None

@@ -43,7 +43,7 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
     for name in SPLITS[:2]:
         if not found.get(name):
             raise ValueError(f"{len(dataset)} examples leave none for the split {name!r}")
-    return {name: dataset.select(rows) for name, rows in found.items() if rows}
+    return {name: dataset.select(rows) for name, rows in found.items()}
 
 
 def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:

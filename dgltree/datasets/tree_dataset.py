@@ -1,6 +1,8 @@
 """A data set of labelled trees, flattened once."""
 
 from collections.abc import Sequence
+from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +35,8 @@ class TreeDataset(Dataset[Any]):
         ids: a name for each example.
         reading: what ``numbers`` and ``binarize`` it names is done to the trees.
 
-    Raises ``ValueError`` for no trees, for trees beside pairs, and for columns of other lengths.
+    Raises ``ValueError`` for no trees, for trees beside pairs, for columns of other lengths, and for labels that
+    are NaN or infinite.
     """
 
     trees: TreeBatch
@@ -70,6 +73,9 @@ class TreeDataset(Dataset[Any]):
         if self.reading.binarize is not None:
             flat = [tree.binarize(self.reading.binarize) for tree in flat]
         texts = [None if label is None else str(label) for label in labels]
+        for i, label in enumerate(labels):
+            if isinstance(label, Real) and not isfinite(label):
+                raise ValueError(f"labels[{i}] is {label}; a label is a text or a finite number, None for none")
         empty: list[str | None] = [None] * count
         self._set(
             flatten(flat, self.reading),

@@ -12,7 +12,7 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Cell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
-from dgltree.files import replacing
+from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
@@ -40,10 +40,9 @@ def save(model: TreeModel, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
-    registered, for another readout than those of :mod:`dgltree.models.readouts`, and for a vocabulary too long to read.
+    registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read and
+    for weights that are not finite, and ``OSError`` where the file cannot be written.
     """
-    from safetensors.torch import save_file
-
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     header = {
         "version": VERSION,
@@ -51,11 +50,11 @@ def save(model: TreeModel, path: str | Path) -> None:
         **_readout_header(model),
         "vocabulary": model.encoder.vocabulary.to_json(),
     }
+    _check_finite(tensors)
     header["sha256"] = digest(header, tensors)
     text = json.dumps(header)
     check_length(text)
-    with replacing(path) as beside:
-        save_file(tensors, beside, metadata={HEADER: text})
+    save_tensors(path, tensors, {HEADER: text})
 
 
 def load(path: str | Path) -> TreeModel:
@@ -67,8 +66,9 @@ def load(path: str | Path) -> TreeModel:
     :class:`dgltree.models.PairModel`.
 
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
-    written by dgltree, has a version, cell, encoder or readout this release does not know, or whose contents do not
-    match their hash or their header. Nothing is allocated before the header's sizes are found to be those of the file.
+    written by dgltree, has a version, cell, encoder or readout this release does not know, whose contents do not
+    match their hash or their header, or that has weights that are not finite; ``OSError`` for what cannot be read.
+    Nothing is allocated before the header's sizes are found to be those of the file.
     """
     header, tensors = _read(Path(path))
     try:
@@ -78,6 +78,7 @@ def load(path: str | Path) -> TreeModel:
             raise ValueError("the contents do not match their hash: the file was changed or damaged")
         if header["version"] == 2:
             header = from_format_2(header)
+        _check_finite(tensors)
         kind = "encoder" if "encoder" in header else "cell"
         known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
         if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
@@ -141,11 +142,25 @@ def _model(header: dict[str, Any], kind: str) -> TreeModel:
     return model(encoder, readout(**header["readout_options"]), header["classes"])
 
 
+def _check_finite(tensors: dict[str, Tensor]) -> None:
+    """``ValueError`` naming the first weight that is NaN or infinite: every answer would be NaN without a word."""
+    for name, tensor in sorted(tensors.items()):
+        if not bool(tensor.isfinite().all()):
+            wrong = tensor[~tensor.isfinite()]
+            raise ValueError(
+                f"{len(wrong)} of {tensor.numel()} weights of {name!r} are no finite numbers: {wrong[0]:g}"
+            )
+
+
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     from safetensors import SafetensorError, safe_open
 
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file")
+    try:
+        path.open("rb").close()  # safetensors does not say why it cannot
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file") from None
+    except OSError as error:
+        raise type(error)(f"{path} cannot be read: {error.strerror}") from None
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}

@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dgltree.read.text import error_at
+from dgltree.read.text import check_unfolded, error_at
 from dgltree.trees.tree import Tree
 
 _WORD = re.compile(r"[^()\s]+", re.ASCII)
@@ -241,6 +241,7 @@ def _only(text: str, form: _Form) -> Tree:
 
 
 def _write(tree: Tree, form: _Form) -> str:
+    check_unfolded(tree)
     close = ")" if form.labelled else " )"
     parts: list[str] = []
     stack: list[Tree | None] = [tree]  # None closes a bracket

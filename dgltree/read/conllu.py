@@ -85,7 +85,7 @@ def _words(first: int, block: list[str]) -> list[_Word]:
         if _PASSED_OVER.fullmatch(columns[_ID]):
             continue
         if columns[_ID] != str(len(words) + 1):
-            raise ValueError(f"line {number}: the id is {columns[_ID]!r}; expected {len(words) + 1}")
+            raise ValueError(f"line {number}: the id is {columns[_ID]!r:.60}; expected {len(words) + 1}")
         words.append(_Word(number, columns))
     if not words:
         raise ValueError(f"line {first}: found a sentence without words; expected at least one")
@@ -109,7 +109,7 @@ def _tree(words: list[_Word], function: int, token: int) -> Tree:
 def _head(word: _Word, count: int) -> int:
     head = word.columns[_HEAD]
     if not _NUMBER.fullmatch(head) or int(head) > count:
-        raise ValueError(f"line {word.line}: the head is {head!r}; expected a number from 0 to {count}")
+        raise ValueError(f"line {word.line}: the head is {head!r:.60}; expected a number from 0 to {count}")
     return int(head)
 
 
@@ -144,5 +144,5 @@ def _cycle(heads: list[int], word: int) -> list[int]:
 
 
 def _named(words: list[_Word], numbers: list[int]) -> str:
-    names = [f"{i} {words[i - 1].columns[_FORM]!r}" for i in numbers[:FEW]]
+    names = [f"{i} {words[i - 1].columns[_FORM]!r:.60}" for i in numbers[:FEW]]
     return ", ".join(names + ["..."] * (len(numbers) > FEW))

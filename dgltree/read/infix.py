@@ -29,7 +29,7 @@ from dgltree.read.notation import (
     leaf_text,
     number,
 )
-from dgltree.read.text import error_at
+from dgltree.read.text import check_unfolded, error_at
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -79,6 +79,7 @@ def write_infix(tree: Tree) -> str:
     naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
     function whose name is no name.
     """
+    check_unfolded(tree)
     parts: list[str] = []
     stack: list[Piece] = [(tree, SUM)]
     while stack:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from dgltree.read.text import read_text
+from dgltree.read.text import check_unfolded, read_text
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -67,6 +67,7 @@ def write_preorder(tree: Tree) -> dict[str, Any]:
     Raises ``ValueError`` naming the first node that would not be read back: one with more than two children, a value or
     a label, a leaf without a token or an inner node with one, a text that is empty, ``#`` or has a comma.
     """
+    check_unfolded(tree)
     rows: list[tuple[str, ...]] = []
     names: dict[str, int] = {}
     nodes = 0

@@ -17,7 +17,7 @@ Reading and writing take time linear in the text, at any depth.
 
 import re
 
-from dgltree.read.text import error_at
+from dgltree.read.text import check_unfolded, error_at
 from dgltree.trees.tree import Tree
 
 _ATOM = re.compile(r'[^\s()";]+', re.ASCII)
@@ -93,6 +93,7 @@ def write_sexpr(tree: Tree) -> str:
 
     Raises ``ValueError`` naming the first node that has no such text.
     """
+    check_unfolded(tree)
     parts: list[str] = []
     stack: list[Tree | None] = [tree]  # None closes a list
     while stack:

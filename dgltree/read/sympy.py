@@ -4,6 +4,7 @@ A SymPy sum or product may have any number of terms and becomes left-associative
 node is kept, so tree -> SymPy -> tree is the same tree; what SymPy cannot keep is refused.
 """
 
+import re
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2}
 """The SymPy classes that stand for functions, each with the number of children that its node has in a tree."""
 del CHILDREN["sqrt"]  # no class: SymPy's sqrt makes a Pow, as infix does
+EXPONENT = re.compile("[eE][+-]?0*([0-9]+)$")
+LONGEST_EXPONENT = 4
+"""Digits: SymPy computes powers of ten with every digit."""
 
 
 def to_sympy(tree: Tree | Equation) -> "sympy.Basic":
@@ -74,6 +78,9 @@ def _to_leaf(leaf: Tree) -> Any:
         return {"e": sympy.E, "pi": sympy.pi, "oo": sympy.oo, "nan": sympy.nan}[text]
     if leaf.function != "Float":
         return sympy.Rational(*map(int, text.split("/")))
+    exponent = EXPONENT.search(text)
+    if exponent and len(exponent[1]) > LONGEST_EXPONENT:
+        raise ValueError(f"SymPy would take very long for the float {text!r:.60}: its exponent has too many digits")
     value = sympy.Float(text)
     if _float_text(value) != text:
         raise ValueError(f"SymPy keeps a float's value, not its text: {text!r} would become {_float_text(value)!r}")

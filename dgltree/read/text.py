@@ -1,13 +1,40 @@
-"""What every reader shares: decoding a file, and errors that say where."""
+"""What every reader shares: decoding a file, and errors that say where, on one line that a person can read."""
 
+import re
 from pathlib import Path
+
+from dgltree.trees.tree import Tree
+
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Characters that break a line, change what a terminal does, or cannot be printed."""
+LONGEST = 500
+"""Characters of a message: what it quotes may be as long as its file."""
+
+MOST_WRITTEN = 10_000_000
+"""Nodes of a text: some seconds and a gigabyte."""
+
+
+def shown(text: str, longest: int = LONGEST) -> str:
+    """A text for a person, on one line: control characters are escaped, and the middle of a long text is left out."""
+    if len(text) > longest:
+        text = f"{text[: longest // 2]} ... {text[-(longest // 2) :]}"
+    return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def error_at(text: str, offset: int, message: str) -> ValueError:
     """A ValueError whose message begins with the line and column (both from 1) of ``offset`` in ``text``."""
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return ValueError(f"line {line}, column {column}: {message}")
+    return ValueError(f"line {line}, column {column}: {shown(message)}")
+
+
+def check_unfolded(tree: Tree) -> None:
+    """``ValueError`` for a tree whose text would have no end: shared objects are written once for each parent."""
+    if tree.size > MOST_WRITTEN:
+        raise ValueError(
+            f"the tree has {tree.size:,} nodes, a shared one counted once for each of its parents; texts of at most "
+            f"{MOST_WRITTEN:,} nodes are written (pickle and to_networkx keep what is shared)"
+        )
 
 
 def decode(data: bytes, source: str) -> str:

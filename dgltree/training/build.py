@@ -95,7 +95,7 @@ def _check_labels(train: TreeDataset, options: FitOptions) -> None:
     labels = set(train.labels)
     if options.task != "regress" and len(labels) < 2:
         [label] = labels
-        raise ValueError(f"all {len(train)} training examples have the label {label!r}; two classes are needed")
+        raise ValueError(f"all {len(train)} training examples have the label {label!r:.60}; two classes are needed")
     if options.nodes and (options.task != "classify" or bool((train.trees.label == NO_LABEL).all())):
         raise ValueError("nodes needs classes and trees with labels at their nodes, such as (3 (2 The) (4 Rock))")
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import re
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 import torch
 
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.text import shown
 from dgltree.training.evaluation import Evaluation
 from dgltree.training.options import FitOptions
 from dgltree.training.trained import TrainedModel
 
+MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
 PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 
 
@@ -76,7 +79,7 @@ def markdown(card: dict[str, Any]) -> str:
     lines = [
         f"# A {card['options']['encoder']} model: {card['task']}",
         "",
-        f"Made {card['made']} by `{card['command']}` in {card['seconds']} s of training.",
+        f"Made {card['made']} by {_code(card['command'])} in {card['seconds']} s of training.",
         "",
         f"| split | {' | '.join(names)} |",
         f"| --- |{' ---: |' * len(names)}",
@@ -85,7 +88,7 @@ def markdown(card: dict[str, Any]) -> str:
             for split, found in card["metrics"].items()
         ),
         "",
-        f"- Classes: {', '.join(card['classes'])}"
+        f"- Classes: {', '.join(map(_escaped, card['classes']))}"
         if card["classes"]
         else "- Gives numbers, in the unit of the labels.",
         f"- Data: sha256 {card['data']['sha256']}; examples: {_listed(card['data']['examples'])}; left out: "
@@ -100,4 +103,16 @@ def markdown(card: dict[str, Any]) -> str:
 
 
 def _listed(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+    return ", ".join(f"{name} {_escaped(str(value))}" for name, value in values.items() if value is not None)
+
+
+def _escaped(text: str) -> str:
+    """A text as Markdown that is shown as it is: a class may be called ``<b>`` or ``*``."""
+    return MARKUP.sub(r"\\\g<0>", shown(text))
+
+
+def _code(text: str) -> str:
+    """The same as code, in as many backticks as the text has none of."""
+    text = shown(text, longest=10_000)
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"

@@ -14,6 +14,7 @@ from torchmetrics.functional.classification import (
 from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.text import shown
 from dgltree.training.trained import TrainedModel
 
 OTHER = "(other)"
@@ -41,8 +42,9 @@ class Evaluation:
     def confusion_table(self) -> str:
         """The confusions as text, columns separated by tabs."""
         assert self.confusion is not None
-        rows = [["true/predicted", *self.names]]
-        rows += [[name, *map(str, row)] for name, row in zip(self.names, self.confusion.tolist(), strict=True)]
+        names = [shown(name) for name in self.names]
+        rows = [["true/predicted", *names]]
+        rows += [[name, *map(str, row)] for name, row in zip(names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
 
 

@@ -18,6 +18,8 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import TreeModel
+from dgltree.read.json_text import write_json
+from dgltree.read.text import shown
 from dgltree.training import harness
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
@@ -77,7 +79,7 @@ def fit(
     counts = {name: len(bad) for name, bad in left_out.items()}
     made = card(trained, built.options, splits, counts, evaluations, digest, command, seconds)
     _write(folder / "card.md", markdown(made))
-    _write(folder / CARD, json.dumps(made, indent=1) + "\n")  # the last one: with it the training is done
+    _write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
     return trained
 
 
@@ -116,7 +118,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
         known.trees = with_classes(known.trees, model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
         if strange:
-            _say(f"{name}: labels that no training example has count as errors: {', '.join(strange)}")
+            _say(f"{name}: labels that no training example has count as errors: {shown(', '.join(strange))}")
     return known
 
 
@@ -144,7 +146,7 @@ def _finished(folder: Path, settings: dict[str, Any]) -> bool:
             raise ValueError(f"{folder} holds a training with {_other(found, settings)}: give another folder")
         return (folder / CARD).exists()
     folder.mkdir(parents=True, exist_ok=True)
-    _write(file, json.dumps(settings, indent=1) + "\n")
+    _write(file, write_json(settings, indent=1) + "\n")
     return False
 
 

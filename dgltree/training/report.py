@@ -8,6 +8,7 @@ from typing import Any
 from lightning import Callback, LightningModule, Trainer
 
 from dgltree.files import replacing
+from dgltree.read.json_text import write_json
 
 EPOCHS = "epochs.jsonl"
 
@@ -42,4 +43,4 @@ class EpochReport(Callback):
         before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         kept = [line for line in before if json.loads(line)["epoch"] < trainer.current_epoch]
         with replacing(file) as beside:
-            beside.write_text("\n".join([*kept, json.dumps(row)]) + "\n", encoding="utf-8")
+            beside.write_text("\n".join([*kept, write_json(row)]) + "\n", encoding="utf-8")

@@ -47,7 +47,7 @@ class TrainedModel:
         """
         folder = Path(folder)
         for name in (WEIGHTS, READING):
-            if not (folder / name).is_file():
+            if not (folder / name).exists():
                 raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
         try:
             reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))

@@ -32,6 +32,14 @@ def test_evaluation_counts_labels_that_the_model_never_saw_as_errors(
     assert json.loads(capsys.readouterr().out)["accuracy"] == pytest.approx(accuracy, abs=1e-4)
 
 
+def test_json_holds_no_nan(fitted_numbers: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("tree\tlabel\nx+y\t1.5\ny\tnan\ny\t1_0\n", encoding="utf-8")
+    assert main(["evaluate", str(fitted_numbers), str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert (found["examples"], found["left_out"], found["r2"]) == (1, 2, None)
+
+
 def test_examples_without_a_label_are_left_out_and_said(
     fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

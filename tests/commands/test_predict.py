@@ -1,7 +1,10 @@
 """``dgltree predict``."""
 
 import io
+import os
+import shutil
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +12,7 @@ import pytest
 from own_trees import QUIET, SMALL, rows_of
 
 from dgltree.commands.main import main
+from dgltree.datasets.formats import chunks
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -63,3 +67,54 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
     assert main(["predict", str(tmp_path / "model"), str(new)]) == 1
     rows = rows_of(capsys.readouterr().out)[1:]
     assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("1", False), ("new.py:7:h", True)]
+
+
+def test_a_pipe_is_answered_record_by_record(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgltree.datasets.parallel.default_workers", lambda: 0)
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=("tree\n" + "x+y\n" * 401,))
+    writer.start()
+    assert main(["predict", str(fitted / "model"), str(path)]) == 0
+    writer.join()
+    rows = rows_of(capsys.readouterr().out)[1:]
+    assert [row[0] for row in rows] == [str(i) for i in range(2, 403)]
+
+
+def test_an_id_that_stood_before_is_left_out_as_in_training(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunks, "CHUNK", 20)  # wherever it stood
+    path = tmp_path / "new.tsv"
+    path.write_text("id\ttree\na\tx\nb\ty\na\tz\n\tx\n\tx\nc\tsin(x)\nb\tx\nc\tx\nd\ty\n", encoding="utf-8")
+    assert main(["predict", str(fitted / "model"), str(path)]) == 1
+    out, err = capsys.readouterr()
+    rows = [(row[0], row[1] != "") for row in rows_of(out)[1:]]
+    known = [("a", True), ("b", True), ("4", False), ("5", True), ("6", True)]
+    assert rows == [*known, ("7", False), ("8", False), ("9", False), ("d", True)]
+    assert "line 4: the id 'a' stands on line 2 already" in err
+    assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
+
+
+def test_a_model_that_cannot_be_read_is_told_as_such(
+    fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in ("model.safetensors", "reading.json"):
+        folder = tmp_path / name
+        shutil.copytree(fitted / "model", folder)
+        (folder / name).unlink()
+        (folder / name).mkdir()
+        assert main(["predict", str(folder), "new.tsv"]) == 1
+        err = capsys.readouterr().err
+        assert name in err
+        assert "Is a directory" in err
+        assert err.count("\n") == 1
+
+
+def test_an_empty_folder_is_an_error(fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for command in (["predict"], ["encode", "--out", str(tmp_path / "v.npy")], ["evaluate"]):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        assert main([command[0], str(fitted / "model"), str(tmp_path / "empty"), *command[1:]]) == 1
+        assert "no Python files (.py) in this folder" in capsys.readouterr().err

@@ -1,12 +1,15 @@
 """What was read of a file and is kept beside it."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+from disks import full_disk, read_only_folder
 from own_trees import TABLE, written
 
 from dgltree import TreeDataset
-from dgltree.datasets import cache
+from dgltree.datasets import cache, from_file
 
 
 def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
@@ -36,19 +39,87 @@ def test_the_second_reading_takes_what_the_first_one_left(tmp_path: Path, monkey
         TreeDataset.from_file(path)
 
 
-def test_a_damaged_cache_is_read_anew_and_a_folder_that_cannot_be_written_is_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_cache_is_read_anew(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     TreeDataset.from_file(path)
     kept = cache.cache_path(path)
     kept.write_bytes(kept.read_bytes()[:200])
     assert len(TreeDataset.from_file(path)) == 3
 
-    def refuse(*_: object) -> None:
-        raise PermissionError("read-only")
 
-    kept.unlink()
-    monkeypatch.setattr(cache, "write", refuse)
-    with pytest.warns(UserWarning, match="is not kept for the next time: read-only"):
+def test_a_cache_on_a_full_disk_is_a_warning(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    with full_disk(), pytest.warns(UserWarning, match="is not kept for the next time: .*cannot be written"):
         assert len(TreeDataset.from_file(path)) == 3
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_cache_in_a_read_only_folder_is_a_warning() -> None:
+    with read_only_folder(("trees.tsv", TABLE)) as folder:
+        with pytest.warns(UserWarning, match="is not kept for the next time: .*Permission denied"):
+            assert len(TreeDataset.from_file(folder / "trees.tsv")) == 3
+        assert [entry.name for entry in folder.iterdir()] == ["trees.tsv"]
+
+
+def rights(path: Path) -> int:
+    return cache.cache_path(path).stat().st_mode & 0o777
+
+
+def test_a_cache_has_no_more_rights_than_its_source(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    for mode, others in ((0o644, False), (0o600, False), (0o640, False), (0o640, True)):
+        path.chmod(mode)
+        if others and os.geteuid() == 0:
+            os.chown(path, -1, 12345)  # whose group is not the one that a new file gets
+        cache.cache_path(path).unlink(missing_ok=True)
+        TreeDataset.from_file(path)
+        assert rights(path) == (0o600 if others and os.geteuid() == 0 else mode)
+
+
+@pytest.mark.parametrize("private", ["sources", "sources/inner", "sources/inner/a.py"])
+def test_the_cache_of_a_folder_is_as_private_as_all_that_is_in_it(private: str, tmp_path: Path) -> None:
+    inner = tmp_path / "sources" / "inner"
+    inner.mkdir(parents=True)
+    written(inner, "a.py", "x = 1\n")
+    TreeDataset.from_file(tmp_path / "sources")
+    assert rights(tmp_path / "sources") == 0o644
+    (tmp_path / private).chmod(0o700)
+    cache.cache_path(tmp_path / "sources").unlink()
+    TreeDataset.from_file(tmp_path / "sources")
+    assert rights(tmp_path / "sources") == 0o600
+
+
+def test_a_file_that_changed_while_it_was_read_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    real = from_file.parts
+
+    def changing(*arguments: Any) -> Any:
+        yield from real(*arguments)
+        path.write_text(TABLE + "d\tx\tbare\ttrain\n", encoding="utf-8")
+
+    monkeypatch.setattr(from_file, "parts", changing)
+    with pytest.warns(UserWarning, match="is not kept for the next time: it changed while it was read"):
+        assert len(TreeDataset.from_file(path)) == 3
+    monkeypatch.undo()
+    assert len(TreeDataset.from_file(path)) == 4
+
+
+def test_another_python_or_another_dgltree_reads_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "a.py", "x = 1\n")
+    TreeDataset.from_file(path)
+    monkeypatch.setattr(from_file, "parts", None)  # nothing may be read anew
+    TreeDataset.from_file(path)
+    for name, other in (("platform.python_version", lambda: "9.9.9"), ("version", lambda _: "9.9")):
+        with monkeypatch.context() as patch, pytest.raises(TypeError):
+            patch.setattr(f"dgltree.datasets.cache.{name}", other)
+            TreeDataset.from_file(path)
+
+
+def test_labels_of_nodes_values_and_all_columns_are_kept(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.txt", "(3 (2 The) (4 Rock))\n(1 (0 no) (1 1.5))\n")
+    whole = TreeDataset.from_file(path, numbers=True)
+    again = TreeDataset.from_file(path, numbers=True)
+    assert whole.trees.label.tolist() == [3, 2, 4, 1, 0, 1]
+    assert again.trees.label.tolist() == whole.trees.label.tolist()
+    assert [again[i] for i in range(2)] == [whole[i] for i in range(2)]
+    assert again.trees.value is not None

@@ -8,7 +8,8 @@ import pytest
 from own_trees import TABLE, written
 
 from dgltree import Tree, TreeDataset
-from dgltree.datasets.formats import chunks, source
+from dgltree.datasets.formats import chunks, open_format
+from dgltree.datasets.reading import Reading
 from dgltree.read.infix import read_infix
 
 
@@ -126,61 +127,6 @@ def test_words_that_merely_sound_like_numbers_stay_words() -> None:
     assert [node.value for node in (data[i][0] for i in range(6))] == [None, None, None, None, None, 12]
 
 
-def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Path) -> None:
-    lines = [
-        b"id\ttree\tlabel",
-        b"a\tx\t1",
-        b"b\tx+\t1",
-        b"c\tx",
-        b"",
-        b"d\t\xff\t1",
-        b"e\t\t1",
-        b"a\ty\t1",
-        b"f\ty\t1",
-    ]
-    path = written(tmp_path, "trees.tsv", b"\n".join([*lines, b"g\t" + b"x+" * 200 + b"x\t1"]))
-    data = TreeDataset.from_file(path, max_line=100)
-    assert data.ids == ["a", "f"]
-    messages = dict(data.bad)
-    assert sorted(messages) == [3, 4, 5, 6, 7, 8, 10]
-    for line, part in {
-        3: "tree: no infix tree: line 1, column 3",
-        4: "2 columns, separated by tabs; expected 3",
-        5: "the line is empty",
-        6: "byte 0xff in column 3 is not UTF-8",
-        7: "no 'tree'; expected a tree",
-        8: "the id 'a' stands on line 2 already",
-        10: "longer than 100 bytes, the limit (--max-line)",
-    }.items():
-        assert part in messages[line]
-    with pytest.raises(ValueError, match=r"trees.tsv, line 3: tree: no infix tree"):
-        TreeDataset.from_file(path, max_line=100, strict=True)
-
-
-def test_a_record_of_another_kind_than_the_first_is_bad(tmp_path: Path) -> None:
-    records = [{"tree": "x"}, {"left": "x", "right": "y"}, {"tree": "y"}, {"tree": 3}]
-    path = written(tmp_path, "trees.jsonl", "".join(json.dumps(record) + "\n" for record in records))
-    data = TreeDataset.from_file(path)
-    assert (len(data), data.each, data.lines) == (2, 1, [1, 3])
-    assert [bad[0] for bad in data.bad] == [2, 4]
-    assert "found a int; expected text" in data.bad[1].message
-
-
-def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -> None:
-    records = [{"tree": "x", "label": label} for label in ("fine", "a\tb", "a\nb", "\ud800", 3)]
-    data = TreeDataset.from_file(written(tmp_path, "t.jsonl", "".join(json.dumps(r) + "\n" for r in records)))
-    assert data.labels == ["fine", "3"]
-    assert all("has a tab, a line break or half of a character" in bad.message for bad in data.bad)
-
-
-def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Path) -> None:
-    good = b"1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    text = good + good.replace(b"x", b"\xff") + b"# caf\xe9\n" + good
-    data = TreeDataset.from_file(written(tmp_path, "t.conllu", text))
-    assert data.lines == [1, 5]
-    assert [tuple(bad) for bad in data.bad] == [(3, "line 3: byte 0xff in column 3 is not UTF-8")]
-
-
 def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.txt", "(3 (2 a) (4 b))\n(1 c)\nsin(x)\n")
     data = TreeDataset.from_file(path)
@@ -240,16 +186,6 @@ def test_several_processes_read_the_same_in_the_same_order(tmp_path: Path, monke
     assert alone.trees.vocabulary == together.trees.vocabulary
 
 
-def test_a_line_over_the_limit_is_never_held() -> None:
-    import io
-
-    taken: list[int] = []
-
-    class Counted(io.BytesIO):
-        def readline(self, size: int | None = -1, /) -> bytes:
-            taken.append(size or 0)
-            return super().readline(size)
-
-    file = Counted(b"short\n" + b"x" * 1_000_000 + b"\nlast")
-    assert list(source.lines_of(file, 100)) == [b"short", source.TOO_LONG, b"last"]
-    assert max(taken) <= 101
+def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no Python files"):
+        open_format(tmp_path, Reading())

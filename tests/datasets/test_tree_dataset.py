@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from helpers import random_tree
@@ -9,10 +10,10 @@ from torch.utils.data import DataLoader
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
 from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
-from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, label_numbers, split
+from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, Reading, label_numbers
 from dgltree.datasets.describe import describe, draw
 from dgltree.datasets.flat import join, with_classes
-from dgltree.datasets.splits import shared_examples
+from dgltree.datasets.labels import with_labels
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
 
@@ -34,8 +35,12 @@ def test_what_cannot_be_a_data_set_is_refused() -> None:
         TreeDataset([])
     with pytest.raises(ValueError, match="3 labels for 8 examples"):
         TreeDataset(TREES, ["a", "b", "c"])
-    with pytest.raises(ValueError, match="some examples are trees and others pairs"):
-        TreeDataset([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]])
+    for mixed in ([TREES[0], (TREES[1], TREES[2]), TREES[3], TREES[4]], [TREES[0], (TREES[1],)]):
+        with pytest.raises(ValueError, match="some examples are trees and others pairs"):
+            TreeDataset(mixed)
+    for label in (float("nan"), float("inf"), np.float32("nan")):
+        with pytest.raises(ValueError, match=r"labels\[1\] is (nan|inf); a label is a text or a finite number"):
+            TreeDataset(TREES[:2], [1.0, label])
 
 
 def test_joined_batches_are_the_batch_of_all_trees() -> None:
@@ -121,8 +126,21 @@ def test_labels_are_classes_or_numbers() -> None:
     numbers = label_numbers(["1.5", None], None)
     assert numbers[0] == 1.5
     assert numbers[1].isnan()
-    with pytest.raises(ValueError, match="a label is no number"):
-        label_numbers(["x"], None)
+    for label in ("x", "nan", "inf", "1_000", " 1", "\uff11", "1e40", "-1e40"):
+        with pytest.raises(ValueError, match="a label is no number, or none of 32 bits"):
+            label_numbers(["1", label], None)
+
+
+def test_a_label_is_a_number_where_a_leaf_would_be_one_that_float32_holds() -> None:
+    texts = ["1", "-1.5", "+.5e3", "3.4e38", "-3.4e38", "nan", "inf", "1_000", " 1", "\uff11", "0x1", "1e39", "-1e40"]
+    reading = Reading(numbers=True)
+    data = TreeDataset([Tree("leaf", token=text) for text in texts], texts, reading=reading)
+    leaves = [text for text, (tree, _) in zip(texts, data, strict=True) if tree.value is not None]
+    assert leaves == [*texts[:5], "1e39", "-1e40"]
+    kept = with_labels(data, numbers=True)
+    assert kept.labels == texts[:5]
+    assert [bad.line for bad in kept.bad] == list(range(6, 14))
+    assert with_labels(data, numbers=False).labels == texts
 
 
 def test_dgls_own_loader_reads_the_view() -> None:
@@ -138,53 +156,6 @@ def test_dgls_own_loader_reads_the_view() -> None:
         assert together.batch_size == len(labels) == 4
         assert {"function", "token"} <= set(together.ndata)
         assert "slot" in together.edata
-
-
-def numbered(count: int) -> TreeDataset:
-    return TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(count)], [i % 2 for i in range(count)])
-
-
-def test_splits_by_chance_are_disjoint_tenths_that_depend_on_the_seed() -> None:
-    data = numbered(100)
-    splits = split(data, seed=0)
-    assert {name: len(examples) for name, examples in splits.items()} == {"train": 80, "validation": 10, "test": 10}
-    assert sorted(line for examples in splits.values() for line in examples.lines) == list(range(1, 101))
-    assert splits["test"].lines == split(data, seed=0)["test"].lines != split(data, seed=1)["test"].lines
-
-
-def test_equal_trees_stay_in_one_split() -> None:
-    data = TreeDataset([Tree("f", (Tree("w", token=str(i % 40)),)) for i in range(400)])
-    splits = split(data, seed=3)
-    assert shared_examples(splits) == {"validation": 0, "test": 0}
-    assert sum(map(len, splits.values())) == 400
-
-
-def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_training() -> None:
-    data = numbered(40)
-    data.splits = ["dev" if i < 4 else "test" if i < 10 else "Train" for i in range(40)]
-    assert {name: len(examples) for name, examples in split(data, 0).items()} == {
-        "validation": 4,
-        "test": 6,
-        "train": 30,
-    }
-    data.splits = ["test" if i < 10 else "train" for i in range(40)]
-    splits = split(data, 0)
-    assert {name: len(examples) for name, examples in splits.items()} == {"train": 27, "validation": 3, "test": 10}
-    assert splits["test"].lines == list(range(1, 11))
-    data.splits[7] = "held-out"
-    with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it is one of train"):
-        split(data, 0)
-    data.splits = ["test"] * 40
-    with pytest.raises(ValueError, match="no examples to train on"):
-        split(data, 0)
-    with pytest.raises(ValueError, match="leave none for the split"):
-        split(numbered(3), 0)
-
-
-def test_examples_that_stand_in_two_splits_are_counted() -> None:
-    data = numbered(6)
-    splits = {"train": data.select([0, 1, 2]), "validation": data.select([2, 3]), "test": data.select([0, 1, 4])}
-    assert shared_examples(splits) == {"validation": 1, "test": 2}
 
 
 def test_the_description_says_what_is_there() -> None:
@@ -228,3 +199,41 @@ def test_a_drawn_tree_is_cut() -> None:
     ]
     wide = Tree("f", [Tree("var", token="x")] * 50)
     assert draw(wide, most=10).splitlines()[-1] == "  ... 41 more nodes"
+
+
+def test_a_batch_that_fits_exactly_takes_the_last_example_too() -> None:
+    assert list(NodeBatches(torch.tensor([4, 6, 10, 5, 6]), 10)) == [[0, 1], [2], [3], [4]]
+
+
+def test_the_group_of_a_pair_is_the_depth_of_its_deeper_tree() -> None:
+    shallow, deep = TREES[0], TREES[5]
+    data = TreeDataset([(shallow, deep), (deep, shallow), (shallow, shallow)], ["a", "b", "a"])
+    labelled = Collate(["a", "b"])(data)
+    assert labelled.groups.tolist() == [5, 5, 0]
+
+
+def test_values_survive_joining_batches_with_and_without_them() -> None:
+    trees = [Tree("f", (Tree("n", value=2.5), Tree("v", token="x"))), Tree("v", token="y"), Tree("n", value=-1.0)]
+    joined = join([batch([tree], Vocabulary.from_trees([tree])) for tree in trees])
+    assert unbatch(joined) == trees
+    assert joined.value is not None
+    assert joined.value.isnan().tolist() == [True, False, True, True, False]
+
+
+def test_a_leaf_with_a_number_gets_no_token() -> None:
+    tree = Tree("f", (Tree("n", value=2.5), Tree("Pass")))
+    data = TreeDataset([tree])
+    assert data[0][0] == Tree("f", (Tree("n", value=2.5), Tree("Pass", token="Pass")))
+
+
+def test_a_token_of_an_inner_node_stays_a_token_whatever_it_is_written_like() -> None:
+    tree = Tree("nmod", (Tree("nummod", token="7"),), token="12")
+    data = TreeDataset([tree], reading=Reading(numbers=True))
+    assert data[0][0] == Tree("nmod", (Tree("nummod", value=7.0),), token="12")
+
+
+def test_functions_that_no_tree_has_give_no_unk() -> None:
+    common, rare = Tree("f", (Tree("w", token="a"),)), Tree("g", (Tree("w", token="a"), Tree("w", token="a")))
+    data = TreeDataset([common, common, common, rare, rare])
+    some = data.select([0, 1, 2])  # whose own vocabulary still has g
+    assert some.vocabulary(min_count=2, unk=True).functions == (("f", 1), ("w", 0))

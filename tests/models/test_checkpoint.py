@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from disks import full_disk, read_only_folder
 from helpers import random_tree
 from rows import ROWS, make_cell
 from safetensors import safe_open
@@ -198,6 +199,40 @@ def test_an_interrupted_save_leaves_the_old_file_and_nothing_beside_it(
         dgltree.save(make_model("tree_lstm"), path)
     assert path.read_bytes() == before
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+
+def test_a_file_that_may_not_be_read_and_a_folder_are_told_as_such(path: Path) -> None:
+    with pytest.raises(IsADirectoryError, match="cannot be read: Is a directory"):
+        dgltree.load(path.parent)
+    told = pytest.raises(PermissionError, match=r"model.safetensors cannot be read: Permission denied")
+    with read_only_folder(("model.safetensors", ""), mode=0) as folder, told:
+        dgltree.load(folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+def test_weights_that_are_no_finite_numbers_are_neither_saved_nor_loaded(number: float, path: Path) -> None:
+    model = make_model()
+    with torch.no_grad():
+        model.readout.bias[0] = number
+    message = "1 of 1 weights of 'readout.bias' are no finite numbers"
+    with pytest.raises(ValueError, match=message):
+        dgltree.save(model, path)
+
+    def spoil(header, tensors) -> None:
+        tensors["readout.bias"][0] = number
+        rehash(header, tensors)
+
+    dgltree.load(path)
+    rewrite(path, spoil)
+    with pytest.raises(ValueError, match=message):
+        dgltree.load(path)
+
+
+def test_a_model_on_a_full_disk_is_an_os_error(path: Path) -> None:
+    before = path.read_bytes()
+    with full_disk(), pytest.raises(OSError, match="cannot be written"):
+        dgltree.save(make_model(), path)
+    assert path.read_bytes() == before
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

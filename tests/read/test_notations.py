@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from dgltree.read import notations
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.trees.tree import Tree
 
@@ -99,3 +100,18 @@ def test_texts_in_no_notation_are_refused_with_the_known_ones(texts, message):
         detect(texts)
     for name, notation in NOTATIONS.items():
         assert f"\n  {name}: {notation.example}" in str(info.value)
+
+
+def test_long_texts_are_looked_at_only_where_there_are_no_others(monkeypatch):
+    looked: list[int] = []
+    reads = notations._reads
+    monkeypatch.setattr(notations, "_reads", lambda name, text: looked.append(len(text)) or reads(name, text))
+    long = "+".join(["x"] * 60_000)
+    assert detect([long, "x+y", long, "x*y"]) == "infix"
+    assert set(looked) == {3}
+    looked.clear()
+    assert detect(["(" * 1_000_000 + "x", "(3 " + "(2 a) " * 20_000 + ")"]) == "sst"
+    assert set(looked) == {120_004}
+    looked.clear()
+    detect(["(f x)" + " " * 995] * 1000)
+    assert sum(looked) <= 8 * 100_000

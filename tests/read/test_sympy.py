@@ -195,3 +195,9 @@ def test_text_is_never_parsed():
 def test_deep_trees_come_back_from_sympy(text):
     tree = read_infix(text)
     assert from_sympy(to_sympy(tree)) == tree
+
+
+@pytest.mark.parametrize("text", ["1e10000000", "1.5E-99999999", "1e+0099999"])
+def test_a_float_whose_exponent_takes_very_long_is_refused(text):
+    with pytest.raises(ValueError, match="would take very long"):
+        to_sympy(Tree("Float", token=text))

@@ -13,10 +13,10 @@ from dgltree.datasets.formats.tsv import TSV
 from dgltree.datasets.reading import Reading
 
 FORMATS: tuple[type[Format], ...] = (
+    Parquet,  # first: its bytes may look like anything
     CoNLLU,
     TSV,
     JSONLines,
-    Parquet,
     PythonSources,
     TreeLines,  # takes what no other one does
 )
@@ -24,7 +24,7 @@ FORMATS: tuple[type[Format], ...] = (
 
 
 def open_format(path: str | Path, reading: Reading) -> Format:
-    """A file, a folder or the standard input in its format: by its suffix, else by its first line.
+    """A file, a folder or a stream in its format: by its suffix, else by its first line.
 
     Raises ``FileNotFoundError``, and ``ValueError`` for an empty file and for a table without the column of the trees.
     """
@@ -33,11 +33,11 @@ def open_format(path: str | Path, reading: Reading) -> Format:
 
 
 def _format_of(source: Source, reading: Reading) -> type[Format]:
-    if source.stream is None:
-        path = Path(source.path)
-        for known in FORMATS:
-            if known.folders if path.is_dir() else path.suffix.lower() in known.suffixes:
-                return known
+    path = Path(source.path)
+    folder = source.stream is None and path.is_dir()
+    for known in FORMATS:
+        if known.folders if folder else path.suffix.lower() in known.suffixes:
+            return known
     title = source.title()
     return next(known for known in FORMATS if known.begins(title, reading))
 

@@ -13,20 +13,18 @@ class Chunk:
     """Some consecutive records of a source, as they stand in it."""
 
     first: int
-    """The number of the first line, row or file, from 1."""
+    """The number of the first line, sentence, row or file, from 1."""
     raw: list[Any]
-    """Lines as bytes; rows of a table; paths of source files."""
+    """Lines as bytes; sentences of them; rows of a table; paths of source files."""
 
 
-def cut(
-    items: Iterable[Any], size: Callable[[Any], int], first: int = 1, ends: Callable[[Any], bool] | None = None
-) -> Iterator[Chunk]:
-    """Items in chunks of about ``CHUNK`` bytes; with ``ends`` only behind an item that it is true of."""
+def cut(items: Iterable[Any], size: Callable[[Any], int], first: int = 1) -> Iterator[Chunk]:
+    """Items in chunks of about ``CHUNK`` bytes."""
     chunk, bytes_held = Chunk(first, []), 0
     for item in items:
         chunk.raw.append(item)
         bytes_held += size(item) + 1
-        if bytes_held >= CHUNK and (ends is None or ends(item)):
+        if bytes_held >= CHUNK:
             yield chunk
             chunk, bytes_held = Chunk(chunk.first + len(chunk.raw), []), 0
     if chunk.raw:

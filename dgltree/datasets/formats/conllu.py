@@ -1,7 +1,7 @@
 """CoNLL-U, dependency treebanks: a word a line, a sentence up to a blank line. See :mod:`dgltree.read.conllu`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,6 +10,8 @@ from dgltree.datasets.formats.format import Bad, Example, Format, text_of
 from dgltree.datasets.formats.source import Source, decoded
 from dgltree.datasets.reading import Reading
 from dgltree.read.conllu import COLUMNS, iter_conllu
+
+LONG_SENTENCE = b"\0long"  # stands for a sentence over the limit, of which no more is held
 
 
 @dataclass
@@ -32,29 +34,58 @@ class CoNLLU(Format):
         return cls(source, reading)
 
     def chunks(self) -> Iterator[Chunk]:
-        """Whole sentences."""
-        return cut(self.source.lines(), len, ends=lambda line: not line.strip())
+        """Sentences, each with the number of its first line."""
+        return cut(_sentences(self.source.lines(), self.reading.max_line), lambda sentence: sum(map(len, sentence[1])))
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
+        for first, raw in chunk.raw:
+            yield from self._sentence(first, raw)
+
+    def _sentence(self, first: int, raw: list[bytes]) -> Iterator[Example | Bad]:
         reading = self.reading
-        lines, broken = self._lines(chunk)
-        for line, comments, tree in iter_conllu(lines, reading.node, reading.word, chunk.first):
+        lines, broken = self._lines(first, raw)
+        for line, comments, tree in iter_conllu(lines, reading.node, reading.word, first):
             if isinstance(tree, ValueError):
                 at = re.match(r"line (\d+):", str(tree))
                 yield Bad(line, broken.get(int(at[1]), str(tree)) if at else str(tree))
                 continue
-            label, split, name = (text_of(comments, column) for column in (reading.label, reading.split, "sent_id"))
+            try:
+                label, split, name = (text_of(comments, column) for column in (reading.label, reading.split, "sent_id"))
+            except ValueError as error:
+                yield Bad(line, str(error))
+                continue
             yield Example(line, (tree,), label, split, name)
 
-    def _lines(self, chunk: Chunk) -> tuple[list[str], dict[int, str]]:
+    def _lines(self, first: int, raw: list[bytes]) -> tuple[list[str], dict[int, str]]:
         """The lines as texts, and what is wrong with those that are none, by their numbers."""
         lines: list[str] = []
         broken: dict[int, str] = {}
         limit = self.reading.max_line
-        for number, raw in enumerate(chunk.raw, chunk.first):
+        for number, line in enumerate(raw, first):
             try:
-                lines.append(raw.decode("utf-8", "replace") if raw.startswith(b"#") else decoded(raw, limit))
+                if line == LONG_SENTENCE:
+                    raise ValueError(f"a sentence of more than {limit:,} bytes, the limit (--max-line)")
+                lines.append(line.decode("utf-8", "replace") if line.startswith(b"#") else decoded(line, limit))
             except ValueError as error:
                 lines.append("?")  # no line of a sentence, which is then bad
                 broken[number] = f"line {number}: {error}"
         return lines, broken
+
+
+def _sentences(lines: Iterable[bytes], limit: int) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines between blank ones, with the number of the first; ``LONG_SENTENCE`` for more bytes than the limit."""
+    sentence: list[bytes] = []
+    first, length = 1, -1
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            if sentence:
+                yield first, sentence
+            first, sentence, length = number + 1, [], -1
+            continue
+        length += len(line) + 1
+        if length <= limit:
+            sentence.append(line)
+        else:
+            sentence = [LONG_SENTENCE]
+    if sentence:
+        yield first, sentence

@@ -1,26 +1,34 @@
 """What a kind of files has to say of itself."""
 
-import re
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.reading import Reading
+from dgltree.read.text import CONTROL, shown
 from dgltree.trees.tree import Tree
 
-BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029\ud800-\udfff]")
 
-
-class Bad(NamedTuple):
-    """A record that could not be read."""
-
+class _Bad(NamedTuple):
     line: int
     """Of the file, from 1; of a table its row, of a folder its file."""
     message: str
+    """One line."""
+
+
+class Bad(_Bad):
+    """A record that could not be read."""
+
+    __slots__ = ()
+
+    def __new__(cls, line: int, message: str) -> Self:
+        return super().__new__(cls, line, shown(message))
 
 
 class Example(NamedTuple):
@@ -74,11 +82,24 @@ class Format(ABC):
 
 
 def text_of(fields: Mapping[str, Any], column: str) -> str | None:
-    """What a column says; ``ValueError`` for what would break the lines of a table."""
+    """What a column says; ``ValueError`` for what is no text or finite number, or would break the lines of a table."""
     value = fields.get(column)
     if value is None or value == "":
         return None
-    text = str(value)
-    if BREAKS.search(text):
-        raise ValueError(f"{column}: {text!r} has a tab, a line break or half of a character")
+    if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
+        raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
+    return printable(str(value), column)
+
+
+def _in_json(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except TypeError:  # bytes
+        return repr(value)
+
+
+def printable(text: str, what: str) -> str:
+    """The text itself; ``ValueError`` where it would break the lines of a table, or do things to a terminal."""
+    if CONTROL.search(text):
+        raise ValueError(f"{what}: {text!r} has a tab, a line break, another control character or half of a character")
     return text

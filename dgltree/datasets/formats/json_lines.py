@@ -8,6 +8,7 @@ from typing import Any, Self
 from dgltree.datasets.formats.records import LineRecords
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.reading import Reading
+from dgltree.read.json_tree import load_json
 
 
 @dataclass(kw_only=True)
@@ -28,8 +29,8 @@ class JSONLines(LineRecords):
 
     def fields_of(self, text: str) -> Mapping[str, Any]:
         try:
-            record = json.loads(text)
-        except (ValueError, RecursionError) as error:
+            record = load_json(text)
+        except ValueError as error:
             raise ValueError(f"no JSON: {error}") from None
         if not isinstance(record, dict):
             kind = type(record).__name__

@@ -22,8 +22,14 @@ class Parquet(Records):
     suffixes = (".parquet",)
 
     @classmethod
+    def begins(cls, line: str, reading: Reading) -> bool:
+        return line.startswith("PAR1")
+
+    @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
         """Raises ``ValueError`` for what is no Parquet file, or has no column of trees."""
+        if source.stream is not None:
+            raise ValueError(f"{source.path}: Parquet is read from its end, which a pipe does not have; give a file")
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import read_schema
 

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import decode_source
 from pathlib import Path
+from typing import Self
 
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.format import Bad, Example, Format
+from dgltree.datasets.formats.format import Bad, Example, Format, printable
+from dgltree.datasets.formats.source import Source
+from dgltree.datasets.reading import Reading
 from dgltree.read.python import iter_functions, read_python
 
 PASSED_OVER = {"site-packages", "__pycache__", "node_modules"}
@@ -19,6 +22,15 @@ class PythonSources(Format):
 
     suffixes = (".py",)
     folders = True
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises ``ValueError`` for a pipe, and for a folder without Python files."""
+        if source.stream is not None:
+            raise ValueError(f"{source.path}: a pipe; Python sources are read from files and folders")
+        if next(_source_files(Path(source.path)), None) is None:
+            raise ValueError(f"{source.path}: no Python files (.py) in this folder")
+        return cls(source, reading)
 
     def contents(self) -> Iterator[tuple[str, Path]]:
         """By their paths, which the labels follow from."""
@@ -35,6 +47,7 @@ class PythonSources(Format):
             name = path.relative_to(root) if path != root else Path(path.name)
             label = name.parts[0] if len(name.parts) > 1 else None
             try:
+                printable(str(name), "the name of the file")
                 text = self._text(path)
                 if self.reading.unit == "file":
                     yield Example(number, (read_python(text),), label, None, str(name))

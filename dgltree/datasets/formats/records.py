@@ -8,11 +8,12 @@ from itertools import islice
 from typing import Any, Self
 
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.format import Bad, Example, Format, text_of
+from dgltree.datasets.formats.format import Bad, Example, Format, printable, text_of
 from dgltree.datasets.formats.source import decoded
 from dgltree.datasets.reading import Reading
 from dgltree.read.json_tree import Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect
+from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
 SAMPLE = 100
@@ -66,10 +67,10 @@ class Records(Format):
                 found = [_tree_text(fields[name]) for name in self.tree_columns if fields.get(name)]
                 texts += found
                 if not found:
-                    names = ", ".join(map(repr, fields))
+                    names = shown(", ".join(map(repr, fields)))
                     why = why or f": no {self.reading.tree!r} among {names}; --tree names another column"
             except ValueError as error:
-                why = why or f": {error}"
+                why = why or f": {shown(str(error))}"
         return texts, why
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
@@ -89,6 +90,8 @@ class Records(Format):
         trees = tuple(self._tree(fields, name, read) for name in self.tree_columns)
         label, split, name = (text_of(fields, column) for column in (reading.label, reading.split, reading.id))
         trees, label = self.labelled(trees, label)
+        if label is not None:
+            printable(label, "label")  # one that stood in a tree
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
         return Example(line, trees, label, split, name)
@@ -127,11 +130,12 @@ class LineRecords(Records):
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` where the columns of the trees are missing from a table, or a name stands twice."""
     if twice := [name for i, name in enumerate(names) if name in names[:i]]:
-        raise ValueError(f"{path}: two columns are called {twice[0]!r}")
+        raise ValueError(f"{path}: two columns are called {shown(repr(twice[0]))}")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
+        there_are = shown(", ".join(map(repr, names)))
         raise ValueError(
-            f"{path}: no column {wanted}; there are {', '.join(map(repr, names))}. Name yours with --tree (or --left "
+            f"{path}: no column {wanted}; there are {there_are}. Name yours with --tree (or --left "
             "and --right), and the columns of a TSV file without a header with --columns"
         )
 

@@ -1,6 +1,7 @@
-"""What is read: a file, a folder, or the standard input. Lines are streamed, and none over the limit is ever held."""
+"""What is read: a file, a folder, or a stream. Lines are streamed, and none over the limit is ever held."""
 
 import sys
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,13 +18,16 @@ TOO_LONG = b"\0too long"  # stands for a line over the limit: no text file holds
 
 @dataclass
 class Source:
-    """A path, or the standard input, of which a line that was looked at is still given."""
+    """A path, or a stream, of which a line that was looked at is still given.
+
+    A stream is the standard input and all else that is no regular file, such as a pipe: it can be read once only.
+    """
 
     path: str
     max_line: int
     """Bytes of a line; longer ones are ``TOO_LONG``."""
     stream: IO[bytes] | None = None
-    """What is left of the standard input."""
+    """What is left of a stream; None for a file or a folder."""
     peeked: list[bytes] = field(default_factory=list)
     """Lines that were taken from the stream to find out what it is."""
 
@@ -34,7 +38,12 @@ class Source:
             return cls(STDIN, max_line, sys.stdin.buffer)
         if not Path(path).exists():
             raise FileNotFoundError(f"{path}: no such file or folder")
-        return cls(str(path), max_line)
+        if Path(path).is_file() or Path(path).is_dir():
+            return cls(str(path), max_line)
+        stream = Path(path).open("rb")  # noqa: SIM115 (it is closed with the source)
+        source = cls(str(path), max_line, stream)
+        weakref.finalize(source, stream.close)  # read to its end or not
+        return source
 
     @property
     def large(self) -> bool:
@@ -62,9 +71,7 @@ class Source:
         """The first line as text, by which a format is told. Raises ``ValueError`` where there is none."""
         first = self.first(1)
         if not first:
-            raise ValueError(
-                "the standard input is empty" if self.stream is not None else f"{self.path}: the file is empty"
-            )
+            raise ValueError("the standard input is empty" if self.path == STDIN else f"{self.path}: the file is empty")
         return first[0].decode("utf-8", "replace").strip("\r\n").removeprefix("\ufeff")
 
     def __getstate__(self) -> dict[str, Any]:

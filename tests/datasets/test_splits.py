@@ -1,0 +1,91 @@
+"""Which examples are trained on, chosen by, and tested on."""
+
+import pytest
+
+from dgltree import Tree, TreeDataset
+from dgltree.datasets import split
+from dgltree.datasets.splits import shared_examples
+
+
+def numbered(count: int) -> TreeDataset:
+    return TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(count)], [i % 2 for i in range(count)])
+
+
+def test_splits_by_chance_are_disjoint_tenths_that_depend_on_the_seed() -> None:
+    data = numbered(100)
+    splits = split(data, seed=0)
+    assert {name: len(examples) for name, examples in splits.items()} == {"train": 80, "validation": 10, "test": 10}
+    assert sorted(line for examples in splits.values() for line in examples.lines) == list(range(1, 101))
+    assert splits["test"].lines == split(data, seed=0)["test"].lines != split(data, seed=1)["test"].lines
+
+
+def test_equal_trees_stay_in_one_split() -> None:
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i % 40)),)) for i in range(400)])
+    splits = split(data, seed=3)
+    assert shared_examples(splits) == {"validation": 0, "test": 0}
+    assert sum(map(len, splits.values())) == 400
+
+
+def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_training() -> None:
+    data = numbered(40)
+    data.splits = ["dev" if i < 4 else "test" if i < 10 else "Train" for i in range(40)]
+    assert {name: len(examples) for name, examples in split(data, 0).items()} == {
+        "validation": 4,
+        "test": 6,
+        "train": 30,
+    }
+    data.splits = ["test" if i < 10 else "train" for i in range(40)]
+    splits = split(data, 0)
+    assert {name: len(examples) for name, examples in splits.items()} == {"train": 27, "validation": 3, "test": 10}
+    assert splits["test"].lines == list(range(1, 11))
+    data.splits[7] = "held-out"
+    with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it is one of train"):
+        split(data, 0)
+    data.splits = ["test"] * 40
+    with pytest.raises(ValueError, match="no examples to train on"):
+        split(data, 0)
+    with pytest.raises(ValueError, match="leave none for the split"):
+        split(numbered(3), 0)
+
+
+def test_examples_that_stand_in_two_splits_are_counted() -> None:
+    data = numbered(6)
+    splits = {"train": data.select([0, 1, 2]), "validation": data.select([2, 3]), "test": data.select([0, 1, 4])}
+    assert shared_examples(splits) == {"validation": 1, "test": 2}
+
+
+def test_the_seed_of_a_split_is_that_of_the_choice_of_validation_too() -> None:
+    data = numbered(100)
+    data.splits = ["test" if i < 10 else "train" for i in range(100)]
+    chosen = [split(data, seed)["validation"].lines for seed in (0, 1, 0)]
+    assert chosen[0] == chosen[2] != chosen[1]
+    assert split(data, 0)["test"].lines == split(data, 1)["test"].lines
+
+
+def test_a_split_without_examples_is_refused_or_left_out() -> None:
+    for count in range(1, 12):
+        data = numbered(count)
+        try:
+            splits = split(data, 0)
+        except ValueError as error:
+            assert "leave none for the split" in str(error)
+            assert count < 11
+        else:
+            assert all(len(examples) for examples in splits.values())
+            assert sum(map(len, splits.values())) == count
+    data = numbered(4)
+    data.splits = ["dev", "train", "Training", "val"]
+    assert {name: len(examples) for name, examples in split(data, 0).items()} == {"train": 2, "validation": 2}
+
+
+def test_pairs_that_share_one_tree_alone_are_different_examples() -> None:
+    trees = [Tree("f", (Tree("w", token=str(i)),)) for i in range(6)]
+    train = TreeDataset([(trees[0], trees[1]), (trees[2], trees[3])])
+    other = TreeDataset([(trees[0], trees[4]), (trees[5], trees[1]), (trees[1], trees[0]), (trees[0], trees[1])])
+    assert shared_examples({"train": train, "test": other}) == {"test": 1}
+    left = TreeDataset([(trees[0], Tree("f", (Tree("w", token=f"r{i}"),))) for i in range(100)])
+    assert {name: len(examples) for name, examples in split(left, 0).items()} == {
+        "train": 80,
+        "validation": 10,
+        "test": 10,
+    }
