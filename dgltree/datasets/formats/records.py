@@ -2,6 +2,7 @@
 
 import json
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -129,7 +130,7 @@ class LineRecords(Records):
 
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` where the columns of the trees are missing from a table, or a name stands twice."""
-    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{path}: two columns are called {shown(repr(twice[0]))}")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
         wanted = f"{reading.tree!r}, or {reading.left!r} and {reading.right!r}"
