@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.batching.vocabulary import ANY_ARITY
-from dgltree.cells import CELLS, SumCell
+from dgltree.cells import CELLS
 
 LONGEST = 2**25
 """Characters of a header: a vocabulary of a million tokens is half as long."""
@@ -47,7 +47,8 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
             most = len(tensors) if name == "num_layers" else weights
             if name not in UNBOUND and isinstance(value, int) and value > most:
                 raise ValueError(f"its header says {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}")
-    if not issubclass(CELLS.get(header.get("cell", ""), SumCell), SumCell):
+    cell = CELLS.get(header.get("cell", ""))
+    if cell is not None and not cell.any_arity:
         arities = {arity for _, arity in header["vocabulary"]["functions"] if arity is not ANY_ARITY}
         if sum(arities) > weights:
             raise ValueError(f"its functions have {sum(arities):,} children, and it has {weights:,} weights")

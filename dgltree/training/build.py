@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
-from dgltree.cells import CELLS, SumCell
+from dgltree.cells import CELLS
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
@@ -86,7 +86,7 @@ def _cell_for(data: TreeDataset) -> str:
 
 
 def _sums(encoder: str | None) -> bool:
-    return encoder in CELLS and issubclass(CELLS[str(encoder)], SumCell)
+    return encoder in CELLS and CELLS[str(encoder)].any_arity
 
 
 def _check_labels(train: TreeDataset, options: FitOptions) -> None:
