@@ -146,12 +146,13 @@ def _block(model: TrainedModel, part: Part, reading: Reading, ids: Ids) -> Block
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
-    print("\t".join(["id", "prediction", *map(shown, model.classes)]))
+    title = "\t".join(["id", "prediction", *map(shown, model.classes)])
     failed = records = 0
     say = stopwatch()
     for block in _blocks(model, options):
         lines = _answers(model, block)
-        failed, records = failed + len(block.bad), records + len(lines)
+        lines = lines if records else [title, *lines]  # nothing is printed of a file that cannot be opened
+        failed, records = failed + len(block.bad), records + len(block.order)
         sys.stdout.write("".join(line + "\n" for line in lines))
     say(records, "records")
     return 1 if failed else 0

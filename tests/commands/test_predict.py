@@ -118,3 +118,12 @@ def test_an_empty_folder_is_an_error(fitted: Path, capsys: pytest.CaptureFixture
         (tmp_path / "empty").mkdir(exist_ok=True)
         assert main([command[0], str(fitted / "model"), str(tmp_path / "empty"), *command[1:]]) == 1
         assert "no Python files (.py) in this folder" in capsys.readouterr().err
+
+
+def test_nothing_is_printed_of_what_cannot_be_opened(
+    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for missing in (tmp_path / "none.tsv", tmp_path / "empty"):
+        assert main(["predict", str(fitted / "model"), str(missing)]) == 1
+        assert capsys.readouterr().out == ""
