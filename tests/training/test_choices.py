@@ -10,15 +10,18 @@ import torch
 from own_trees import QUIET, SMALL, expression, table
 
 import dgltree
-from dgltree import TrainedModel, TreeDataset
+from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import lightning
 
+from dgltree.read.bracket import read_sst
+from dgltree.training.build import build, classes_of
 from dgltree.training.checkpoints import checked
 from dgltree.training.module import TreeTraining
+from dgltree.training.options import FitOptions
 from dgltree.training.plateau import HalvedRate
 from dgltree.training.steps import seed_step
 
@@ -206,3 +209,23 @@ def test_any_rise_keeps_the_rate_however_small_and_none_halves_it() -> None:
     assert halved_by([0.5 + i * 1e-7 for i in range(6)], patience=1) == [1.0] * 6
     assert halved_by([0.5] * 6, patience=1) == [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
     assert halved_by([0.5, 0.4, 0.6, 0.5, 0.5, 0.5], patience=2) == [1.0, 1.0, 1.0, 1.0, 1.0, 0.5]
+
+
+def test_the_classes_of_nodes_are_those_of_all_nodes() -> None:
+    data = TreeDataset([read_sst("(3 (2 a) (0 b))"), read_sst("(1 (2 c) (4 d))")])
+    assert classes_of(data) == ["1", "3"]
+    assert classes_of(data, nodes=True) == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("share", [0.25, 0.8])
+def test_tokens_vectors_are_dropped_by_the_given_share_in_training_alone(share: float) -> None:
+    trees = [Tree("f", (Tree("x", token=f"t{k}"), Tree("x", token="a"))) for k in range(300)]
+    options = FitOptions(encoder="tree_lstm", input_size=20, input_dropout=share, hidden_size=4, min_count=1)
+    module = build(TreeDataset(trees, ["a", "b"] * 150), options).module
+    embedding, tokens = module.model.encoder.cell.input_embedding, torch.arange(300)
+    vectors = embedding.eval()(tokens, None)
+    torch.manual_seed(0)
+    dropped = embedding.train()(tokens, None)
+    kept = dropped != 0
+    assert float(kept.double().mean()) == pytest.approx(1 - share, abs=0.02)
+    torch.testing.assert_close(dropped[kept], vectors[kept] / (1 - share))
