@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dgltree.equations.shipped import open_model, shipped_fillers
     from dgltree.equations.verify import verify
     from dgltree.models.checkpoint import load, save
-    from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
+    from dgltree.read.infix import read_equation, read_infix
+    from dgltree.read.infix_writer import write_equation, write_infix
     from dgltree.training.fitting import fit
     from dgltree.training.trained import TrainedModel
     from dgltree.trees.equation import BLANK, Equation
@@ -35,7 +36,8 @@ _MODULES = {
     "equations.shipped": ("open_model", "shipped_fillers"),
     "equations.verify": ("verify",),
     "models.checkpoint": ("load", "save"),
-    "read.infix": ("read_equation", "read_infix", "write_equation", "write_infix"),
+    "read.infix": ("read_equation", "read_infix"),
+    "read.infix_writer": ("write_equation", "write_infix"),
     "training.fitting": ("fit",),
     "training.trained": ("TrainedModel",),
     "trees.equation": ("BLANK", "Equation"),

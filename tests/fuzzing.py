@@ -23,7 +23,8 @@ from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
 from dgltree.read.conllu import iter_conllu
-from dgltree.read.infix import read_equation, write_equation, write_infix
+from dgltree.read.infix import read_equation
+from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.sexpr import write_sexpr
 from dgltree.training.checkpoints import WholeCheckpoints, checked

@@ -88,7 +88,7 @@ def _complete(options: argparse.Namespace) -> int:
     from dgltree.equations.ranker import Ranking, check_fillers, rank
     from dgltree.equations.shipped import open_model, read_fillers, shipped_fillers
     from dgltree.equations.truth import numeric_truth
-    from dgltree.read.infix import write_infix
+    from dgltree.read.infix_writer import write_infix
 
     model = open_model(options.model)
     fillers = read_fillers(options.fillers) if options.fillers else shipped_fillers()

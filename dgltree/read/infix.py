@@ -1,14 +1,14 @@
-"""Infix text to trees and back: ``sin(x)^2 + cos(x)^2 = 1``.
+"""Infix text to trees: ``sin(x)^2 + cos(x)^2 = 1``. The way back is infix_writer.py.
 
 ``+ * ^`` are binary, ``^`` alone right-associative. ``x - y`` is Add(x, Mul(-1, y)), ``x/y`` is Mul(x, Pow(y, -1)),
 ``-x`` is Mul(-1, x), ``sqrt(x)`` is Pow(x, Half), ``log(x)`` is log(x, e). ``-2`` and ``2/5`` are one literal each,
 ``-2^x`` is not: a sign binds more loosely than a power. The leaves are listed in ``notation.py``.
 
-Lark's LALR parser and the writer are iterative and linear: 10^5 nested brackets are an ordinary text.
+Lark's LALR parser is iterative and linear: 10^5 nested brackets are an ordinary text.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,11 @@ from dgltree.read.notation import (
     MINUS_ONE,
     NAME,
     NUMBER,
-    NUMBERS,
     OPERATORS,
     is_name,
-    leaf_text,
     number,
 )
-from dgltree.read.text import check_unfolded, error_at
+from dgltree.read.text import error_at
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -50,12 +48,9 @@ NUMBER: /{NUMBER}/
 NAME: /{NAME}/
 %ignore /\s+/
 """
-SUM, PRODUCT, SIGNED, TOWER, ATOM, BRACKETED = range(6)  # the rules from loose to tight; no rule is BRACKETED
 
 Value = Tree | str
 """What a rule yields. A bare number stays text until its neighbours are known: ``1`` may become ``-1`` or ``1/2``."""
-Piece = str | tuple[Tree, int]
-"""Text, or a tree with the loosest rule that needs no brackets at its place."""
 
 
 def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Tree:
@@ -70,31 +65,6 @@ def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNC
 def read_equation(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Equation:
     """The two trees of ``left = right``; ``functions`` and errors as in :func:`read_infix`."""
     return _read(text, "equation", functions)
-
-
-def write_infix(tree: Tree) -> str:
-    """The text that :func:`read_infix` reads as an equal tree, without needless brackets.
-
-    A tree with functions or arities that ``FUNCTIONS`` lacks needs ``functions=None`` there. Raises ``ValueError``
-    naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
-    function whose name is no name.
-    """
-    check_unfolded(tree)
-    parts: list[str] = []
-    stack: list[Piece] = [(tree, SUM)]
-    while stack:
-        piece = stack.pop()
-        if isinstance(piece, str):
-            parts.append(piece)
-        else:
-            rule, pieces = phrase(piece[0])
-            stack.extend(reversed(pieces if rule >= piece[1] else ["(", *pieces, ")"]))
-    return "".join(parts)
-
-
-def write_equation(equation: Equation) -> str:
-    """``left = right``, each side written by :func:`write_infix`."""
-    return f"{write_infix(equation.left)} = {write_infix(equation.right)}"
 
 
 class _RefusedError(Exception):
@@ -250,56 +220,3 @@ def _joined(before: str, found: str) -> str:
     if left in FUNCTIONS:
         return f"{left}({found})"
     return "*".join("(...)" if side in "()" else side for side in (left, found))
-
-
-def phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
-    """The rule that yields ``node``, and its parts: what ``_Builder`` does, undone.
-
-    A part is text, or a tree below ``node`` with the loosest rule that needs no brackets at its place. Raises
-    ``ValueError`` as :func:`write_infix` does.
-    """
-    if not node.children:
-        text = leaf_text(node)
-        sign = node.function in NUMBERS and text[0] == "-"
-        return PRODUCT if "/" in text else SIGNED if sign else ATOM, [text]
-    if pair := _pair(node, "Add"):
-        a, b = pair
-        negated = _pair(b, "Mul")
-        if negated and negated[0] == MINUS_ONE:
-            return SUM, [(a, SUM), " - ", (negated[1], PRODUCT)]
-        return SUM, [(a, SUM), " + ", (b, PRODUCT)]
-    if pair := _pair(node, "Mul"):
-        a, b = pair
-        inverse = _pair(b, "Pow")
-        # between two integers a slash would make one Rational
-        if inverse and inverse[1] == MINUS_ONE and not FRACTION.fullmatch(f"{a.token}/{inverse[0].token}"):
-            return PRODUCT, [(a, PRODUCT), "/", (inverse[0], SIGNED)]
-        if a == MINUS_ONE:  # before a bare number a minus would be its sign
-            return SIGNED, ["-", (b, BRACKETED if b.function in NUMBERS else SIGNED)]
-        return PRODUCT, [(a, PRODUCT), "*", (b, SIGNED)]
-    if pair := _pair(node, "Pow"):
-        a, b = pair
-        return (ATOM, ["sqrt(", (a, SUM), ")"]) if b == HALF else (TOWER, [(a, ATOM), "^", (b, SIGNED)])
-    return ATOM, _call(node)
-
-
-def _pair(node: Tree, operator: str) -> tuple[Tree, ...]:
-    """The children of a binary ``operator`` node that says no more than that, else nothing."""
-    plain = node.function == operator and len(node.children) == 2 and node.fields == (operator, None, None, None)
-    return node.children if plain else ()
-
-
-def _call(node: Tree) -> list[Piece]:
-    name, arguments = node.function, node.children
-    if node.fields != (name, None, None, None):
-        raise ValueError(f"infix cannot write an inner node with a token, value or label: {node!r}")
-    if name in CONSTANTS or not is_name(name):
-        raise ValueError(f"infix cannot write a function named {name!r}: {node!r}")
-    if len(arguments) == 1 and name in ("log", "sqrt"):
-        raise ValueError(f"infix reads {name} of one argument as another tree, so it cannot write {node!r}")
-    if name == "log" and arguments[1:] == (EXP1,):
-        arguments = arguments[:1]
-    pieces: list[Piece] = [f"{name}("]
-    for argument in arguments:
-        pieces += [(argument, SUM), ", "]
-    return [*pieces[:-1], ")"]

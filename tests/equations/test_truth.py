@@ -6,7 +6,8 @@ import pytest
 
 from dgltree.equations.bounded import POINTS, apply, variable_values
 from dgltree.equations.truth import Evaluator, Truth, numeric_truth
-from dgltree.read.infix import read_equation, read_infix, write_equation
+from dgltree.read.infix import read_equation, read_infix
+from dgltree.read.infix_writer import write_equation
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC, VARIABLES, fillers

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree.read.infix import read_equation, read_infix, write_equation, write_infix
+from dgltree.read.infix import read_equation, read_infix
+from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.notation import FUNCTIONS
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree

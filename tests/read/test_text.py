@@ -5,7 +5,8 @@ import json
 import pytest
 
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
-from dgltree.read.infix import read_infix, write_equation, write_infix
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.json_text import write_json
 from dgltree.read.preorder import write_preorder
 from dgltree.read.sexpr import write_sexpr

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dgltree import Tree
-from dgltree.read.infix import phrase
+from dgltree.read.infix_writer import phrase
 from tasks.equations.generator.places import Places
 from tasks.equations.words import NAMES, SYMBOLS, Word
 
@@ -12,7 +12,7 @@ STANDINS = "αβγδεζηθικ"  # for the variables while texts are put toget
 
 
 class Texts:
-    """Writes as ``dgltree.read.infix.write_equation`` does, with the variables renamed."""
+    """Writes as ``dgltree.read.infix_writer.write_equation`` does, with the variables renamed."""
 
     def __init__(self) -> None:
         self._trees: dict[Word, Tree] = {}

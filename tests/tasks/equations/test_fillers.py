@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree.read.infix import read_infix, write_infix
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_infix
 from dgltree.read.preorder import read_candidates
 from dgltree.trees.equation import substitute
 from tasks.equations.fillers import CONSTANTS, LEAVES, LITERALS, depth_one, fillers

@@ -9,7 +9,8 @@ pytest.importorskip("pyarrow", reason="the train extra is not installed")
 import pyarrow
 from pyarrow import parquet
 
-from dgltree.read.infix import read_equation, write_equation
+from dgltree.read.infix import read_equation
+from dgltree.read.infix_writer import write_equation
 from tasks.equations import store
 from tasks.equations.store import Made, read, row_of, table, with_splits, write
 from tasks.equations.words import word

@@ -15,7 +15,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
-from dgltree.read.infix import read_equation, write_infix
+from dgltree.read.infix import read_equation
+from dgltree.read.infix_writer import write_infix
 from tasks.equations.compositionality import command, sets, substitutivity, training
 from tasks.equations.compositionality.plan import TESTS, Job, jobs
 from tasks.equations.compositionality.results import Spread

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
 from dgltree.equations.truth import Evaluator, Truth
-from dgltree.read.infix import write_equation
+from dgltree.read.infix_writer import write_equation
 from dgltree.trees.equation import Equation
 from tasks.equations.canonical import digest, word_digest
 from tasks.equations.generator.chunk import Chunk

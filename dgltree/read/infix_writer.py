@@ -1,0 +1,100 @@
+"""Trees to infix text, without needless brackets: the way back of infix.py. Iterative and linear."""
+
+from collections.abc import Sequence
+
+from dgltree.read.notation import (
+    CONSTANTS,
+    EXP1,
+    FRACTION,
+    HALF,
+    MINUS_ONE,
+    NUMBERS,
+    is_name,
+    leaf_text,
+)
+from dgltree.read.text import check_unfolded
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+SUM, PRODUCT, SIGNED, TOWER, ATOM, BRACKETED = range(6)  # rules of the grammar in infix.py, from loose to tight; none is BRACKETED
+
+Piece = str | tuple[Tree, int]
+"""Text, or a tree with the loosest rule that needs no brackets at its place."""
+
+
+def write_infix(tree: Tree) -> str:
+    """The text that :func:`dgltree.read_infix` reads as an equal tree, without needless brackets.
+
+    A tree with functions or arities that ``FUNCTIONS`` lacks needs ``functions=None`` there. Raises ``ValueError``
+    naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
+    function whose name is no name.
+    """
+    check_unfolded(tree)
+    parts: list[str] = []
+    stack: list[Piece] = [(tree, SUM)]
+    while stack:
+        piece = stack.pop()
+        if isinstance(piece, str):
+            parts.append(piece)
+        else:
+            rule, pieces = phrase(piece[0])
+            stack.extend(reversed(pieces if rule >= piece[1] else ["(", *pieces, ")"]))
+    return "".join(parts)
+
+
+def write_equation(equation: Equation) -> str:
+    """``left = right``, each side written by :func:`write_infix`."""
+    return f"{write_infix(equation.left)} = {write_infix(equation.right)}"
+
+
+def phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
+    """The rule that yields ``node``, and its parts: what the reader does, undone.
+
+    A part is text, or a tree below ``node`` with the loosest rule that needs no brackets at its place. Raises
+    ``ValueError`` as :func:`write_infix` does.
+    """
+    if not node.children:
+        text = leaf_text(node)
+        sign = node.function in NUMBERS and text[0] == "-"
+        return PRODUCT if "/" in text else SIGNED if sign else ATOM, [text]
+    if pair := _pair(node, "Add"):
+        a, b = pair
+        negated = _pair(b, "Mul")
+        if negated and negated[0] == MINUS_ONE:
+            return SUM, [(a, SUM), " - ", (negated[1], PRODUCT)]
+        return SUM, [(a, SUM), " + ", (b, PRODUCT)]
+    if pair := _pair(node, "Mul"):
+        a, b = pair
+        inverse = _pair(b, "Pow")
+        # between two integers a slash would make one Rational
+        if inverse and inverse[1] == MINUS_ONE and not FRACTION.fullmatch(f"{a.token}/{inverse[0].token}"):
+            return PRODUCT, [(a, PRODUCT), "/", (inverse[0], SIGNED)]
+        if a == MINUS_ONE:  # before a bare number a minus would be its sign
+            return SIGNED, ["-", (b, BRACKETED if b.function in NUMBERS else SIGNED)]
+        return PRODUCT, [(a, PRODUCT), "*", (b, SIGNED)]
+    if pair := _pair(node, "Pow"):
+        a, b = pair
+        return (ATOM, ["sqrt(", (a, SUM), ")"]) if b == HALF else (TOWER, [(a, ATOM), "^", (b, SIGNED)])
+    return ATOM, _call(node)
+
+
+def _pair(node: Tree, operator: str) -> tuple[Tree, ...]:
+    """The children of a binary ``operator`` node that says no more than that, else nothing."""
+    plain = node.function == operator and len(node.children) == 2 and node.fields == (operator, None, None, None)
+    return node.children if plain else ()
+
+
+def _call(node: Tree) -> list[Piece]:
+    name, arguments = node.function, node.children
+    if node.fields != (name, None, None, None):
+        raise ValueError(f"infix cannot write an inner node with a token, value or label: {node!r}")
+    if name in CONSTANTS or not is_name(name):
+        raise ValueError(f"infix cannot write a function named {name!r}: {node!r}")
+    if len(arguments) == 1 and name in ("log", "sqrt"):
+        raise ValueError(f"infix reads {name} of one argument as another tree, so it cannot write {node!r}")
+    if name == "log" and arguments[1:] == (EXP1,):
+        arguments = arguments[:1]
+    pieces: list[Piece] = [f"{name}("]
+    for argument in arguments:
+        pieces += [(argument, SUM), ", "]
+    return [*pieces[:-1], ")"]
