@@ -16,7 +16,8 @@ from dgltree.read.text import check_unfolded
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-SUM, PRODUCT, SIGNED, TOWER, ATOM, BRACKETED = range(6)  # rules of the grammar in infix.py, from loose to tight; none is BRACKETED
+SUM, PRODUCT, SIGNED, TOWER, ATOM, BRACKETED = range(6)
+"""The rules of the grammar in infix.py, from loose to tight; no rule is BRACKETED."""
 
 Piece = str | tuple[Tree, int]
 """Text, or a tree with the loosest rule that needs no brackets at its place."""
