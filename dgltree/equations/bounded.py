@@ -7,18 +7,30 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
+from dgltree.equations.elementary import ELEMENTARY, INVERSES, RECIPROCALS, Array
 from dgltree.trees.tree import Tree
 
 POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
 LARGEST, SMALLEST = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
 EPS = 2.0**-51  # the relative error charged for one operation
-NEAR_CUT = 1e-9  # relative distance from the negative axis at which a logarithm says nothing
+NEAR_CUT = 1e-9  # relative distance from its branch cut at which a function says nothing
 
-Array = np.ndarray[Any, np.dtype[Any]]
+__all__ = [
+    "ELEMENTARY",
+    "EPS",
+    "LARGEST",
+    "POINTS",
+    "SMALLEST",
+    "Array",
+    "Value",
+    "apply",
+    "leaf_value",
+    "variable_values",
+]
+
 Result = tuple[Array, Array]
 """(values, error bounds), each (..., POINTS)"""
 Value = tuple[Array, Array, Array]
@@ -123,12 +135,12 @@ def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
 
 
 def _sin(a: Value) -> Result:
-    v = np.sin(a[0])
+    v = ELEMENTARY["sin"](a[0])
     return v, np.abs(np.cos(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
 
 
 def _cos(a: Value) -> Result:
-    v = np.cos(a[0])
+    v = ELEMENTARY["cos"](a[0])
     return v, np.abs(np.sin(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
 
 
@@ -142,7 +154,7 @@ def _cosh(a: Value) -> Result:
 
 
 def _exp(a: Value) -> Result:
-    v = np.exp(a[0])
+    v = ELEMENTARY["exp"](a[0])
     return v, np.abs(v) * (a[2] + EPS * (1 + a[1]))
 
 
@@ -177,6 +189,39 @@ def _on_cut(a: Value) -> Array:
     return on_cut
 
 
+def _abs(a: Value) -> Result:
+    v = ELEMENTARY["abs"](a[0])
+    return v, a[2] + EPS * a[1]
+
+
+def _inverse_function(name: str) -> Callable[[Value], Result]:
+    """An inverse circular or hyperbolic function. Its derivative is bounded over all that the argument may be."""
+    function, (sign, power, cut, beside) = ELEMENTARY[name], INVERSES[name]
+
+    def inverse_function(a: Value) -> Result:
+        z, size, error = a
+        v = function(z)
+        slack = np.abs(1 + sign * z * z) - error * (2 * size + error)
+        slope = np.where(slack > 0, slack, np.nan) ** -power
+        near = np.where(error > 0, np.maximum(NEAR_CUT * (1 + size), error), 0.0)
+        on_cut = (cut(z) > -near) & (beside(z) <= near)
+        moved = np.where(error > 0, slope * error, 0.0)  # an exact argument may be a branch point: asin(1) = pi/2
+        return v, np.where(on_cut, np.inf, moved + EPS * (1 + np.abs(v)))
+
+    return inverse_function
+
+
+def _of_reciprocal(name: str) -> Callable[[Value], Result]:
+    function = _inverse_function(name)
+
+    def of_reciprocal(a: Value) -> Result:
+        inverted = 1.0 / a[0]
+        size = np.abs(inverted)
+        return function((inverted, size, size * (a[2] / a[1] + EPS)))
+
+    return of_reciprocal
+
+
 _sec, _csc, _sech, _csch = (_inverse(function) for function in (_cos, _sin, _cosh, _sinh))
 
 _OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
@@ -197,4 +242,7 @@ _OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
     ("coth", 1): _product(_cosh, _csch),
     ("sech", 1): _sech,
     ("csch", 1): _csch,
+    ("abs", 1): _abs,
+    **{(name, 1): _inverse_function(name) for name in INVERSES},
+    **{(name, 1): _of_reciprocal(of) for name, of in RECIPROCALS.items()},
 }

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2}
 """The SymPy classes that stand for functions, each with the number of children that its node has in a tree."""
 del CHILDREN["sqrt"]  # no class: SymPy's sqrt makes a Pow, as infix does
+NAMES = {"abs": "Abs"}
+"""Functions that SymPy calls otherwise."""
+_FROM_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
 EXPONENT = re.compile("[eE][+-]?0*([0-9]+)$")
 LONGEST_EXPONENT = 4
 """Digits: SymPy computes powers of ten with every digit."""
@@ -65,7 +68,7 @@ def _to_node(node: Tree, children: list[Any]) -> Any:
         raise ValueError(f"SymPy cannot keep {name} with {len(children)} children, only {CHILDREN[name]}: {node!r}")
     if name == "log" and node.children[1] == EXP1:
         children = children[:1]
-    return getattr(sympy, name)(*children, evaluate=False)
+    return getattr(sympy, NAMES.get(name, name))(*children, evaluate=False)
 
 
 def _to_leaf(leaf: Tree) -> Any:
@@ -98,7 +101,7 @@ def _from_expression(expr: Any) -> Tree:
         if expanded or not node.args:
             trees[id(node)] = _from_node(node, [trees[id(child)] for child in node.args])
         else:
-            name = type(node).__name__
+            name = _name(node)
             if name not in CHILDREN:
                 raise ValueError(f"no tree stands for SymPy's {name} ({nearest(name, CHILDREN)})")
             stack.append((node, True))
@@ -109,7 +112,7 @@ def _from_expression(expr: Any) -> Tree:
 def _from_node(expr: Any, children: list[Tree]) -> Tree:
     if not children:
         return _from_leaf(expr)
-    name = type(expr).__name__  # not isinstance: to SymPy a Pow with base e is an instance of exp
+    name = _name(expr)
     if name in ("Add", "Mul"):
         return reduce(lambda left, right: Tree(name, (left, right)), children)
     if name == "log" and len(children) == 1:
@@ -117,6 +120,12 @@ def _from_node(expr: Any, children: list[Tree]) -> Tree:
     if len(children) != CHILDREN[name]:
         raise ValueError(f"no tree stands for SymPy's {name} of {len(children)} arguments: {expr}")
     return Tree(name, children)
+
+
+def _name(expr: Any) -> str:
+    """What trees call its class; not by isinstance, because to SymPy a Pow with base e is an instance of exp."""
+    name = type(expr).__name__
+    return _FROM_NAMES.get(name, name)
 
 
 def _from_leaf(expr: Any) -> Tree:

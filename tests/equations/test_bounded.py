@@ -2,14 +2,18 @@
 
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 
-from dgltree.equations.bounded import EPS, LARGEST, POINTS, SMALLEST, Array, Value, apply, variable_values
-from dgltree.equations.truth import Truth, decide
+from dgltree import Equation, Tree, read_equation
+from dgltree.equations.bounded import ELEMENTARY, EPS, LARGEST, POINTS, SMALLEST, Array, Value, apply, variable_values
+from dgltree.equations.truth import Truth, decide, numeric_truth
 
 TURNS = np.exp(2j * np.pi * np.arange(16) / 16)
 """Directions in which a value may be off."""
+
+CIRCULAR_AND_HYPERBOLIC = sorted(name for name in ELEMENTARY if f"a{name}" in ELEMENTARY)
 
 
 def known(value: complex | Array, error: float | Array = 0.0) -> Value:
@@ -51,14 +55,89 @@ def test_the_bound_of_two_arguments_holds_the_errors_of_both(function: str, erro
 @pytest.mark.parametrize("error", [1e-5, 1e-7])
 @pytest.mark.parametrize(
     "function",
-    [*("sin", "cos", "tan", "cot", "sec", "csc"), *("sinh", "cosh", "tanh", "coth", "sech", "csch"), "exp"],
+    sorted(ELEMENTARY),
 )
 def test_the_bound_of_a_function_holds_the_error_of_its_argument(function: str, error: float) -> None:
     value = variable_values("x")
     _, size, bound = apply(function, [known(value, error)])
     off = worst(function, [value], [error])
-    assert (off <= bound * (1 + 1e-3)).all()
-    assert (bound <= 10 * error * (1 + size) ** 2).all(), "nor is a bound so wide that nothing is decided"
+    there = np.isfinite(bound)
+    assert there.sum() > POINTS - 2, "almost every point is far from a cut"
+    assert (off <= bound * (1 + 1e-3))[there].all()
+    assert (bound <= 10 * error * (1 + size) ** 2)[there].all(), "nor is a bound so wide that nothing is decided"
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTARY))
+def test_the_value_of_a_function_is_that_of_mpmath_within_its_bound(name: str) -> None:
+    """At points on all sides of every cut."""
+    points = 2 * variable_values("x")
+    reference = getattr(mpmath, {"abs": "fabs"}.get(name, name))
+    with mpmath.workdps(40):
+        exact = np.array([complex(reference(mpmath.mpc(point))) for point in points.tolist()])
+    value, _, bound = apply(name, [known(points)])
+    assert np.isfinite(bound).all()
+    assert (np.abs(value - exact) <= bound).all()
+    assert np.abs(ELEMENTARY[name](points) - exact).max() < 1e-12
+    assert ELEMENTARY[name](points.reshape(4, -1)).dtype == complex
+
+
+@pytest.mark.parametrize(
+    ("name", "cut", "beside"),
+    [
+        *[(name, point, 1j) for name in ("asin", "acos", "atanh") for point in (2, -3, 1.0001)],
+        *[(name, point, 1) for name in ("atan", "asinh") for point in (2j, -1.5j)],
+        *[("acosh", point, 1j) for point in (0.5, -2)],
+        *[("acot", 0.5j, 1), ("asec", 0.5, 1j), ("acsc", -0.5, 1j), ("acsch", 0.5j, 1), ("asech", 2, 1j)],
+        ("acoth", 0.5, 1j),
+    ],
+)
+def test_a_point_at_a_branch_cut_says_nothing(name: str, cut: complex, beside: complex) -> None:
+    for off in (0, 1e-12, -1e-12):
+        assert not np.isfinite(apply(name, [known(cut + off * beside, 1e-13)])[2]).any()
+        assert not np.isfinite(apply(name, [known(cut + off * beside * 1e4, 1e-7)])[2]).any(), "its error reaches it"
+    for off in (1e-3, -1e-3):
+        assert np.isfinite(apply(name, [known(cut + off * beside, 1e-13)])[2]).all()
+
+
+@pytest.mark.parametrize("name", ["asin", "acos", "atan", "asinh", "acosh", "atanh"])
+def test_an_argument_that_may_be_a_branch_point_says_nothing(name: str) -> None:
+    point = 1j if name in ("atan", "asinh") else 1.0
+    assert not np.isfinite(apply(name, [known(point + 1e-9 * (1 + 1j), 1e-8)])[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *[(f"{f}(a{f}(x)) = x", Truth.TRUE) for f in CIRCULAR_AND_HYPERBOLIC],
+        *[(f"a{f}({f}(x)) = x", Truth.FALSE) for f in CIRCULAR_AND_HYPERBOLIC],
+        ("cos(asin(x)) = sqrt(1 - x^2)", Truth.TRUE),
+        ("asin(x) + acos(x) = pi/2", Truth.TRUE),
+        ("atan(x) + acot(x) = pi/2", Truth.FALSE),
+        ("asinh(x) = log(x + sqrt(x^2 + 1))", Truth.TRUE),
+        ("acosh(x) = log(x + sqrt(x^2 - 1))", Truth.FALSE),
+        ("atanh(x) = (log(1 + x) - log(1 - x))/2", Truth.TRUE),
+        ("abs(x*y) = abs(x)*abs(y)", Truth.TRUE),
+        ("abs(x)^2 = x^2", Truth.FALSE),
+        ("exp(log(x)) = x", Truth.TRUE),
+        ("log(x*y) = log(x) + log(y)", Truth.FALSE),
+        ("10^log(x, 10) = x", Truth.TRUE),
+        ("log(100, 10) = 2", Truth.TRUE),
+        ("asin(1) = pi/2", Truth.TRUE),
+        ("asin(1/2) = pi/6", Truth.TRUE),
+        ("acosh(1) = 0", Truth.TRUE),
+        ("atan(1) = pi/3", Truth.FALSE),
+        ("asin(2) = x", Truth.UNDECIDED),
+        ("acosh(1/2) = x", Truth.UNDECIDED),
+    ],
+)
+def test_equations_of_elementary_functions_are_decided(text: str, expected: Truth) -> None:
+    assert numeric_truth(read_equation(text)) is expected
+
+
+@pytest.mark.parametrize(("leaf", "value"), [("123456", 123456), ("-17", -17), ("22/7", 22 / 7), ("3.25", 3.25)])
+def test_any_number_is_a_leaf(leaf: str, value: float) -> None:
+    number = Tree("Float", token=repr(value))
+    assert numeric_truth(Equation(read_equation(f"{leaf} = x").left, number)) is Truth.TRUE
 
 
 @pytest.mark.parametrize("exponent", [3, 2, 1, -1, -2, -5])

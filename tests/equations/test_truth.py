@@ -115,7 +115,9 @@ def test_the_values_of_a_variable_depend_on_its_name_only_and_lie_in_all_quadran
     assert len({complex(value) for name in "xyzw" for value in variable_values(name)}) == 4 * POINTS
 
 
-@pytest.mark.parametrize("text", ["asin(x) = x", "_ = x", "oo = x", "nan = x", "10^999 = 1e999", "Add(x, y, z) = x"])
+@pytest.mark.parametrize(
+    "text", ["Mul(x, y, z) = x", "_ = x", "oo = x", "nan = x", "10^999 = 1e999", "Add(x, y, z) = x"]
+)
 def test_what_has_no_value_is_refused_by_name(text):
     with pytest.raises(ValueError, match=r"no (numeric )?value"):
         truth(text)
@@ -141,7 +143,7 @@ def test_hyperbolic_functions_exponentials_and_logarithms(true: str, false: str)
 
 
 def test_what_cannot_be_evaluated_is_undecided_to_those_who_ask_for_words():
-    assert str(numeric_truth(read_equation("asin(sin(x)) = x"))) == "undecided"
+    assert str(numeric_truth(read_equation("oo = x"))) == "undecided"
     assert str(numeric_truth(read_equation("sin(-x) = -sin(x)"))) == "holds"
     assert str(numeric_truth(read_equation("sin(-x) = sin(x)"))) == "does not hold"
 
