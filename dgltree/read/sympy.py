@@ -9,7 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dgltree.arguments import nearest
-from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, number
+from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, named, number
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2}
 """The SymPy classes that stand for functions, each with the number of children that its node has in a tree."""
 del CHILDREN["sqrt"]  # no class: SymPy's sqrt makes a Pow, as infix does
+CLASSES = {"abs": "Abs"}
+"""SymPy's classes that have another name than the function."""
+FUNCTION_OF = {name: function for function, name in CLASSES.items()}
 EXPONENT = re.compile("[eE][+-]?0*([0-9]+)$")
 LONGEST_EXPONENT = 4
 """Digits: SymPy computes powers of ten with every digit."""
@@ -65,14 +68,14 @@ def _to_node(node: Tree, children: list[Any]) -> Any:
         raise ValueError(f"SymPy cannot keep {name} with {len(children)} children, only {CHILDREN[name]}: {node!r}")
     if name == "log" and node.children[1] == EXP1:
         children = children[:1]
-    return getattr(sympy, name)(*children, evaluate=False)
+    return getattr(sympy, CLASSES.get(name, name))(*children, evaluate=False)
 
 
 def _to_leaf(leaf: Tree) -> Any:
     import sympy
 
     text = leaf_text(leaf)
-    if leaf == BLANK or leaf.function == "Symbol":
+    if leaf.function in (BLANK.function, "Symbol"):
         return sympy.Symbol(text)
     if text in CONSTANTS:
         return {"e": sympy.E, "pi": sympy.pi, "oo": sympy.oo, "nan": sympy.nan}[text]
@@ -98,7 +101,7 @@ def _from_expression(expr: Any) -> Tree:
         if expanded or not node.args:
             trees[id(node)] = _from_node(node, [trees[id(child)] for child in node.args])
         else:
-            name = type(node).__name__
+            name = _function(node)
             if name not in CHILDREN:
                 raise ValueError(f"no tree stands for SymPy's {name} ({nearest(name, CHILDREN)})")
             stack.append((node, True))
@@ -109,7 +112,7 @@ def _from_expression(expr: Any) -> Tree:
 def _from_node(expr: Any, children: list[Tree]) -> Tree:
     if not children:
         return _from_leaf(expr)
-    name = type(expr).__name__  # not isinstance: to SymPy a Pow with base e is an instance of exp
+    name = _function(expr)
     if name in ("Add", "Mul"):
         return reduce(lambda left, right: Tree(name, (left, right)), children)
     if name == "log" and len(children) == 1:
@@ -117,6 +120,11 @@ def _from_node(expr: Any, children: list[Tree]) -> Tree:
     if len(children) != CHILDREN[name]:
         raise ValueError(f"no tree stands for SymPy's {name} of {len(children)} arguments: {expr}")
     return Tree(name, children)
+
+
+def _function(expr: Any) -> str:
+    name = type(expr).__name__  # not isinstance: to SymPy a Pow with base e is an instance of exp
+    return FUNCTION_OF.get(name, name)
 
 
 def _from_leaf(expr: Any) -> Tree:
@@ -133,7 +141,7 @@ def _from_leaf(expr: Any) -> Tree:
         return number(_float_text(expr))
     if type(expr) is not sympy.Symbol:
         raise ValueError(f"no leaf stands for SymPy's {type(expr).__name__} {expr}")
-    leaf = BLANK if expr.name == "_" else Tree("Symbol", token=expr.name)
+    leaf = named(expr.name) if expr.name.startswith("_") else Tree("Symbol", token=expr.name)
     leaf_text(leaf)  # raises for a symbol whose name is no name
     return leaf
 
