@@ -1,7 +1,7 @@
 """Whether a filler has the value of the textbook's answer, decided at random points.
 
 The points are complex, then real, then positive. At real and positive points an equation says something only where all
-of its parts are real, as in school: ``sqrt(x*y) = sqrt(x)*sqrt(y)`` is then an equation of numbers that are not negative.
+of its parts are real, as in school: ``sqrt(x*y) = sqrt(x)*sqrt(y)`` is then about numbers that are not negative.
 """
 
 import math
@@ -27,8 +27,7 @@ FUNCTIONS: dict[str, Callable[[Array], Array]] = {
     "abs": lambda value: np.abs(value) + 0j,
 }
 RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan", "sech": "cosh", "csch": "sinh", "coth": "tanh"}
-FUNCTIONS |= {name: lambda value, of=FUNCTIONS[of]: 1 / of(value) for name, of in RECIPROCALS.items()}  # type: ignore[misc]
-FUNCTIONS |= {f"a{name}": lambda value, of=FUNCTIONS[f"a{of}"]: of(1 / value) for name, of in RECIPROCALS.items()}  # type: ignore[misc]
+"""``sec(x) = 1/cos(x)`` and ``asec(x) = acos(1/x)``, and so the others."""
 
 
 def same_value(filler: Tree, answer: Tree, equation: Equation) -> bool:
@@ -121,4 +120,8 @@ def _apply(node: Tree, arguments: list[Array]) -> Array:
             return np.log(first) / np.log(others[0])
         case name, 0 if name in FUNCTIONS:
             return FUNCTIONS[name](first)
+        case name, 0 if name in RECIPROCALS:
+            return 1 / FUNCTIONS[RECIPROCALS[name]](first)
+        case name, 0 if name[1:] in RECIPROCALS:
+            return FUNCTIONS[f"a{RECIPROCALS[name[1:]]}"](1 / first)
     raise ValueError(f"no value for function {node.function!r} of {len(arguments)} arguments")

@@ -1,4 +1,4 @@
-"""The file of equations: each holds with its answer by an evaluation of this file's own, and the counts are as promised."""
+"""The file of equations: each holds with its answer, by an evaluation of its own, and the counts are as promised."""
 
 import cmath
 import math
