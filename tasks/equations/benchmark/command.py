@@ -40,7 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
     status = 0
     try:
         for name in dict.fromkeys([*options.solvers, *["sympy"] * options.sympy]):
-            records.extend(run(problems, name))
+            for record in run(problems, name):
+                records.append(record)  # one by one: what there is stays when the run is interrupted
     except KeyboardInterrupt:
         status = INTERRUPTED
         print(f"interrupted after {len(records)} answers", file=sys.stderr)

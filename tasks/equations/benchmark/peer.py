@@ -2,11 +2,13 @@
 
 The blank becomes a symbol, ``solve`` isolates it, ``simplify`` tidies each solution, and the shorter of both by SymPy's
 own ``count_ops`` counts. Where ``solve`` finds nothing, it is asked again after ``simplify``, ``expand`` and the like.
+``TIDIED`` is more than most users would try: the shortest form that any of these functions gives.
 """
 
 import multiprocessing
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 """The limit for one equation."""
 START_SECONDS = 120.0
+SIMPLIFIED = ("simplify",)
+TIDIED = ("simplify", "factor", "expand", "cancel", "trigsimp", "radsimp", "powsimp", "expand_log", "logcombine")
+"""Names of the SymPy functions that give a solution other forms."""
 
 
 class Peer:
@@ -36,12 +41,12 @@ class Peer:
     def __exit__(self, *_: object) -> None:
         self._stop()
 
-    def solver(self, positive: bool) -> Callable[[Equation], Sequence[Tree]]:
+    def solver(self, positive: bool, changes: Sequence[str] = SIMPLIFIED) -> Callable[[Equation], Sequence[Tree]]:
         """A solver with variables of any value, or with positive ones."""
-        return lambda equation: self._ask(equation, positive)
+        return lambda equation: self._ask(equation, positive, changes)
 
-    def _ask(self, equation: Equation, positive: bool) -> Sequence[Tree]:
-        self._connection.send((equation, positive))
+    def _ask(self, *question: object) -> Sequence[Tree]:
+        self._connection.send(question)
         try:
             if self._connection.poll(self._seconds):
                 answer: Sequence[Tree] = self._connection.recv()
@@ -71,24 +76,24 @@ class Peer:
 
 def _serve(connection: Connection) -> None:
     """Answer equations until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     import sympy
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
     sympy.simplify(sympy.Symbol("x"))
     connection.send(())
     while True:
         try:
-            equation, positive = connection.recv()
+            question = connection.recv()
         except EOFError:
             return
         try:
-            fillers = complete(equation, positive)
+            fillers = complete(*question)
         except Exception:  # SymPy raises errors of many kinds
             fillers = []
         connection.send(fillers)
 
 
-def complete(equation: Equation, positive: bool) -> list[Tree]:
+def complete(equation: Equation, positive: bool, changes: Sequence[str] = SIMPLIFIED) -> list[Tree]:
     """SymPy's fillers, the solution with the shortest form first; none where it fails or no tree says its answer."""
     import sympy
 
@@ -99,7 +104,7 @@ def complete(equation: Equation, positive: bool) -> list[Tree]:
     left, right = (side.doit().xreplace(assumed).doit() for side in (left, right))
     found: dict[Tree, int] = {}
     for solution in _solutions(left - right, blank):
-        for form in sorted(_forms(solution), key=lambda form: form.count_ops()):
+        for form in sorted(_forms(solution, changes), key=lambda form: form.count_ops()):
             if (tree := _tree_or_none(form)) is not None:
                 found.setdefault(tree, form.count_ops())
                 break
@@ -128,13 +133,14 @@ def _logarithms_combined(expression: Any) -> Any:
     return sympy.logcombine(sympy.expand_log(expression, force=True), force=True)
 
 
-def _forms(solution: Any) -> list[Any]:
+def _forms(solution: Any, changes: Sequence[str]) -> list[Any]:
     import sympy
 
-    try:
-        return [solution, sympy.simplify(solution)]
-    except Exception:
-        return [solution]
+    forms = [solution]
+    for change in changes:
+        with suppress(Exception):  # SymPy raises errors of many kinds
+            forms.append(getattr(sympy, change)(solution))
+    return forms
 
 
 def _expression(tree: Tree) -> Any:

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
-from tasks.equations.benchmark.peer import Peer
+from tasks.equations.benchmark.peer import SIMPLIFIED, TIDIED, Peer
 from tasks.equations.benchmark.scoring import SHOWN, Solver
 
 Attempts = AbstractContextManager[Sequence[Solver]]
@@ -26,10 +27,14 @@ def ranked_list() -> Iterator[Sequence[Solver]]:
 
 
 @contextmanager
-def sympy_peer() -> Iterator[Sequence[Solver]]:
+def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]]:
     """SymPy with plain symbols, then with positive ones."""
     with Peer() as peer:
-        yield [peer.solver(positive=False), peer.solver(positive=True)]
+        yield [peer.solver(positive, changes) for positive in (False, True)]
 
 
-SOLVERS: dict[str, Callable[[], Attempts]] = {"list": ranked_list, "sympy": sympy_peer}
+SOLVERS: dict[str, Callable[[], Attempts]] = {
+    "list": ranked_list,
+    "sympy": sympy_peer,
+    "sympy-tidied": partial(sympy_peer, TIDIED),
+}
