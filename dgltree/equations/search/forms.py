@@ -2,8 +2,9 @@
 
 from itertools import product
 
-from dgltree.equations.search.phrases import fraction, symbols, written
+from dgltree.equations.search.phrases import fraction, written
 from dgltree.equations.search.table import COMMUTATIVE, LEAF, Table
+from dgltree.equations.written_form import symbols
 from dgltree.trees.tree import Tree
 
 OF_A_PART = 3  # forms of a part that are put into forms of the whole

@@ -97,28 +97,3 @@ def written(operation: str, parts: list[Tree]) -> Tree:
     if operation == "sqrt":
         return Tree("Pow", (parts[0], HALF))
     return Tree("log", (parts[0], EXP1)) if operation == "log" else Tree(operation, parts)
-
-
-def symbols(tree: Tree) -> int:
-    """How long it is as written: operators, functions, names and numbers; a sign and a bar of a fraction count one."""
-
-    def count(node: Tree, below: list[int]) -> int:
-        if not node.children:
-            text = node.token or ""
-            return 1 + ("-" in text[:1]) + 2 * ("/" in text)
-        if node.function in ("Add", "Mul", "Pow") and len(below) == 2:
-            a, b = node.children
-            if node.function == "Add" and b.function == "Mul" and b.children[0] == MINUS_ONE:
-                return below[0] + below[1] - 1  # x - y: the one operator that b's sign is
-            if node.function == "Mul" and a == MINUS_ONE:
-                return 1 + below[1]
-            if node.function == "Mul" and b.function == "Pow" and b.children[1] == MINUS_ONE:
-                return below[0] + below[1] - 2  # x/y: b is Pow(y, -1), which counts y, two for -1 and one for ^
-            if node.function == "Pow" and b == HALF:
-                return 1 + below[0]
-            return 1 + sum(below)
-        if node.function == "log" and node.children[1:] == (EXP1,):
-            return 1 + below[0]
-        return 1 + sum(below)
-
-    return tree.fold(count)

@@ -14,11 +14,12 @@ from dgltree.equations.search.exact import exact_blank
 from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
-from dgltree.equations.search.phrases import fraction, symbols
+from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COUNT, MORE, Points, points, regions, variables
 from dgltree.equations.search.table import Operations, Table
 from dgltree.equations.search.world import World, world
 from dgltree.equations.verdict import Judge
+from dgltree.equations.written_form import rearranged, symbols
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -64,7 +65,8 @@ class Search:
         self.fillers: dict[Tree, str] = {}
         self.tried = 0
         self._judge = Judge()
-        self._best: dict[Tree, tuple[int, bool]] = {}
+        self._holds: dict[Tree, bool] = {}
+        self._sides = set(map(rearranged, equation))
 
     def run(self) -> Found:
         """Search. Raises ``ValueError`` for a function or a leaf without a value."""
@@ -91,13 +93,20 @@ class Search:
 
     def _shortest(self, fillers: Iterable[Tree]) -> int:
         """Symbols of the shortest filler that holds and is no copy; without bound where there is none."""
-        sides = set(self.equation)
-        for tree in sorted((tree for tree in fillers if tree not in sides), key=symbols)[:ENOUGH]:
-            if tree not in self._best:
-                self._best[tree] = symbols(tree), self._judge.verdict(self.equation.fill(tree)).holds
-            if self._best[tree][1]:
-                return self._best[tree][0]
+        asked = 0
+        for tree in sorted(fillers, key=symbols):
+            if tree not in self._holds:
+                self._holds[tree] = not self._is_copy(tree) and self._judge.verdict(self.equation.fill(tree)).holds
+                asked += 1
+            if self._holds[tree]:
+                return symbols(tree)
+            if asked >= ENOUGH:
+                break
         return LONG
+
+    def _is_copy(self, tree: Tree) -> bool:
+        """Whether a filler is a side of the equation, at most rearranged."""
+        return rearranged(tree) in self._sides
 
     def _take(self, source: str, trees: Iterable[Tree]) -> None:
         for tree in trees:

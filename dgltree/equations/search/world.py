@@ -27,6 +27,7 @@ FAMILIES = (
     ("sqrt", "abs"),
 )
 """Functions that stand in one equation with the first ... any of the others."""
+_INVERSE = {"exp": "log", "log": "exp"} | {f: f"a{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 EVERY = ("sin", "cos", "tan", "exp", "log", "sqrt", "sinh", "cosh", "tanh", "asin", "acos", "atan", "abs")
 MOST_PARTS = 8
 CIRCULAR = {"sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan", "acot", "asec", "acsc"}
@@ -95,6 +96,10 @@ def world(equation: Equation) -> World:
     powers = [node for node in nodes if node.function == "Pow"]
     if any(_is_half(node.children[1]) for node in powers):
         functions.add("sqrt")
+    above = [node for node in nodes if any(id(child) in filled for child in node.children)]
+    functions |= {_INVERSE[node.function] for node in above if node.function in _INVERSE}
+    if any(node.function == "Pow" and id(node.children[1]) in filled for node in above):
+        functions.add("log")
     parts = dict.fromkeys(node for node in nodes if node.children and id(node) not in filled and not _is_sign(node))
     return World(
         tuple(variables),

@@ -6,9 +6,10 @@ factors counts: ``3 + x`` is another form than ``x + 3``.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
-from dgltree import Tree
+from dgltree.trees.tree import Tree
 from dgltree.read.notation import EXP1, FRACTION
 
 
@@ -28,12 +29,37 @@ def form(tree: Tree) -> Form:
     return tree.fold(_form)
 
 
+def rearranged(tree: Tree) -> Form:
+    """The form without the order of summands and factors: the same of ``x^2 - 5*x + 6`` and ``6 + (x*x - x*5)``."""
+    return _sorted(form(tree))
+
+
+@lru_cache(maxsize=50_000)
 def symbols(tree: Tree) -> int:
     """How long an expression is as one writes it: its operators, functions, names and numbers; brackets are free.
 
     ``x - 3`` has 3, ``sqrt(x)`` 2, ``1/x`` 3, ``-x`` 2, whatever the tree that says so.
     """
     return _symbols(form(tree))
+
+
+def _sorted(form: Form) -> Form:
+    sides = (sorted((f for factor in side for f in _repeated(factor)), key=repr) for side in (form.above, form.below))
+    return Form(form.negative, *map(tuple, sides))
+
+
+def _repeated(factor: Factor) -> list[Factor]:
+    """A power as the product that it is, in which everything is sorted."""
+    if isinstance(factor, str):
+        return [factor]
+    name, parts = factor
+    parts = tuple(map(_sorted, parts))
+    if name == "^" and parts[1] in _WHOLE and len(parts[0].above) == 1 and not parts[0].below:
+        return _WHOLE.index(parts[1]) * list(parts[0].above)
+    return [(name, tuple(sorted(parts, key=repr)) if name == "+" else parts)]
+
+
+_WHOLE = [Form(above=(str(n),)) for n in range(7)]
 
 
 def _form(node: Tree, parts: list[Form]) -> Form:
