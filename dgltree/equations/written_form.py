@@ -7,10 +7,11 @@ factors counts: ``3 + x`` is another form than ``x + 3``.
 
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
-from dgltree.trees.tree import Tree
 from dgltree.read.notation import EXP1, FRACTION
+from dgltree.trees.tree import Tree
 
 
 class Form(NamedTuple):
@@ -69,8 +70,8 @@ def _form(node: Tree, parts: list[Form]) -> Form:
     if name == "Add":
         return Form(above=(("+", tuple(term for part in parts for term in _terms(part))),))
     if name == "Mul":
-        negative = sum(part.negative for part in parts) % 2 == 1
-        return Form(negative, *(tuple(factor for part in parts for factor in side(part)) for side in (_above, _below)))
+        above, below = (tuple(chain.from_iterable(sides)) for sides in zip(*(part[1:] for part in parts), strict=True))
+        return Form(sum(part.negative for part in parts) % 2 == 1, above, below)
     if name == "Pow":
         return _power(*parts)
     if name == "log" and node.children[1:] == (EXP1,):
@@ -92,14 +93,6 @@ def _terms(form: Form) -> tuple[Form, ...]:
         case Form(False, (("+", terms),), ()):
             return terms
     return (form,)
-
-
-def _above(form: Form) -> tuple[Factor, ...]:
-    return form.above
-
-
-def _below(form: Form) -> tuple[Factor, ...]:
-    return form.below
 
 
 def _power(base: Form, exponent: Form) -> Form:
@@ -133,9 +126,7 @@ def _factor_symbols(factor: Factor) -> int:
         return 1
     name, parts = factor
     counts = sum(map(_symbols, parts))
-    if name == "^":
-        return counts + 1
-    if name != "+":
+    if name != "+":  # an operator or a function
         return counts + 1
     signs = sum(part.negative for part in parts)  # each is the operator before its term
     return counts - signs + len(parts) - 1 + (signs == len(parts))
