@@ -7,6 +7,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 
@@ -25,12 +26,16 @@ __all__ = [
     "POINTS",
     "SMALLEST",
     "Array",
+    "Domain",
     "Value",
     "apply",
     "leaf_value",
+    "only_real",
     "variable_values",
 ]
 
+Domain = Literal["complex", "real", "positive"]
+"""Which values variables take."""
 Result = tuple[Array, Array]
 """(values, error bounds), each (..., POINTS)"""
 Value = tuple[Array, Array, Array]
@@ -41,20 +46,35 @@ that is not usable."""
 _CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 
 
-@functools.lru_cache(maxsize=1000)
-def variable_values(name: str) -> Array:
-    """The values of the variable ``name`` at the points: they depend on the name only, one quadrant after another."""
-    seed = int.from_bytes(hashlib.sha256(f"equations {name}".encode()).digest()[:8], "big")
-    random = np.random.default_rng(seed)
+@functools.lru_cache(maxsize=3000)
+def variable_values(name: str, domain: Domain = "complex") -> Array:
+    """The values of the variable ``name`` at the points of a domain: they depend on the name only.
+
+    Complex points stand in one quadrant after another; of real ones half are negative, and some are below 1.
+    """
+    key = f"equations {name}" if domain == "complex" else f"equations {name} {domain}"
+    random = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+    if domain != "complex":
+        size = np.exp(random.uniform(math.log(0.1), math.log(2.5), POINTS))
+        sign = random.permutation(np.arange(POINTS) % 2) * 2 - 1 if domain == "real" else 1
+        real: Array = size * sign + 0j
+        return real
     quadrant = random.permutation(np.arange(POINTS) % 4)
     angle = (quadrant + random.uniform(0.1, 0.9, POINTS)) * (math.pi / 2)
     values: Array = random.uniform(0.4, 2.5, POINTS) * np.exp(1j * angle)
     return values
 
 
-def leaf_value(node: Tree) -> Value:
+def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
     """The value of a leaf. Raises ``ValueError`` for one that is no variable, finite number, pi or e."""
-    return _settle(_leaf(node))
+    return _settle(_leaf(node, domain))
+
+
+def only_real(value: Value) -> Value:
+    """``value`` with NaN and an error without bound where it is not real."""
+    v, size, error = value
+    real = np.abs(v.imag) <= 1e-9 * size + 4 * error
+    return np.where(real, v, np.nan), np.where(real, size, np.nan), np.where(real, error, np.inf)
 
 
 def apply(function: str, arguments: list[Value]) -> Value:
@@ -69,9 +89,9 @@ def apply(function: str, arguments: list[Value]) -> Value:
     return _settle(operation(*arguments))
 
 
-def _leaf(node: Tree) -> Result:
+def _leaf(node: Tree, domain: Domain) -> Result:
     if node.function == "Symbol" and node.token is not None:
-        return variable_values(node.token), np.zeros(POINTS)
+        return variable_values(node.token, domain), np.zeros(POINTS)
     if node.function in _CONSTANTS:
         return np.full(POINTS, _CONSTANTS[node.function] + 0j), np.full(POINTS, EPS)
     text = node.token or ""

@@ -26,13 +26,13 @@ _INVERTED = {"csc": np.sin, "sec": np.cos, "cot": np.tan, "csch": np.sinh, "sech
 
 ELEMENTARY: Mapping[str, Function] = {
     "exp": np.exp,
-    "abs": lambda z: np.abs(z) + 0j,
+    "abs": lambda z: np.abs(z).astype(z.dtype),
     **_CIRCULAR,
     **_HYPERBOLIC,
     **{name: _inverse(function) for name, function in _INVERTED.items()},
     **{name: _of_inverse({**_CIRCULAR, **_HYPERBOLIC}[of]) for name, of in RECIPROCALS.items()},
 }
-"""By the name of the function in trees: complex arrays of any shape to complex arrays of that shape.
+"""By the name of the function in trees: complex arrays of any shape to complex ones, real arrays to real ones with NaN.
 
 ``abs`` is |z|. Call them with numpy's floating-point warnings off: a pole or an overflow is inf or nan.
 """

@@ -18,12 +18,12 @@ class Path(NamedTuple):
     """(node, slot of the child towards the blank), from the blank's parent up to the root; empty for a bare blank."""
 
 
-def find_blank(equation: Equation) -> Path:
-    """Raises ``ValueError`` unless there is exactly one blank."""
+def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
+    """Raises ``ValueError`` unless ``blank`` stands there exactly once."""
     counts: dict[int, int] = {}
 
     def count(node: Tree, below: list[int]) -> int:
-        counts[id(node)] = sum(below) + (node == BLANK)
+        counts[id(node)] = sum(below) + (node == blank)
         return counts[id(node)]
 
     found = [side.fold(count) for side in equation]

@@ -9,7 +9,7 @@ import enum
 
 import numpy as np
 
-from dgltree.equations.bounded import EPS, Array, Value, apply, leaf_value
+from dgltree.equations.bounded import EPS, Array, Domain, Value, apply, leaf_value, only_real
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -45,7 +45,7 @@ def decide(left: Value, right: Value) -> Array:
     Call it with numpy's floating-point warnings off.
     """
     error = left[2] + right[2] + EPS * (left[1] + right[1])
-    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))
+    usable = error < BLURRED * (1 + np.maximum(left[1], right[1]))  # never where a value is NaN
     difference = np.abs(left[0] - right[0])
     agree = ((difference <= EQUAL * error) | ~usable).all(axis=-1)
     differ = (usable & (difference > DIFFERENT * error)).any(axis=-1)
@@ -55,21 +55,32 @@ def decide(left: Value, right: Value) -> Array:
 
 
 class Evaluator:
-    """Evaluates equations, remembering the values of the subtrees that it met."""
+    """Evaluates equations, remembering the values of the subtrees that it met.
 
-    def __init__(self) -> None:
+    Args:
+        domain: the points; of real and positive ones those are used at which all subtrees are real.
+    """
+
+    def __init__(self, domain: Domain = "complex") -> None:
+        self.domain = domain
         self._values: dict[Tree, Value] = {}
         self._by_id: dict[
             int, tuple[Tree, Value]
         ] = {}  # spares comparing trees; the tree is held, so its id stays its own
 
     def truth(self, equation: Equation) -> Truth:
-        """TRUE if the sides agree at every usable point, FALSE if they clearly differ at one, else UNDECIDED."""
+        """TRUE if the sides agree at every usable point, FALSE if they clearly differ at one, else UNDECIDED.
+
+        Among real points also FALSE if just one side is real at one, as of ``log(x^2) = 2*log(x)`` below 0.
+        """
         if len(self._by_id) > CACHED:
             self._values.clear()
             self._by_id.clear()
         with np.errstate(all="ignore"):
-            return Truth(int(decide(self.value(equation.left), self.value(equation.right))))
+            left, right = self.value(equation.left), self.value(equation.right)
+            if self.domain == "real" and _real_alone(left, right):
+                return Truth.FALSE
+            return Truth(int(decide(left, right)))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""
@@ -88,7 +99,9 @@ class Evaluator:
                     arguments.append(argument)
             if len(arguments) == len(node.children):
                 stack.pop()
-                value = apply(node.function, arguments) if arguments else leaf_value(node)
+                value = apply(node.function, arguments) if arguments else leaf_value(node, self.domain)
+                if self.domain != "complex":
+                    value = only_real(value)
                 self._values[node] = value
                 self._by_id[id(node)] = node, value
         return self._by_id[id(tree)][1]
@@ -101,3 +114,10 @@ class Evaluator:
         if value is not None:
             self._by_id[id(tree)] = tree, value
         return value
+
+
+def _real_alone(left: Value, right: Value) -> bool:
+    """Whether one side has a value at a point where the other is not real."""
+    not_real = [np.isnan(side[0]) for side in (left, right)]
+    usable = [side[2] < BLURRED * (1 + side[1]) for side in (left, right)]
+    return bool((not_real[0] & usable[1]).any() or (not_real[1] & usable[0]).any())

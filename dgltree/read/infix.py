@@ -10,7 +10,7 @@ Lark's LALR parser is iterative and linear: 10^5 nested brackets are an ordinary
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dgltree.arguments import nearest
 from dgltree.read.notation import (
@@ -25,6 +25,7 @@ from dgltree.read.notation import (
     NUMBER,
     OPERATORS,
     is_name,
+    named,
     number,
 )
 from dgltree.read.text import error_at
@@ -59,12 +60,12 @@ def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNC
     ``functions`` maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
     with any number. Raises ``ValueError`` with line, column, what stands there and what would be right.
     """
-    return _read(text, "expression", functions)
+    return build(text, "expression", functions, Builder)
 
 
 def read_equation(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Equation:
     """The two trees of ``left = right``; ``functions`` and errors as in :func:`read_infix`."""
-    return _read(text, "equation", functions)
+    return build(text, "equation", functions, Builder)
 
 
 class _RefusedError(Exception):
@@ -75,12 +76,18 @@ class _RefusedError(Exception):
         self.offset = token.start_pos or 0
 
 
-def _read(text: str, start: str, functions: Mapping[str, Collection[int]] | None) -> Any:
+def build(
+    text: str,
+    start: Literal["expression", "equation"],
+    functions: Mapping[str, Collection[int]] | None,
+    builder: type["Builder"],
+) -> Any:
+    """What the methods of ``builder`` make of ``text``; errors as in :func:`read_infix`, all ``PlacedError``."""
     from lark.exceptions import UnexpectedInput
 
     table = None if functions is None else tuple((name, tuple(arities)) for name, arities in functions.items())
     try:
-        return _parser(table).parse(text, start=start)
+        return _parser(table, builder).parse(text, start=start)
     except _RefusedError as error:
         raise error_at(text, error.offset, str(error)) from None
     except UnexpectedInput as error:
@@ -88,14 +95,14 @@ def _read(text: str, start: str, functions: Mapping[str, Collection[int]] | None
 
 
 @lru_cache(maxsize=8)  # a parser takes some 10 ms to build; a program reads with one or two tables of functions
-def _parser(table: tuple[tuple[str, tuple[int, ...]], ...] | None) -> "Lark":
+def _parser(table: tuple[tuple[str, tuple[int, ...]], ...] | None, builder: type["Builder"]) -> "Lark":
     from lark import Lark
 
     return Lark(
         GRAMMAR,
         parser="lalr",
         start=["expression", "equation"],
-        transformer=_Builder(None if table is None else dict(table)),
+        transformer=builder(None if table is None else dict(table)),
         lexer_callbacks={"NUMBER": _checked_number, "NAME": _checked_name},
     )
 
@@ -112,7 +119,7 @@ def _checked_name(token: "Token") -> "Token":
     return token
 
 
-class _Builder:
+class Builder:
     """One method for each rule of the grammar, from the values of its parts to its own."""
 
     def __init__(self, functions: Mapping[str, Collection[int]] | None) -> None:
@@ -158,7 +165,7 @@ class _Builder:
         name = str(token)
         if name in self.known:
             raise _RefusedError(token, f"{name!r} is a function, not a variable; write {name}(...)")
-        return CONSTANTS.get(name) or Tree("Symbol", token=name)
+        return named(name)
 
     def call(self, values: tuple["Token", list[Tree]]) -> Tree:
         token, arguments = values

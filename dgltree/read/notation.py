@@ -1,14 +1,14 @@
 """What infix and SymPy agree on: the functions known by name, and every leaf as a text.
 
 The leaves are (function, token): (Symbol, x), (Integer, 2), (NegativeOne, -1), (Half, 1/2), (Rational, 2/5),
-(Float, 0.7), (Pi, pi), (Exp1, e), (Infinity, oo), (NaN, nan), and the blank, written ``_``.
+(Float, 0.7), (Pi, pi), (Exp1, e), (Infinity, oo), (NaN, nan), the blank, written ``_``, and named blanks (_, _1).
 """
 
 import re
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 
-from dgltree.trees.equation import BLANK
+from dgltree.trees.equation import BLANK, blank
 from dgltree.trees.tree import Tree
 
 _CIRCULAR = "sin cos csc sec tan cot asin acos acsc asec atan acot"
@@ -34,6 +34,7 @@ NUMBERS = ("Integer", "NegativeOne", "Half", "Rational", "Float")
 
 NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 NAME = r"[^\W\d]\w*"
+NAMED_BLANK = re.compile("_[0-9]+")
 FRACTION = re.compile("-?[0-9]+/0*[1-9][0-9]*")
 LITERAL = re.compile(f"-?{NUMBER}|{FRACTION.pattern}")
 DIGITS = 4300  # the longest text that Python turns into an integer
@@ -53,6 +54,13 @@ def number(literal: str) -> Tree:
     return Tree(function, token=value)
 
 
+def named(name: str) -> Tree:
+    """The leaf of a name: a constant, a blank, or a variable."""
+    if NAMED_BLANK.fullmatch(name):
+        return blank(name)
+    return CONSTANTS.get(name) or Tree("Symbol", token=name)
+
+
 def leaf_text(leaf: Tree) -> str:
     """The text that reads as ``leaf`` where ``FUNCTIONS`` are known. Raises ``ValueError`` if there is none."""
     text = "_" if leaf == BLANK else leaf.token
@@ -62,10 +70,8 @@ def leaf_text(leaf: Tree) -> str:
 
 
 def _leaf(text: str) -> Tree | None:
-    if text in CONSTANTS:
-        return CONSTANTS[text]
     if LITERAL.fullmatch(text):
         return number(text) if max(map(len, text.lstrip("-").split("/"))) <= DIGITS else None
     if is_name(text) and text not in FUNCTIONS and text not in OPERATORS:
-        return Tree("Symbol", token=text)
+        return named(text)
     return None

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dgltree.arguments import nearest
-from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, number
+from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, named, number
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2}
 """The SymPy classes that stand for functions, each with the number of children that its node has in a tree."""
 del CHILDREN["sqrt"]  # no class: SymPy's sqrt makes a Pow, as infix does
-NAMES = {"abs": "Abs"}
-"""Functions that SymPy calls otherwise."""
-_FROM_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
+CLASSES = {"abs": "Abs"}
+"""SymPy's classes that have another name than the function."""
+FUNCTION_OF = {name: function for function, name in CLASSES.items()}
 EXPONENT = re.compile("[eE][+-]?0*([0-9]+)$")
 LONGEST_EXPONENT = 4
 """Digits: SymPy computes powers of ten with every digit."""
@@ -68,14 +68,14 @@ def _to_node(node: Tree, children: list[Any]) -> Any:
         raise ValueError(f"SymPy cannot keep {name} with {len(children)} children, only {CHILDREN[name]}: {node!r}")
     if name == "log" and node.children[1] == EXP1:
         children = children[:1]
-    return getattr(sympy, NAMES.get(name, name))(*children, evaluate=False)
+    return getattr(sympy, CLASSES.get(name, name))(*children, evaluate=False)
 
 
 def _to_leaf(leaf: Tree) -> Any:
     import sympy
 
     text = leaf_text(leaf)
-    if leaf == BLANK or leaf.function == "Symbol":
+    if leaf.function in (BLANK.function, "Symbol"):
         return sympy.Symbol(text)
     if text in CONSTANTS:
         return {"e": sympy.E, "pi": sympy.pi, "oo": sympy.oo, "nan": sympy.nan}[text]
@@ -101,7 +101,7 @@ def _from_expression(expr: Any) -> Tree:
         if expanded or not node.args:
             trees[id(node)] = _from_node(node, [trees[id(child)] for child in node.args])
         else:
-            name = _name(node)
+            name = _function(node)
             if name not in CHILDREN:
                 raise ValueError(f"no tree stands for SymPy's {name} ({nearest(name, CHILDREN)})")
             stack.append((node, True))
@@ -112,7 +112,7 @@ def _from_expression(expr: Any) -> Tree:
 def _from_node(expr: Any, children: list[Tree]) -> Tree:
     if not children:
         return _from_leaf(expr)
-    name = _name(expr)
+    name = _function(expr)
     if name in ("Add", "Mul"):
         return reduce(lambda left, right: Tree(name, (left, right)), children)
     if name == "log" and len(children) == 1:
@@ -122,10 +122,9 @@ def _from_node(expr: Any, children: list[Tree]) -> Tree:
     return Tree(name, children)
 
 
-def _name(expr: Any) -> str:
-    """What trees call its class; not by isinstance, because to SymPy a Pow with base e is an instance of exp."""
-    name = type(expr).__name__
-    return _FROM_NAMES.get(name, name)
+def _function(expr: Any) -> str:
+    name = type(expr).__name__  # not isinstance: to SymPy a Pow with base e is an instance of exp
+    return FUNCTION_OF.get(name, name)
 
 
 def _from_leaf(expr: Any) -> Tree:
@@ -142,7 +141,7 @@ def _from_leaf(expr: Any) -> Tree:
         return number(_float_text(expr))
     if type(expr) is not sympy.Symbol:
         raise ValueError(f"no leaf stands for SymPy's {type(expr).__name__} {expr}")
-    leaf = BLANK if expr.name == "_" else Tree("Symbol", token=expr.name)
+    leaf = named(expr.name) if expr.name.startswith("_") else Tree("Symbol", token=expr.name)
     leaf_text(leaf)  # raises for a symbol whose name is no name
     return leaf
 

@@ -21,11 +21,20 @@ def shown(text: str, longest: int = LONGEST) -> str:
     return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def error_at(text: str, offset: int, message: str) -> ValueError:
+class PlacedError(ValueError):
+    """An error of :func:`error_at` that can be placed anew, in the text that its text was made from."""
+
+    offset: int
+    message: str
+
+
+def error_at(text: str, offset: int, message: str) -> PlacedError:
     """A ValueError whose message begins with the line and column (both from 1) of ``offset`` in ``text``."""
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return ValueError(f"line {line}, column {column}: {shown(message)}")
+    error = PlacedError(f"line {line}, column {column}: {shown(message)}")
+    error.offset, error.message = offset, message
+    return error
 
 
 def check_unfolded(tree: Tree) -> None:

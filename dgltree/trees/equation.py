@@ -8,6 +8,14 @@ BLANK = Tree("_")
 """The leaf that stands for what is missing; no vocabulary knows it."""
 
 
+def blank(name: str) -> Tree:
+    """The leaf of the blank called ``name``: ``BLANK`` for ``_``, else ``Tree("_", token=name)`` for ``_1``, ``_2``.
+
+    Every blank is a leaf with the function ``_``, and the same name is an equal leaf: one filler goes in all its places.
+    """
+    return BLANK if name == "_" else Tree("_", token=name)
+
+
 class Equation(NamedTuple):
     """``left = right``. The equals sign is no node: it has no weights in any model."""
 

@@ -1,0 +1,81 @@
+"""Values of trees at points, as arrays: fast and without error bounds. What is found by them is decided by truth.py."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from dgltree.equations.elementary import ELEMENTARY, Array
+from dgltree.equations.search.points import Points
+from dgltree.read.notation import NUMBERS
+from dgltree.trees.tree import Tree
+
+CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+CLOSE = 1e-9  # relative difference of values that count as equal
+LARGEST = 1e9  # of a value that is looked at
+
+
+def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
+    """(..., P) of ``tree`` where ``known`` says what some leaves stand for; NaN where there is no value.
+
+    Call it with numpy's floating-point warnings off. Raises ``ValueError`` for a function or leaf without a value.
+    """
+
+    def combine(node: Tree, children: list[Array]) -> Array:
+        return apply(node.function, children) if children else _leaf(node, points, known)
+
+    return tree.fold(combine)
+
+
+def apply(function: str, arguments: list[Array]) -> Array:
+    """The value of a function from those of its arguments."""
+    if function == "Add":
+        return sum(arguments[1:], arguments[0])
+    if function == "Mul":
+        product = arguments[0]
+        for factor in arguments[1:]:
+            product = product * factor
+        return product
+    if function == "Pow" and len(arguments) == 2:
+        return power(*arguments)
+    if function == "log" and len(arguments) == 2:
+        result: Array = np.log(arguments[0]) / np.log(arguments[1])
+        return result
+    if function not in ELEMENTARY or len(arguments) != 1:
+        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
+    return ELEMENTARY[function](arguments[0])
+
+
+def power(base: Array, exponent: Array) -> Array:
+    """``base^exponent``; 0^0 has no value."""
+    result: Array = np.power(base, exponent)
+    return np.where((base == 0) & (exponent == 0), np.nan, result)
+
+
+def agree(a: Array, b: Array) -> Array:
+    """(...) whether values (..., P) agree at all points; NaN agrees with nothing."""
+    size = np.maximum(np.abs(a), np.abs(b))
+    close: Array = (np.abs(a - b) <= CLOSE * size + 1e-13).all(axis=-1)
+    return close
+
+
+def literal(node: Tree) -> float | None:
+    """The number that a leaf is, None for another node."""
+    if node.children or node.function not in NUMBERS:
+        return None
+    top, slash, bottom = (node.token or "").partition("/")
+    try:
+        return float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return math.nan
+
+
+def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
+    if node in known:
+        return known[node]
+    if node.function == "Symbol" and node.token in points.values:
+        return points.values[node.token]
+    number = CONSTANTS.get(node.function, literal(node))
+    if number is None or not math.isfinite(number):
+        raise ValueError(f"leaf {node!r} has no numeric value; use variables, finite numbers, pi and e")
+    return points.constant(number)

@@ -1,0 +1,144 @@
+"""Ways to an expression of a wanted value: a number, an entry of a table, two entries joined, a fitted sum."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from dgltree.equations.elementary import Array
+from dgltree.equations.search import phrases
+from dgltree.equations.search.forms import Forms
+from dgltree.equations.search.numbers import constant, multiples, named, ratio
+from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search.table import Table
+from dgltree.read.notation import EXP1, HALF
+from dgltree.trees.tree import Tree
+
+MOST_FORMS = 24  # of one entry
+PAIRS = 60  # pairs of entries that are written, the shortest
+
+
+class Wrap(NamedTuple):
+    """A function that may stand outermost in an answer."""
+
+    name: str
+    argument: Callable[[Array], Array]
+    """From the value wanted to that of the argument."""
+    written: Callable[[Tree], Tree]
+
+
+WRAPS = {
+    "square": Wrap("square", np.sqrt, lambda a: Tree("Pow", (a, fraction(2)))),
+    "sqrt": Wrap("sqrt", lambda t: np.where(np.real(t) >= 0, t * t, np.nan), lambda a: Tree("Pow", (a, HALF))),
+    "reciprocal": Wrap("reciprocal", lambda t: 1 / t, lambda a: phrases.divide(phrases.ONE, a)),
+    "neg": Wrap("neg", np.negative, phrases.negated),
+    "exp": Wrap("exp", np.log, lambda a: Tree("exp", (a,))),
+    "log": Wrap("log", np.exp, lambda a: Tree("log", (a, EXP1))),
+    "abs": Wrap("abs", np.negative, lambda a: Tree("abs", (a,))),
+    **{
+        name: Wrap(name, inverse, lambda a, name=name: Tree(name, (a,)))  # type: ignore[misc]
+        for name, inverse in {
+            "sin": np.arcsin,
+            "cos": np.arccos,
+            "tan": np.arctan,
+            "sinh": np.arcsinh,
+            "cosh": np.arccosh,
+            "tanh": np.arctanh,
+            "asin": np.sin,
+            "acos": np.cos,
+            "atan": np.tan,
+            "asinh": np.sinh,
+            "acosh": np.cosh,
+            "atanh": np.tanh,
+        }.items()
+    },
+}
+"""By name."""
+
+
+def numbers(target: Array) -> Iterator[Tree]:
+    """The constant that a value (P,) is."""
+    number = constant(target)
+    if number is not None:
+        yield from named(number)
+
+
+def entries(target: Array, table: Table, forms: Forms) -> Iterator[Tree]:
+    """Entries of the value."""
+    for entry in table.lookup(target[None])[1].tolist():
+        yield from forms.of(entry, MOST_FORMS)
+
+
+def with_number(target: Array, table: Table, forms: Forms, first: int) -> Iterator[Tree]:
+    """A number times one of the first entries, a number added to one, or a number for an exponent."""
+    values = table.values[:first]
+    for difference, join in (
+        (target / values, _scaled),
+        (target - values, _shifted),
+        (_exponent(target, values), _raised),
+    ):
+        flat = np.abs(difference - difference[:, :1]) <= 1e-10 * np.abs(difference[:, :1])
+        for entry in np.flatnonzero(flat.all(1) & (np.abs(difference[:, 0]) > 1e-9))[:PAIRS].tolist():
+            if entry not in table.numbers and (number := constant(difference[entry])) is not None:
+                yield from join(number, forms.shortest(entry))
+
+
+def pairs(target: Array, table: Table, forms: Forms, first: int, most: int = PAIRS) -> Iterator[Tree]:
+    """One of the first entries joined with another by an operation, the shortest pairs of each operation first."""
+    if constant(target) is not None:
+        return  # x - (x - 3), and thousands more
+    values = table.values[:first]
+    ways = (
+        ("add", target - values, False),
+        ("sub", target + values, True),
+        ("mul", target / values, False),
+        ("div", target * values, True),
+        ("pow", _exponent(target, values), False),
+    )
+    for name, others, other_first in ways:
+        which, entry = table.lookup(others)
+        if name == "add":
+            half = which <= entry
+            which, entry = which[half], entry[half]
+        plain = np.array(
+            [not table.numbers.keys() & {a, b} for a, b in zip(which.tolist(), entry.tolist(), strict=True)], bool
+        )
+        which, entry = which[plain], entry[plain]
+        order = np.argsort(table.level[which].astype(int) + table.level[entry], kind="stable")[:most]
+        for a, b in zip(which[order].tolist(), entry[order].tolist(), strict=True):
+            left, right = (b, a) if other_first else (a, b)
+            for x in forms.of(left, 2):
+                for y in forms.of(right, 2):
+                    yield phrases.BINARY[name](x, y)
+                    if name in ("add", "mul"):
+                        yield phrases.BINARY[name](y, x)
+
+
+def _exponent(target: Array, values: Array) -> Array:
+    exponent: Array = np.log(target) / np.log(values)
+    return exponent
+
+
+def _scaled(number: float, tree: Tree) -> Iterator[Tree]:
+    for factor in named(number):
+        if factor != phrases.ONE:
+            yield phrases.multiply(factor, tree)
+    exact = ratio(number, 60)
+    if exact is not None and exact.denominator > 1:
+        yield from multiples(exact, tree)
+
+
+def _shifted(number: float, tree: Tree) -> Iterator[Tree]:
+    for term in named(number):
+        yield phrases.add(tree, term)
+        yield phrases.add(term, tree)
+
+
+def _raised(number: float, tree: Tree) -> Iterator[Tree]:
+    exact = ratio(number, 24)
+    if exact is not None and exact not in (0, 1):
+        yield phrases.power(tree, fraction(exact))
+        if exact < 0 and exact != -1:
+            yield phrases.divide(phrases.ONE, phrases.power(tree, fraction(-exact)))
+        if exact == HALF:
+            yield Tree("Pow", (tree, HALF))

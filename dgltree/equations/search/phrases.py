@@ -1,0 +1,99 @@
+"""Expressions joined as a person writes them: ``x - 3`` and not ``x + -3``, ``5`` and not ``2 + 3``."""
+
+from fractions import Fraction
+
+from dgltree.read.notation import EXP1, HALF, MINUS_ONE, NUMBERS, number
+from dgltree.trees.tree import Tree
+
+EXACT = ("Integer", "NegativeOne", "Half", "Rational")
+MOST = 400  # digits of a number that is worked out
+ZERO, ONE = number("0"), number("1")
+
+
+def exact(tree: Tree) -> Fraction | None:
+    """The value of an integer or fraction, None for another node."""
+    if tree.children or tree.function not in EXACT or len(tree.token or "") > MOST:
+        return None
+    return Fraction(tree.token or "")
+
+
+def fraction(value: Fraction | int) -> Tree:
+    """The leaf of a rational number."""
+    return number(str(value))
+
+
+def is_negative(tree: Tree) -> bool:
+    """Whether a sign stands in front: a negative number, or a product that begins with one."""
+    while tree.function == "Mul" and len(tree.children) == 2:
+        tree = tree.children[0]
+    return tree.function in NUMBERS and (tree.token or "").startswith("-")
+
+
+def negated(tree: Tree) -> Tree:
+    """``-tree``, without two signs."""
+    if tree.function in NUMBERS and tree.token:
+        return number(tree.token[1:] if tree.token[0] == "-" else f"-{tree.token}")
+    if tree.function == "Mul" and len(tree.children) == 2:
+        first, rest = tree.children
+        if first == MINUS_ONE:
+            return rest
+        if is_negative(first):
+            return Tree("Mul", (negated(first), rest))
+    return Tree("Mul", (MINUS_ONE, tree))
+
+
+def add(a: Tree, b: Tree) -> Tree:
+    """``a + b``, or ``a - c`` where b is -c."""
+    return Tree("Add", (a, Tree("Mul", (MINUS_ONE, negated(b))) if is_negative(b) else b))
+
+
+def subtract(a: Tree, b: Tree) -> Tree:
+    """``a - b``, or ``a + c`` where b is -c."""
+    return Tree("Add", (a, negated(b) if is_negative(b) else Tree("Mul", (MINUS_ONE, b))))
+
+
+def multiply(a: Tree, b: Tree) -> Tree:
+    """``a*b``; a factor 1 goes, a factor -1 becomes a sign, a sign in the middle goes to the front."""
+    if a == ONE or b == ONE:
+        return b if a == ONE else a
+    if a == MINUS_ONE or b == MINUS_ONE:
+        return negated(b if a == MINUS_ONE else a)
+    if is_negative(b):
+        return negated(multiply(a, negated(b)))
+    return Tree("Mul", (a, b))
+
+
+def divide(a: Tree, b: Tree) -> Tree:
+    """``a/b``; of two numbers one fraction."""
+    p, q = exact(a), exact(b)
+    if p is not None and q:
+        return fraction(p / q)
+    if b == ONE:
+        return a
+    if is_negative(b):
+        return negated(divide(a, negated(b)))
+    if q is not None and q.denominator > 1:
+        return multiply(fraction(1 / q), a)
+    return Tree("Mul", (a, Tree("Pow", (b, MINUS_ONE))))
+
+
+def power(a: Tree, b: Tree) -> Tree:
+    """``a^b``, ``1/a`` for the exponent -1 and ``e^b`` as exp."""
+    if b == MINUS_ONE:
+        return divide(ONE, a)
+    return Tree("exp", (b,)) if a == EXP1 else Tree("Pow", (a, b))
+
+
+BINARY = {"add": add, "sub": subtract, "mul": multiply, "div": divide, "pow": power}
+"""What the binary operations of a search write."""
+
+
+def written(operation: str, parts: list[Tree]) -> Tree:
+    """The tree of an operation of the table on written parts."""
+    if operation in BINARY:
+        return BINARY[operation](*parts)
+    if operation == "neg":
+        return negated(parts[0])
+    if operation == "sqrt":
+        return Tree("Pow", (parts[0], HALF))
+    return Tree("log", (parts[0], EXP1)) if operation == "log" else Tree(operation, parts)

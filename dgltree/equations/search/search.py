@@ -1,0 +1,210 @@
+"""The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from dgltree.equations.elementary import Array
+from dgltree.equations.paths import Path, find_blank
+from dgltree.equations.search import finders
+from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.exact import exact_blank
+from dgltree.equations.search.fit import fitted
+from dgltree.equations.search.forms import Forms
+from dgltree.equations.search.inverse import wanted
+from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search.points import COUNT, MORE, Points, points, regions, variables
+from dgltree.equations.search.table import Operations, Table
+from dgltree.equations.search.world import World, world
+from dgltree.equations.verdict import Judge
+from dgltree.equations.written_form import rearranged, symbols
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
+
+BUDGET = 250_000  # values of a table
+QUICK = 12_000  # of the first table
+LOOKED_THROUGH = 16_000  # entries that are joined with others
+CHUNK = 20_000  # entries put into the blank at once, where its value cannot be worked out
+MOST = 3000  # fillers found, from which the best are chosen
+ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
+BEARABLE = 9  # symbols of a filler beside which longer ways need not be looked for
+LONG = 1000  # symbols: more than any has
+DEEPEST = 14  # level of a table
+
+
+class Found(NamedTuple):
+    """What a search found."""
+
+    fillers: dict[Tree, str]
+    """Filler to where it comes from."""
+    tried: int
+    """Expressions whose values were looked at."""
+    stopped: bool
+    """Whether the clock ended it."""
+
+
+class Search:
+    """Searches fillers for the one blank of an equation.
+
+    Args:
+        equation: with one ``BLANK``, at one place or at several.
+        budget: how many values a table may have.
+        deadline: ``time.monotonic()`` at which to stop.
+        invert: whether to work out the value of the blank where that can be done.
+    """
+
+    def __init__(
+        self, equation: Equation, budget: int = BUDGET, deadline: float = float("inf"), invert: bool = True
+    ) -> None:
+        self.equation, self.budget, self.deadline = equation, budget, deadline
+        self.world: World = world(equation)
+        self.names = variables(equation)
+        self.path: Path | None = find_blank(equation) if invert and _blanks(equation) == 1 else None
+        self.fillers: dict[Tree, str] = {}
+        self.tried = 0
+        self._judge = Judge()
+        self._holds: dict[Tree, bool] = {}
+        self._sides = set(map(rearranged, equation))
+
+    def run(self) -> Found:
+        """Search. Raises ``ValueError`` for a function or a leaf without a value."""
+        with np.errstate(all="ignore"):
+            self._numbers()
+            large = True
+            for region in regions():
+                if self._settled():
+                    break
+                targets = self._targets(points(region, self.names, MORE))
+                if targets:
+                    self._by_value(region, targets, large)
+                    large = False
+            if not self.fillers and not self._late():
+                self._by_trial()
+        return Found(self.fillers, self.tried, self._late())
+
+    def _late(self) -> bool:
+        return time.monotonic() > self.deadline
+
+    def _settled(self) -> bool:
+        """Whether a filler holds that is no copy of the other side, or the clock has run out."""
+        return self._shortest(self.fillers) < LONG or self._late()
+
+    def _shortest(self, fillers: Iterable[Tree]) -> int:
+        """Symbols of the shortest filler that holds and is no copy; without bound where there is none."""
+        asked = 0
+        for tree in sorted(fillers, key=symbols):
+            if tree not in self._holds:
+                self._holds[tree] = not self._is_copy(tree) and self._judge.verdict(self.equation.fill(tree)).holds
+                asked += 1
+            if self._holds[tree]:
+                return symbols(tree)
+            if asked >= ENOUGH:
+                break
+        return LONG
+
+    def _is_copy(self, tree: Tree) -> bool:
+        """Whether a filler is a side of the equation, at most rearranged."""
+        return rearranged(tree) in self._sides
+
+    def _take(self, source: str, trees: Iterable[Tree]) -> None:
+        for tree in trees:
+            self.fillers.setdefault(tree, source)
+            if len(self.fillers) >= MOST:
+                return
+
+    def _numbers(self) -> None:
+        """What exact arithmetic gives."""
+        number = exact_blank(self.equation, self.path) if self.path else None
+        if number is not None:
+            self._take("a number", [fraction(number)])
+
+    def _targets(self, many: Points) -> list[Array]:
+        """Values (MORE,) that the blank may have; none where they cannot be worked out."""
+        if self.path is None:
+            return []
+        branches = (np.broadcast_to(branch, (MORE,)) for branch in wanted(self.equation, self.path, many, {}))
+        return [branch for branch in branches if np.isfinite(branch).all() and self._solves(branch, many)]
+
+    def _solves(self, target: Array, at: Points) -> bool:
+        left, right = (value(side, at, {BLANK: target}) for side in self.equation)
+        return bool(agree(left, right))
+
+    def _by_value(self, region: str, targets: list[Array], large: bool) -> None:
+        """Ever more work for an expression of a value, until one of a bearable length holds."""
+        few, many = (points(region, self.names, count) for count in (COUNT, MORE))
+        sizes = [(min(QUICK, self.budget), False), (self.budget, False), (self.budget, True)]
+        for size, every in sizes if large else sizes[:1]:
+            table = self._table(few, self.world.operations(every), size)
+            forms = Forms(table)
+            for stage in (self._short, self._joined, self._wrapped):
+                for target in targets:
+                    stage(target, table, forms, many)
+                if self._shortest(self.fillers) <= BEARABLE or self._late():
+                    return
+            if self.fillers:
+                return  # a larger table has other forms of the same value only
+
+    def _table(self, at: Points, operations: Operations, budget: int) -> Table:
+        table = Table(self.world.leaves(at), operations, budget, self.deadline)
+        level = 1
+        while table.grow(level) and level < DEEPEST:
+            level += 1
+        self.tried += table.tried
+        return table
+
+    def _short(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
+        """A number, an entry, an entry and a number, a fitted sum."""
+        few = target[:COUNT]
+        self._take("a number", finders.numbers(target))
+        self._take("search", finders.entries(few, table, forms))
+        if finders.constant(target) is None:
+            self._fit(target, many, lambda tree: tree)
+            self._take("an expression and a number", finders.with_number(few, table, forms, LOOKED_THROUGH))
+
+    def _joined(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
+        """Two entries."""
+        self._take("two expressions", finders.pairs(target[:COUNT], table, forms, LOOKED_THROUGH))
+
+    def _wrapped(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
+        """A function of an entry, of two entries or of a fitted sum."""
+        names = ["square", "sqrt", "reciprocal", *(name for name in table.operations.unary if name in finders.WRAPS)]
+        for name in dict.fromkeys(names):
+            wrap = finders.WRAPS[name]
+            inner = wrap.argument(target)
+            if not np.isfinite(inner).all() or self._late():
+                continue
+            few = inner[:COUNT]
+            self._take("search", map(wrap.written, finders.entries(few, table, forms)))
+            self._take("two expressions", map(wrap.written, finders.pairs(few, table, forms, LOOKED_THROUGH, 8)))
+            self._fit(inner, many, wrap.written)
+
+    def _fit(self, target: Array, many: Points, written: Callable[[Tree], Tree]) -> None:
+        for generators in self.world.generators(many):
+            self._take("a fitted sum", map(written, fitted(target, generators)))
+
+    def _by_trial(self) -> None:
+        """Each entry put into the blank, at the points of each region."""
+        for size, every in ((min(QUICK, self.budget), False), (self.budget, False), (self.budget, True)):
+            for region in regions():
+                few = points(region, self.names, COUNT)
+                table = self._table(few, self.world.operations(every), size)
+                self._try_all(table, few)
+                if self._settled():
+                    return
+
+    def _try_all(self, table: Table, few: Points) -> None:
+        forms = Forms(table)
+        for start in range(0, len(table), CHUNK):
+            values = table.values[start : start + CHUNK]
+            left, right = (value(side, few, {BLANK: values}) for side in self.equation)
+            self.tried += len(values)
+            for entry in np.flatnonzero(np.broadcast_to(agree(left, right), len(values)))[:ENOUGH].tolist():
+                self._take("search", forms.of(start + entry, finders.MOST_FORMS))
+            if self._late() or len(self.fillers) >= MOST:
+                return
+
+
+def _blanks(equation: Equation) -> int:
+    return sum(side.fold(lambda node, below: sum(below) + (node == BLANK)) for side in equation)

@@ -1,0 +1,273 @@
+"""All expressions of some leaves and operations, shortest first, each value once: as arrays, no trees.
+
+An entry is a value at the points, with the ways in which it was met (its forms): an operation and the entries that it
+is applied to. Trees are built by forms.py, only of what is asked for.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from dgltree.equations.elementary import Array
+from dgltree.equations.search.arithmetic import LARGEST, agree, apply, power
+from dgltree.equations.search.phrases import ONE
+from dgltree.trees.tree import Tree
+
+LEAF, NUMBER = -2, -1
+"""What stands in place of an operation for a leaf, and for a number that operations on numbers gave."""
+FORMS = 8  # ways of each value that are kept
+LONGER = 3  # levels by which a form may be longer than the shortest
+SMALLEST = 1e-7
+CHUNK = 4  # times the budget: so many candidates of a level are computed at most
+DENOMINATOR = 60  # constants that are so many parts of a whole number are written as numbers
+CANDIDATES = 3  # neighbours of equal key that a lookup compares
+BITS = 38  # of a key that must agree: what rounding leaves of 53
+
+BINARY = ("add", "sub", "mul", "div", "pow")
+COMMUTATIVE = ("add", "mul")
+
+
+class Operations(NamedTuple):
+    """What expressions are made of."""
+
+    unary: tuple[str, ...]
+    """Functions of the trees, besides ``neg`` and ``sqrt``."""
+    binary: tuple[str, ...] = BINARY
+
+
+class Leaf(NamedTuple):
+    """Where expressions begin: a variable, a constant, or a part of the equation."""
+
+    tree: Tree
+    values: Array
+    """(P,)"""
+    cost: int
+    """The level at which it comes."""
+    exponent: bool = False
+    """Whether powers may have it for an exponent."""
+
+
+class Table:
+    """Entries by level: a leaf's cost, or one more than those of the parts together.
+
+    Args:
+        leaves: of any cost.
+        operations: what joins them.
+        budget: how many values at most.
+        deadline: ``time.monotonic()`` at which to stop growing.
+
+    Attributes:
+        values: (N, P).
+        level: (N,) int.
+    """
+
+    def __init__(
+        self, leaves: Sequence[Leaf], operations: Operations, budget: int, deadline: float = float("inf")
+    ) -> None:
+        self.leaves, self.operations, self.budget, self.deadline = leaves, operations, budget, deadline
+        self.names = (*operations.unary, *operations.binary)
+        points = leaves[0].values.shape[0]
+        kind = np.result_type(*(leaf.values for leaf in leaves))
+        weights = np.random.default_rng(0).uniform(0.5, 1.5, (2, points))
+        self._weights = weights[0] + 1j * weights[1] if kind == complex else weights[0]
+        self.values = np.empty((0, points), kind)
+        self.level = np.empty(0, np.int16)
+        self.numbers: dict[int, Fraction] = {}
+        """The entries that are rational numbers, besides leaves."""
+        self._known = np.empty(0, np.int64)  # sorted keys
+        self._known_id = np.empty(0, np.int32)
+        self._form_count = np.empty(0, np.int8)
+        self._forms: list[tuple[Array, Array, Array, Array]] = []
+        self._sorted_forms: tuple[Array, ...] | None = None
+        self._order: Array | None = None
+        self._exponents = np.empty(0, np.int64)
+        self._one = -1
+        self.tried = 0
+        """Expressions whose values were computed."""
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def grow(self, level: int) -> bool:
+        """Add the entries of the next level; False when the budget or the time is used up."""
+        blocks = [block for block in self._candidates(level)]
+        if blocks:
+            self._insert(level, *map(np.concatenate, zip(*blocks, strict=True)))
+        if level == 1:
+            trees = {leaf.tree: leaf for leaf in self.leaves}
+            marked = [entry for entry, tree in self.leaf_trees() if trees[tree].exponent]
+            self._exponents = np.array(marked, np.int64)
+            self._one = next((entry for entry, tree in self.leaf_trees() if tree == ONE), -1)
+        return len(self) < self.budget and time.monotonic() < self.deadline
+
+    def leaf_trees(self) -> Iterator[tuple[int, Tree]]:
+        """(entry, tree) of the leaves that are entries."""
+        for operations, left, _, entries in self._forms:
+            for place in np.flatnonzero(operations == LEAF):
+                yield int(entries[place]), self.leaves[int(left[place])].tree
+
+    def forms(self, entry: int) -> list[tuple[int, int, int]]:
+        """The ways to an entry: (operation, left entry, right entry), the shortest first."""
+        if self._sorted_forms is None:
+            columns = [np.concatenate(column) for column in zip(*self._forms, strict=True)]
+            order = np.argsort(columns[3], kind="stable")
+            self._sorted_forms = tuple(column[order] for column in columns)
+        operation, left, right, entries = self._sorted_forms
+        first, last = np.searchsorted(entries, [entry, entry + 1])
+        return list(zip(*(column[first:last].tolist() for column in (operation, left, right)), strict=True))
+
+    def lookup(self, targets: Array) -> tuple[Array, Array]:
+        """For values (K, P): (which target, entry) of all that agree."""
+        if self._order is None:
+            keys = self._key(self.values)
+            self._order = np.argsort(keys)
+            self._sorted = keys[self._order]
+        targets = targets.astype(self.values.dtype, copy=False)
+        with np.errstate(all="ignore"):
+            key, size = self._key(targets), self._key(np.abs(targets))
+            usable = np.flatnonzero(np.isfinite(key) & (size < LARGEST))
+            key, slack = key[usable], 1e-10 * np.abs(size[usable]) + 1e-13
+            left = np.searchsorted(self._sorted, key - slack)
+            which, entries = [], []
+            for shift in range(CANDIDATES):
+                place = left + shift
+                inside = np.flatnonzero(
+                    (place < len(self)) & (self._sorted[np.minimum(place, len(self) - 1)] <= key + slack)
+                )
+                if not len(inside):
+                    break
+                entry = self._order[place[inside]]
+                same = agree(self.values[entry], targets[usable[inside]])
+                which.append(usable[inside][same])
+                entries.append(entry[same])
+        if not which:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        return np.concatenate(which), np.concatenate(entries)
+
+    def _key(self, values: Array) -> Array:
+        """(..., ) one real number of the values (..., P) that differs where they do."""
+        key: Array = values @ self._weights
+        return key.real + 0.7 * key.imag if np.iscomplexobj(key) else key
+
+    def _candidates(self, level: int) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """Blocks of (operation, left, right, values)."""
+        here = [i for i, leaf in enumerate(self.leaves) if leaf.cost == level]
+        if here:
+            yield _block(
+                LEAF, np.array(here), np.zeros(len(here), int), np.stack([self.leaves[i].values for i in here])
+            )
+        room = CHUNK * self.budget
+        by_level = [np.flatnonzero(self.level == at) for at in range(level)]
+        for number, name in enumerate(self.operations.unary):
+            source = by_level[level - 1]
+            if len(source):
+                values = self.values[source]
+                yield _block(number, source, source, -values if name == "neg" else _unary(name, values))
+        for number, name in enumerate(self.operations.binary, start=len(self.operations.unary)):
+            for a in range(1, level - 1):
+                b = level - 1 - a
+                if (name in COMMUTATIVE and a > b) or room <= 0 or time.monotonic() > self.deadline:
+                    continue
+                left, right = self._pairs(name, by_level[a], by_level[b], room)
+                room -= len(left)
+                self.tried += len(left)
+                yield _block(number, left, right, _binary(name, self.values[left], self.values[right]))
+
+    def _pairs(self, name: str, first: Array, second: Array, room: int) -> tuple[Array, Array]:
+        if name == "pow":
+            second = np.intersect1d(second, self._exponents)
+        if not len(first) or not len(second):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        first = first[: max(1, room // len(second))]
+        left, right = np.repeat(first, len(second)), np.tile(second, len(first))
+        if name in ("mul", "div", "pow"):  # what 1 does to nothing
+            useful = (left != self._one) & (right != self._one) if name != "div" else right != self._one
+            left, right = left[useful], right[useful]
+        if name in COMMUTATIVE:
+            ordered = left <= right if first[0] == second[0] else slice(None)
+            left, right = left[ordered], right[ordered]
+        if name in ("sub", "div"):
+            differ = left != right
+            left, right = left[differ], right[differ]
+        return left, right
+
+    def _insert(self, level: int, operation: Array, left: Array, right: Array, values: Array) -> None:
+        size = np.abs(values)
+        usable = np.isfinite(size).all(1) & (size < LARGEST).all(1) & (size > SMALLEST).all(1)
+        operation, left, right, values = (column[usable] for column in (operation, left, right, values))
+        q = _quantised(self._key(values))
+        entry = self._find(q)
+        new = np.flatnonzero(entry < 0)
+        keys, first, inverse = np.unique(q[new], return_index=True, return_inverse=True)
+        rank = np.empty(len(first), np.int64)
+        rank[np.argsort(first)] = np.arange(len(first))  # numbered by their first appearance, not by key
+        room = max(0, self.budget - len(self))
+        entry[new] = len(self) + rank[inverse]
+        added = np.sort(first)[:room]
+        start = len(self)
+        self.values = np.concatenate([self.values, values[new[added]]])
+        self.level = np.concatenate([self.level, np.full(len(added), level, np.int16)])
+        self._form_count = np.concatenate([self._form_count, np.zeros(len(added), np.int8)])
+        kept = rank < room
+        ids = np.concatenate([self._known_id, (start + rank[kept]).astype(np.int32)])
+        all_keys = np.concatenate([self._known, keys[kept]])
+        order = np.argsort(all_keys, kind="stable")
+        self._known, self._known_id = all_keys[order], ids[order]
+        self._order = self._sorted_forms = None
+        inside = entry < len(self)  # and of what was known, no form that is much longer
+        inside[inside] = self.level[entry[inside]] >= level - LONGER
+        self._keep_forms(*(column[inside] for column in (operation, left, right, entry)))
+        self._name_numbers(start)
+
+    def _keep_forms(self, operation: Array, left: Array, right: Array, entry: Array) -> None:
+        """So many ways of each entry as FORMS, those that come first."""
+        order = np.argsort(entry, kind="stable")
+        entry = entry[order]
+        first = np.searchsorted(entry, entry)
+        keep = np.arange(len(entry)) - first + self._form_count[entry] < FORMS
+        order, entry = order[keep], entry[keep]
+        np.add.at(self._form_count, entry, 1)
+        columns = (operation[order].astype(np.int8), left[order].astype(np.int32), right[order].astype(np.int32))
+        self._forms.append((*columns, entry.astype(np.int32)))
+
+    def _name_numbers(self, start: int) -> None:
+        """Remember which new entries are rational numbers."""
+        values = self.values[start:]
+        parts = np.round(values[:, 0].real * DENOMINATOR)
+        flat = (np.abs(values - (parts / DENOMINATOR)[:, None]) < 1e-12 * np.maximum(1, np.abs(values))).all(1)
+        for place in np.flatnonzero(flat):
+            self.numbers[start + int(place)] = Fraction(int(parts[place]), DENOMINATOR)
+
+    def _find(self, q: Array) -> Array:
+        """The entries of keys, -1 where there is none."""
+        if not len(self._known):
+            return np.full(len(q), -1, np.int64)
+        place = np.minimum(np.searchsorted(self._known, q), len(self._known) - 1)
+        return np.where(self._known[place] == q, self._known_id[place], -1).astype(np.int64)
+
+
+def _block(operation: int, left: Array, right: Array, values: Array) -> tuple[Array, Array, Array, Array]:
+    return np.full(len(left), operation), left, right, values
+
+
+def _unary(name: str, values: Array) -> Array:
+    return np.sqrt(values) if name == "sqrt" else np.log(values) if name == "log" else apply(name, [values])
+
+
+def _binary(name: str, a: Array, b: Array) -> Array:
+    if name == "add":
+        return a + b
+    if name == "sub":
+        return a - b
+    if name == "mul":
+        return a * b
+    return a / b if name == "div" else power(a, b)
+
+
+def _quantised(key: Array) -> Array:
+    """Keys as whole numbers that agree where keys do up to rounding (or, seldom, are neighbours)."""
+    mantissa, exponent = np.frexp(key)
+    return np.round(mantissa * 2.0**BITS).astype(np.int64) + (exponent.astype(np.int64) << (BITS + 2))

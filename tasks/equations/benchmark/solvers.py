@@ -1,0 +1,40 @@
+"""The solvers that the benchmark knows by name. A new one is a function that makes it, and a line in ``SOLVERS``."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+
+from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
+from tasks.equations.benchmark.peer import SIMPLIFIED, TIDIED, Peer
+from tasks.equations.benchmark.scoring import SHOWN, Solver
+
+Attempts = AbstractContextManager[Sequence[Solver]]
+"""Opens a solver and closes what it holds. Mostly one attempt; of several the best counts (``best_score``)."""
+
+
+@contextmanager
+def ranked_list() -> Iterator[Sequence[Solver]]:
+    """The shipped model over the shipped list of fillers; nothing for an equation that the model cannot read."""
+    ranker = Ranker(open_model(), shipped_fillers())
+
+    def solve(equation: Equation) -> Sequence[Tree]:
+        try:
+            return ranker.rank([equation], top=SHOWN, any_variables=False)[0].fillers
+        except ValueError:
+            return ()
+
+    yield [solve]
+
+
+@contextmanager
+def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]]:
+    """SymPy with plain symbols, then with positive ones."""
+    with Peer() as peer:
+        yield [peer.solver(positive, changes) for positive in (False, True)]
+
+
+SOLVERS: dict[str, Callable[[], Attempts]] = {
+    "list": ranked_list,
+    "sympy": sympy_peer,
+    "sympy-tidied": partial(sympy_peer, TIDIED),
+}
