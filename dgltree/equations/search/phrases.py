@@ -60,6 +60,10 @@ def multiply(a: Tree, b: Tree) -> Tree:
         return negated(b if a == MINUS_ONE else a)
     if is_negative(b):
         return negated(multiply(a, negated(b)))
+    if (below := _denominator(b)) is not None and b.children[0] == ONE:
+        return divide(a, below)
+    if (below := _denominator(a)) is not None and a.children[0] == ONE:
+        return divide(b, below)
     return Tree("Mul", (a, b))
 
 
@@ -72,9 +76,22 @@ def divide(a: Tree, b: Tree) -> Tree:
         return a
     if is_negative(b):
         return negated(divide(a, negated(b)))
+    if (below := _denominator(b)) is not None:  # no fraction below the line of another
+        return divide(multiply(a, below), b.children[0])
     if q is not None and q.denominator > 1:
         return multiply(fraction(1 / q), a)
+    if (below := _denominator(a)) is not None:
+        return divide(a.children[0], multiply(below, b))
     return Tree("Mul", (a, Tree("Pow", (b, MINUS_ONE))))
+
+
+def _denominator(tree: Tree) -> Tree | None:
+    """What stands below the line of a fraction, None for no fraction."""
+    if tree.function == "Mul" and len(tree.children) == 2:
+        inverse = tree.children[1]
+        if inverse.function == "Pow" and inverse.children[1] == MINUS_ONE:
+            return inverse.children[0]
+    return None
 
 
 def power(a: Tree, b: Tree) -> Tree:
@@ -84,6 +101,9 @@ def power(a: Tree, b: Tree) -> Tree:
     return Tree("exp", (b,)) if a == EXP1 else Tree("Pow", (a, b))
 
 
+EVEN = ("cos", "sec", "cosh", "sech", "abs")
+ODD = ("sin", "csc", "tan", "cot", "sinh", "csch", "tanh", "coth", "asin", "atan", "asinh", "atanh")
+"""Functions that lose the sign of their argument, and that hand it on."""
 BINARY = {"add": add, "sub": subtract, "mul": multiply, "div": divide, "pow": power}
 """What the binary operations of a search write."""
 
@@ -96,4 +116,9 @@ def written(operation: str, parts: list[Tree]) -> Tree:
         return negated(parts[0])
     if operation == "sqrt":
         return Tree("Pow", (parts[0], HALF))
-    return Tree("log", (parts[0], EXP1)) if operation == "log" else Tree(operation, parts)
+    if operation == "log":
+        return Tree("log", (parts[0], EXP1))
+    if is_negative(parts[0]) and operation in (*EVEN, *ODD):
+        whole = Tree(operation, (negated(parts[0]),))
+        return negated(whole) if operation in ODD else whole
+    return Tree(operation, parts)

@@ -29,7 +29,7 @@ LOOKED_THROUGH = 16_000  # entries that are joined with others
 CHUNK = 20_000  # entries put into the blank at once, where its value cannot be worked out
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
-BEARABLE = 9  # symbols of a filler beside which longer ways need not be looked for
+BEARABLE = 5  # symbols of a filler beside which longer ways need not be looked for
 LONG = 1000  # symbols: more than any has
 DEEPEST = 14  # level of a table
 
@@ -43,6 +43,8 @@ class Found(NamedTuple):
     """Expressions whose values were looked at."""
     stopped: bool
     """Whether the clock ended it."""
+    memory: int
+    """Bytes of the largest table."""
 
 
 class Search:
@@ -63,7 +65,7 @@ class Search:
         self.names = variables(equation)
         self.path: Path | None = find_blank(equation) if invert and _blanks(equation) == 1 else None
         self.fillers: dict[Tree, str] = {}
-        self.tried = 0
+        self.tried = self.memory = 0
         self._judge = Judge()
         self._holds: dict[Tree, bool] = {}
         self._sides = set(map(rearranged, equation))
@@ -82,7 +84,7 @@ class Search:
                     large = False
             if not self.fillers and not self._late():
                 self._by_trial()
-        return Found(self.fillers, self.tried, self._late())
+        return Found(self.fillers, self.tried, self._late(), self.memory)
 
     def _late(self) -> bool:
         return time.monotonic() > self.deadline
@@ -152,6 +154,7 @@ class Search:
         while table.grow(level) and level < DEEPEST:
             level += 1
         self.tried += table.tried
+        self.memory = max(self.memory, table.nbytes)
         return table
 
     def _short(self, target: Array, table: Table, forms: Forms, many: Points) -> None:

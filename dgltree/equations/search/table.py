@@ -72,7 +72,7 @@ class Table:
         points = leaves[0].values.shape[0]
         kind = np.result_type(*(leaf.values for leaf in leaves))
         weights = np.random.default_rng(0).uniform(0.5, 1.5, (2, points))
-        self._weights = weights[0] + 1j * weights[1] if kind == complex else weights[0]
+        self._weights = weights[0] + 1j * weights[1] if kind.kind == "c" else weights[0]
         self.values = np.empty((0, points), kind)
         self.level = np.empty(0, np.int16)
         self.numbers: dict[int, Fraction] = {}
@@ -91,9 +91,15 @@ class Table:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        forms = sum(column.nbytes for block in self._forms for column in block)
+        return forms + sum(a.nbytes for a in (self.values, self.level, self._known, self._known_id, self._form_count))
+
     def grow(self, level: int) -> bool:
         """Add the entries of the next level; False when the budget or the time is used up."""
-        blocks = [block for block in self._candidates(level)]
+        blocks = list(self._candidates(level))
         if blocks:
             self._insert(level, *map(np.concatenate, zip(*blocks, strict=True)))
         if level == 1:
