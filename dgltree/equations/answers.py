@@ -1,15 +1,18 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from dgltree.equations.completion import Completer, Completion
+from dgltree.equations.lists import FillerList
 from dgltree.equations.probabilities import probabilities
 from dgltree.equations.search.search import BUDGET
-from dgltree.equations.shipped import open_model
+from dgltree.equations.shipped import open_model, shipped_fillers
 from dgltree.equations.verdict import Counterexample, Judge, Verdict
 from dgltree.models.tree_model import EquationModel
 from dgltree.read.typed import Typed, read_typed
 from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 
 
 class Verification(NamedTuple):
@@ -48,8 +51,22 @@ def complete(
     without a blank, and a function without a value.
     """
     typed = _typed(equation)
-    ordered = _orderer(model) if isinstance(model, str) else orderer(model)
-    return Completer(ordered, budget=budget, seconds=seconds).complete(typed.equation, typed.blanks, top)
+    return completer(model, budget, seconds).complete(typed.equation, typed.blanks, top)
+
+
+@lru_cache(maxsize=4)  # a model takes a moment to open
+def completer(model: str | EquationModel = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
+    """What answers :func:`complete`, for many equations."""
+    opened = open_model(model) if isinstance(model, str) else model
+
+    @lru_cache(maxsize=1)
+    def fillers() -> FillerList:
+        return FillerList(opened, shipped_fillers())
+
+    def guess(equation: Equation) -> list[Tree]:
+        return fillers().guess(equation)
+
+    return Completer(guess=guess, budget=budget, seconds=seconds)
 
 
 def verify(equation: str | Equation, model: str | EquationModel | None = "default") -> Verification:

@@ -32,9 +32,17 @@ class Filler(NamedTuple):
     """Where the filled equation holds."""
     source: str
     """Where it comes from: ``search``, ``a number``, ``two expressions``, ``a fitted sum``, ``list`` ..."""
+    score: float | None = None
+    """The network's logit for the filled equation, where fillers of a list were ranked by it."""
 
     def __str__(self) -> str:
         return ", ".join(map(write_infix, self.trees))
+
+    @property
+    def remark(self) -> str:
+        """The verdict, the network's score if it has one, and the source."""
+        score = "" if self.score is None else f"score {self.score:+.3f}, "
+        return f"{self.verdict}  ({score}{self.source})"
 
 
 @dataclass(frozen=True)
@@ -61,21 +69,21 @@ class Completion:
     def __str__(self) -> str:
         return "\n".join([write_equation(self.equation), *self.lines()])
 
-    def lines(self) -> list[str]:
+    def lines(self, write: Callable[[Tree], str] = write_infix) -> list[str]:
         """The fillers as a table, and what was tried."""
-        names = "" if self.blanks in ((), ("_",)) else f"{', '.join(self.blanks)} = "
-        texts = [f"{names}{filler}" for filler in self.fillers]
+        names = "" if len(self.blanks) < 2 else f"{', '.join(self.blanks)} = "
+        texts = [names + ", ".join(map(write, filler.trees)) for filler in self.fillers]
         width = max(map(len, texts), default=0)
-        rows = zip(texts, self.fillers, strict=True)
-        lines = [
-            f"{n:4}  {text:{width}}  {filler.verdict} ({filler.source})" for n, (text, filler) in enumerate(rows, 1)
-        ]
-        effort = f"{self.tried:,} expressions tried in {self.seconds:.2f} s, {self.memory / 1e6:.0f} MB"
-        if self.stopped:
-            effort += "; stopped by the clock, so there may be better ones"
+        rows = enumerate(zip(texts, self.fillers, strict=True), start=1)
+        lines = [f"{place:4}  {text:{width}}  {filler.remark}" for place, (text, filler) in rows]
         if not self.found:
-            lines.insert(0, f"      nothing found that holds{'; guesses of the network:' if self.fillers else ''}")
-        return [*lines, f"      ({effort})"]
+            lines.insert(0, f"      nothing was found that holds{'; guesses:' if self.fillers else ''}")
+        return [*lines, f"      ({self._effort()})"]
+
+    def _effort(self) -> str:
+        memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
+        clock = "; stopped by the clock, there may be better ones" if self.stopped else ""
+        return f"{self.tried:,} expressions tried in {self.seconds:.2f} s{memory}{clock}"
 
 
 def shortest(_: Equation, fillers: Sequence[Tree]) -> list[float]:

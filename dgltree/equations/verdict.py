@@ -63,15 +63,15 @@ class Judge:
     def verdict(self, equation: Equation) -> Verdict:
         """The strongest that can be given; UNDECIDED also for a function or constant without a value."""
         try:
-            found = []
-            for verdict, evaluator in self._evaluators.items():
-                truth = evaluator.truth(equation)
-                if truth is Truth.TRUE:
-                    return verdict
-                found.append(truth)
+            truths = {Verdict.POSITIVE: self._evaluators[Verdict.POSITIVE].truth(equation)}
+            if truths[Verdict.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too
+                for verdict in (Verdict.EVERYWHERE, Verdict.REALS):
+                    truths[verdict] = self._evaluators[verdict].truth(equation)
         except ValueError:
             return Verdict.UNDECIDED
-        return Verdict.FALSE if Truth.FALSE in found else Verdict.UNDECIDED
+        if Truth.TRUE in truths.values():
+            return min((verdict for verdict, truth in truths.items() if truth is Truth.TRUE), key=lambda v: v.rank)
+        return Verdict.FALSE if Truth.FALSE in truths.values() else Verdict.UNDECIDED
 
     def counterexample(self, equation: Equation) -> Counterexample | None:
         """A point at which the sides differ: positive if there is one, else real, else complex; None if none is known.
