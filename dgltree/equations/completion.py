@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dgltree.equations.search.search import BUDGET, Search
 from dgltree.equations.search.several import fill_all, search_several
 from dgltree.equations.verdict import Judge, Verdict
-from dgltree.equations.written_form import rearranged, symbols
+from dgltree.equations.written_form import restates, symbols
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
@@ -176,9 +176,8 @@ class Completer:
 
 
 def _copies_behind(equation: Equation, holding: list[Tree]) -> list[Tree]:
-    """Sides of the equation, as they are or rearranged, behind the forms that are shorter."""
-    sides = {rearranged(side) for side in equation if side != BLANK}
-    copies = [tree for tree in holding if rearranged(tree) in sides]
+    """What has a side of the equation in it, at most rearranged, behind the forms that are no longer."""
+    copies = [tree for tree in holding if any(restates(tree, side) for side in equation)]
     ordered = [tree for tree in holding if tree not in set(copies)]
     for copy in reversed(copies):
         behind = [place for place, tree in enumerate(ordered) if symbols(tree) <= symbols(copy)]

@@ -15,7 +15,7 @@ from dgltree.read.notation import EXP1, HALF
 from dgltree.trees.tree import Tree
 
 MOST_FORMS = 24  # of one entry
-PAIRS = 60  # pairs of entries that are written, the shortest
+PAIRS = 24  # pairs of entries that are written for each operation, the shortest
 
 
 class Wrap(NamedTuple):

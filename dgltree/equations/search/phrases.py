@@ -86,7 +86,7 @@ def divide(a: Tree, b: Tree) -> Tree:
 
 
 def _denominator(tree: Tree) -> Tree | None:
-    """What stands below the line of a fraction, None for no fraction."""
+    """What stands below the line of a fraction ``a*b^-1``, None for no fraction."""
     if tree.function == "Mul" and len(tree.children) == 2:
         inverse = tree.children[1]
         if inverse.function == "Pow" and inverse.children[1] == MINUS_ONE:

@@ -19,7 +19,7 @@ from dgltree.equations.search.points import COUNT, MORE, Points, points, regions
 from dgltree.equations.search.table import Operations, Table
 from dgltree.equations.search.world import World, world
 from dgltree.equations.verdict import Judge
-from dgltree.equations.written_form import rearranged, symbols
+from dgltree.equations.written_form import restates, symbols
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -68,7 +68,6 @@ class Search:
         self.tried = self.memory = 0
         self._judge = Judge()
         self._holds: dict[Tree, bool] = {}
-        self._sides = set(map(rearranged, equation))
 
     def run(self) -> Found:
         """Search. Raises ``ValueError`` for a function or a leaf without a value."""
@@ -90,11 +89,11 @@ class Search:
         return time.monotonic() > self.deadline
 
     def _settled(self) -> bool:
-        """Whether a filler holds that is no copy of the other side, or the clock has run out."""
+        """Whether a filler holds that does not restate a side, or the clock has run out."""
         return self._shortest(self.fillers) < LONG or self._late()
 
     def _shortest(self, fillers: Iterable[Tree]) -> int:
-        """Symbols of the shortest filler that holds and is no copy; without bound where there is none."""
+        """Symbols of the shortest filler that holds and restates no side; without bound where there is none."""
         asked = 0
         for tree in sorted(fillers, key=symbols):
             if tree not in self._holds:
@@ -107,8 +106,8 @@ class Search:
         return LONG
 
     def _is_copy(self, tree: Tree) -> bool:
-        """Whether a filler is a side of the equation, at most rearranged."""
-        return rearranged(tree) in self._sides
+        """Whether a filler has a side of the equation in it, at most rearranged."""
+        return any(restates(tree, side) for side in self.equation)
 
     def _take(self, source: str, trees: Iterable[Tree]) -> None:
         for tree in trees:
