@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from dgltree.read.text import error_at
 from dgltree.read.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS, SPELLINGS
@@ -25,7 +26,7 @@ def split_names(text: str, tokens: list[Token]) -> list[Token]:
     """
     alone = _alone(tokens)
     unglued: list[Token] = []
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, following in zip_longest(tokens, tokens[1:]):
         unglued.extend(_unglued(text, token, alone) if _is_glued(token, following) else [token])
     alone = _alone(unglued)
     return [part for token in unglued for part in (_product(token, alone) if token.kind == "name" else [token])]
@@ -39,7 +40,7 @@ def standing(tokens: list[Token]) -> set[str]:
     """The names that stand somewhere without a bracket behind them."""
     return {
         token.text
-        for token, following in zip(tokens, [*tokens[1:], None], strict=True)
+        for token, following in zip_longest(tokens, tokens[1:])
         if token.kind in ("name", "word") and not opens(following)
     }
 

@@ -29,6 +29,8 @@ def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = 
                 raise error_at(text, item.start, "two '\\over' in one pair of braces; write \\frac")
             over, under = (phrase(text, side, standing) for side in (items[:place], items[place + 1 :]))
             return quotient(item.start, over, under)
+    if len(items) == 1 and items[0].kind == "group" and items[0].comma is None:
+        return items[0].pieces  # brackets in brackets, which may be very many
     return _Phrase(text, composed(text, items), standing, commas).run()
 
 

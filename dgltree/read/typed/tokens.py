@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 _MARKS = "".join((*SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, "π"))
 _LETTER, _WORD = rf"(?![{_MARKS}])[^\W\d_]", rf"(?![{_MARKS}])\w"
-_IN_BRACES = r"\{\s*(?:\\(?:mathrm|text|textrm)\{)?\\?([^\W_]+)\s*\}?\s*\}"
+_IN_BRACES = r"\{\s*(?:\\(?:mathrm|text|textrm)\{\s*([^\W_]+)\s*\}|\\?([^\W_]+))\s*\}"
 _EMPTY = r"(?:\s|~|\?|_|\\_|\{\}|\\(?:q?quad|[ ,;:!])|\\(?:hspace|h?phantom)\*?\{[^{}]*\})*"
 
 LATEX = re.compile(r"\\[A-Za-z(\[_{,]|\$|[\^_]\{")
@@ -190,7 +190,7 @@ class _Lexer:
             yield self.token("function", function, stop)
             if function == "log":
                 yield from self.base()
-        elif name in CONSTANTS:
+        elif name in CONSTANTS and not (self.latex and SUBSCRIPT.match(self.text, stop)):
             yield self.token("constant", CONSTANTS[name], stop)
         else:
             yield self.variable(name, stop, kind)
@@ -199,10 +199,10 @@ class _Lexer:
         if below := re.compile(f"[{''.join(SUBSCRIPTS)}]+").match(self.text, stop):
             name, stop = f"{name}_{''.join(SUBSCRIPTS[c] for c in below[0])}", below.end()
         elif self.latex and (below := SUBSCRIPT.match(self.text, stop)):
-            inside = below[1] or below[2]
-            if below[2] and len(inside) > 1 and not (inside[0].isdigit() and inside[1].isalpha()):
-                raise self.error(stop, f"in LaTeX '_{inside}' lowers the '{inside[0]}' alone; write _{{{inside}}}")
-            name, stop = f"{name}_{below[1] or inside[0]}", below.end() if below[1] else stop + 2
+            inside, bare = below[1] or below[2], below[3] or ""
+            if len(bare) > 1 and not (bare[0].isdigit() and bare[1].isalpha()):
+                raise self.error(stop, f"in LaTeX '_{bare}' lowers the '{bare[0]}' alone; write _{{{bare}}}")
+            name, stop = f"{name}_{inside or bare[0]}", below.end() if inside else stop + 2
         elif name.endswith("_") or self.text[stop : stop + 1] == "_":
             shown = name.rstrip("_")
             raise self.error(
