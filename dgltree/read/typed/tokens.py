@@ -67,6 +67,8 @@ TOKENS = re.compile(
     re.VERBOSE,
 )
 LATEX_NAME = re.compile(rf"{_LETTER}(?:(?!_){_WORD})*")
+WORD_FUNCTION = re.compile(r"〖([^\W\d_]+)〗")
+"""How Word writes the name of a function."""
 SUBSCRIPT = re.compile(rf"_(?:{_IN_BRACES}|([^\W_]+))")
 NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}]+)")
 END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
@@ -82,7 +84,8 @@ def tokens(text: str) -> list[Token]:
 class _Lexer:
     def __init__(self, text: str) -> None:
         self.source = text
-        self.text = text.translate(CHARACTERS)  # one character each: the places stay
+        # one character each: the places stay
+        self.text = WORD_FUNCTION.sub(r"  \1", text).translate(CHARACTERS)
         self.latex = LATEX.search(text) is not None
         self.at, self.gap = 0, False
         self.last = Token("start", "", 0, 0, True)
