@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dgltree.arguments import nearest
 from dgltree.read.notation import NUMBER
 from dgltree.read.text import CONTROL, error_at
+from dgltree.read.typed.formula import formula
 from dgltree.read.typed.spelling import (
     CHARACTERS,
     COMMANDS,
@@ -71,9 +72,6 @@ WORD_FUNCTION = re.compile(r"〖([^\W\d_]+)〗")
 """How Word writes the name of a function."""
 SUBSCRIPT = re.compile(rf"_(?:{_IN_BRACES}|([^\W_]+))")
 NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}]+)")
-END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
-"""What a sentence or LaTeX puts behind an equation."""
-LONGEST_END = 80
 
 
 def tokens(text: str) -> list[Token]:
@@ -91,9 +89,7 @@ class _Lexer:
         self.last = Token("start", "", 0, 0, True)
 
     def run(self) -> Iterator[Token]:
-        rest = max(0, len(self.text.rstrip()) - LONGEST_END)
-        found = END.search(self.text, rest)
-        stop = found.start() if found else len(self.text)
+        self.at, stop = formula(self.text)
         while self.at < stop:
             match = TOKENS.match(self.text, self.at, stop)
             if match is None:
