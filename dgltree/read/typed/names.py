@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from dgltree.read.text import error_at
 from dgltree.read.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS, SPELLINGS
@@ -9,6 +10,7 @@ from dgltree.read.typed.tokens import Token
 
 _FUNCTIONS = "|".join(sorted((s for s in SPELLINGS if s.islower() and s.isalpha()), key=len, reverse=True))
 _PART = re.compile(r"pi|[^\W\d_](?:_?[0-9]+)?")
+_EXPONENTIAL = re.compile(r"[^\W\d_]e")  # xe^x: nobody means a power of a variable xe
 _ARGUMENT = rf"(?:{'|'.join(GREEK)}|[^\W\d_])"
 # the atomic group makes a name of many functions linear
 GLUED = re.compile(rf"(?:[^\W\d_])??(?:(?>{_FUNCTIONS})(?:[0-9]+)?(?:{_ARGUMENT})?)+")
@@ -20,15 +22,22 @@ OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
 def split_names(text: str, tokens: list[Token]) -> list[Token]:
     """``tokens`` with glued names taken apart.
 
-    ``sinx`` is a function and its argument; ``ab`` is a product where ``a`` and ``b`` each stand alone elsewhere.
+    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; ``ab`` is a product where ``a`` and ``b`` each stand
+    alone elsewhere.
     Raises ``ValueError`` where ``sint`` could be a name as well.
     """
     alone = _alone(tokens)
     unglued: list[Token] = []
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
+    for token, following in zip_longest(tokens, tokens[1:]):
         unglued.extend(_unglued(text, token, alone) if _is_glued(token, following) else [token])
     alone = _alone(unglued)
-    return [part for token in unglued for part in (_product(token, alone) if token.kind == "name" else [token])]
+    found: list[Token] = []
+    for token, following in zip_longest(unglued, unglued[1:]):
+        if token.kind == "name" and _EXPONENTIAL.fullmatch(token.text) and following and following.kind == "^":
+            found.extend((_letter(token, 0, 1), _letter(token, 1, 2)))
+        else:
+            found.extend(_product(token, alone) if token.kind == "name" else [token])
+    return found
 
 
 def _alone(tokens: list[Token]) -> set[str]:
@@ -39,7 +48,7 @@ def standing(tokens: list[Token]) -> set[str]:
     """The names that stand somewhere without a bracket behind them."""
     return {
         token.text
-        for token, following in zip(tokens, [*tokens[1:], None], strict=True)
+        for token, following in zip_longest(tokens, tokens[1:])
         if token.kind in ("name", "word") and not opens(following)
     }
 

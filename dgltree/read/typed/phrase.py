@@ -29,6 +29,8 @@ def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = 
                 raise error_at(text, item.start, "two '\\over' in one pair of braces; write \\frac")
             over, under = (phrase(text, side, standing) for side in (items[:place], items[place + 1 :]))
             return quotient(item.start, over, under)
+    if len(items) == 1 and items[0].kind == "group" and items[0].comma is None:
+        return items[0].pieces  # brackets in brackets, which may be very many
     return _Phrase(text, composed(text, items), standing, commas).run()
 
 
@@ -205,12 +207,17 @@ class _Phrase:
             self.slash, self.under = item.start, following.start
 
     def _check_operator(self, last: Item, item: Item, following: Item) -> None:
-        if self.open and self.open[-1].head.name not in ROOTS and not item.gap and following.kind in OPERANDS:
+        bare = self.open and self.open[-1].head.name not in ROOTS and not item.gap and following.kind in OPERANDS
+        if bare and not self._is_sum(following):
             function = self.open[-1]
             start, stop = following.start, following.stop
             raise self.refusals.argument(function.head, function.start, last.stop, item.kind, start, stop)
         if item.kind == "/" and self.power and last.text == "1" and following.kind == "number":
             raise self.refusals.root(self.power.base, self.power.start, last, following)
+
+    def _is_sum(self, item: Item) -> bool:
+        """Whether an item is a sum in brackets: nobody divides the argument by it in ``tan x/(1 - x)``."""
+        return item.kind == "group" and any(sign in self.text[item.start : item.stop] for sign in "+-−")
 
     def _raise(self, item: Item) -> None:
         if self.last is not None:

@@ -101,6 +101,7 @@ COMMANDS = {
     **dict.fromkeys(["square", "Box", "_", "blacksquare"], "blank"),
     **dict.fromkeys([" ", ",", ";", ":", "!", ">", "(", ")", "[", "]", "/", "quad", "qquad", "enspace"], "space"),
     **dict.fromkeys(["displaystyle", "textstyle", "limits", "nonumber", "notag", "thinspace", "rm"], "space"),
+    **dict.fromkeys(["boxed", "fbox", "underline", "overline", "mathstrut"], "space"),
     **dict.fromkeys([size + side for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m")], "space"),
 }
 """LaTeX's commands without the backslash, each with what it stands for."""
@@ -109,7 +110,9 @@ _EQUATIONS_ONLY = "an equation is left = right"
 _SIGNS = "stands for two equations; write one with + or one with -"
 _DOTS = "can mean a blank or 'and so on'; write _ for a blank"
 _DEGREES = "is not read; angles are in radians: write 30*pi/180"
+_ONE_NAME = "is read around one name only"
 REASONS = {
+    **dict.fromkeys([f"\\{name}" for name in ("mathrm", "mathit", "mathbf", "operatorname", "text")], _ONE_NAME),
     **dict.fromkeys("≠<>≤≥≈≡≅∼~≪≫⇒→⇔↔⟹", f"is not read; {_EQUATIONS_ONLY}"),
     **dict.fromkeys(["...", "…"], _DOTS),
     **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),

@@ -5,8 +5,22 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dgltree.arguments import nearest
-from dgltree.read.notation import NUMBER
 from dgltree.read.text import CONTROL, error_at
+from dgltree.read.typed.formula import formula
+from dgltree.read.typed.patterns import (
+    DERIVATIVE,
+    ESCAPED_BLANK,
+    GROUPED,
+    LATEX,
+    LATEX_NAME,
+    NAMED,
+    SUBSCRIPT,
+    SUBSCRIPT_DIGITS,
+    TOKENS,
+    TORN,
+    UNNAMED,
+    WORD_FUNCTION,
+)
 from dgltree.read.typed.spelling import (
     CHARACTERS,
     COMMANDS,
@@ -34,63 +48,26 @@ class Token(NamedTuple):
     """Whether white space stands before it."""
 
 
-_MARKS = "".join((*SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, "π"))
-_LETTER, _WORD = rf"(?![{_MARKS}])[^\W\d_]", rf"(?![{_MARKS}])\w"
-_IN_BRACES = r"\{\s*(?:\\(?:mathrm|text|textrm)\{)?\\?([^\W_]+)\s*\}?\s*\}"
-_EMPTY = r"(?:\s|~|\?|_|\\_|\{\}|\\(?:q?quad|[ ,;:!])|\\(?:hspace|h?phantom)\*?\{[^{}]*\})*"
-
-LATEX = re.compile(r"\\[A-Za-z(\[_{,]|\$|[\^_]\{")
-"""What only LaTeX has."""
-TOKENS = re.compile(
-    rf"""
-      (?P<space> (?:\s|[&$~])+ | \\(?:begin|end)\{{(?:equation|align|aligned|gather|gathered|split|math)\*?\}} )
-    | (?P<dots> \.{{2,}} | … )
-    | (?P<number> {NUMBER} )
-    | (?P<fraction> [{"".join(FRACTIONS)}] )
-    | (?P<superscript> [⁺⁻]?(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{"".join(SUPERSCRIPTS)}]) )
-    | (?P<subscript> [{"".join(SUBSCRIPTS)}]+ )
-    | (?P<base> (?i:log)(?=_[^_\W]|_\{{|[{"".join(SUBSCRIPTS)}]) )
-    | (?P<name> {_LETTER}(?:{_WORD})* )
-    | (?P<constant> [π∞] ) | (?P<root> [√∛] )
-    | (?P<blank> _+ | \?+ | □ )
-    | (?P<frame> \\(?:underline|boxed|fbox|placeholder)\s*\{{{_EMPTY}\}} )
-    | (?P<word> \\(?:operatorname\*?|mathrm|mathit|mathbf|mathsf|mathop|textrm|textit|text)\s*
-                \{{\s*(?P<said>{_LETTER}(?:{_WORD}|\\_)*)\s*\}} )
-    | (?P<side> \\(?:left|right)\s*(?:\\[lr]?(?:vert|brace|brack)|\\[{{}}]|[][()|.]) )
-    | (?P<delimiter> \\[lr]vert )
-    | (?P<command> \\(?:[A-Za-z]+|.) )
-    | (?P<power> \*\*|\^ )
-    | (?P<equals> ==?=? )
-    | (?P<open> [(\[{{] ) | (?P<close> [)\]}}] ) | (?P<bar> \| )
-    | (?P<sign> [-+*/,] )
-    """,
-    re.VERBOSE,
-)
-LATEX_NAME = re.compile(rf"{_LETTER}(?:(?!_){_WORD})*")
-SUBSCRIPT = re.compile(rf"_(?:{_IN_BRACES}|([^\W_]+))")
-NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}]+)")
-END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
-"""What a sentence or LaTeX puts behind an equation."""
-LONGEST_END = 80
-
-
 def tokens(text: str) -> list[Token]:
     """The tokens of ``text``. Raises ``ValueError`` with line, column and what would be right."""
     return list(_Lexer(text).run())
 
 
+def lifted(digits: str) -> str:
+    """Subscript digits as plain ones."""
+    return "".join(SUBSCRIPTS[digit] for digit in digits)
+
+
 class _Lexer:
     def __init__(self, text: str) -> None:
         self.source = text
-        self.text = text.translate(CHARACTERS)  # one character each: the places stay
+        # one character each: the places stay
+        self.text = WORD_FUNCTION.sub(r"  \1", text).translate(CHARACTERS)
         self.latex = LATEX.search(text) is not None
         self.at, self.gap = 0, False
-        self.last = Token("start", "", 0, 0, True)
 
     def run(self) -> Iterator[Token]:
-        rest = max(0, len(self.text.rstrip()) - LONGEST_END)
-        found = END.search(self.text, rest)
-        stop = found.start() if found else len(self.text)
+        self.at, stop = formula(self.text)
         while self.at < stop:
             match = TOKENS.match(self.text, self.at, stop)
             if match is None:
@@ -99,9 +76,8 @@ class _Lexer:
             if kind == "space":
                 self.at, self.gap = match.end(), True
             else:
-                for token in getattr(self, f"_{kind}")(match):
+                for token in getattr(self, f"_{kind}", self.plain)(match):
                     yield token
-                    self.last = token
                     self.at, self.gap = max(self.at, token.stop), False
 
     def error(self, start: int, message: str) -> ValueError:
@@ -120,12 +96,10 @@ class _Lexer:
 
     def _number(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("number", match[0], match.end())
-        after = re.compile(r",[0-9]+|_[0-9]+").match(self.text, match.end())
-        if after and after[0][0] == "_" and match[0].isdigit():
-            raise self.either(match.start(), after.end(), match[0] + after[0][1:], f"{match[0]}*{after[0]}")
-
-    def either(self, start: int, stop: int, one: str, other: str) -> ValueError:
-        return self.error(start, f"'{self.source[start:stop]}' can mean {one} or {other}; write the one you mean")
+        if grouped := GROUPED.match(self.text, match.start()):
+            number, shown = grouped[0].replace("_", ""), f"{match[0]}*{grouped[1]}"
+            message = f"'{grouped[0]}' can mean {number} or {shown}; write the one you mean"
+            raise self.error(match.start(), message)
 
     def _fraction(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("fraction", FRACTIONS[match[0]], match.end())
@@ -155,18 +129,19 @@ class _Lexer:
         if self.text[self.at : self.at + 1] == "_":
             yield Token("sub", "_", self.at, self.at + 1, False)
             self.one_only("_")
-        elif found := re.compile(f"[{''.join(SUBSCRIPTS)}]+").match(self.text, self.at):
+        elif found := SUBSCRIPT_DIGITS.match(self.text, self.at):
             yield Token("sub", "_", self.at, self.at, False)
-            yield Token("number", "".join(SUBSCRIPTS[c] for c in found[0]), self.at, found.end(), False)
+            yield Token("number", lifted(found[0]), self.at, found.end(), False)
 
     def one_only(self, mark: str) -> None:
         """In LaTeX ``^`` and ``_`` take one character: refuse what they would tear apart."""
-        found = re.compile(rf"\s*([0-9]{{2,}}|{_LETTER}(?:{_LETTER})+)").match(self.text, self.at)
+        found = TORN.match(self.text, self.at)
         if self.latex and found:
-            verb = "raises" if mark == "^" else "lowers"
-            raise self.error(
-                self.at - 1, f"in LaTeX '{mark}{found[1]}' {verb} the '{found[1][0]}' alone; write {mark}{{{found[1]}}}"
-            )
+            raise self.torn(mark, found[1], self.at - 1)
+
+    def torn(self, mark: str, said: str, start: int) -> ValueError:
+        verb = "raises" if mark == "^" else "lowers"
+        return self.error(start, f"in LaTeX '{mark}{said}' {verb} the '{said[0]}' alone; write {mark}{{{said}}}")
 
     def _name(self, match: re.Match[str]) -> Iterator[Token]:
         found = LATEX_NAME.match(self.text, self.at) if self.latex else match
@@ -190,54 +165,49 @@ class _Lexer:
             yield self.token("function", function, stop)
             if function == "log":
                 yield from self.base()
-        elif name in CONSTANTS:
+        elif name in CONSTANTS and not (self.latex and SUBSCRIPT.match(self.text, stop)):
             yield self.token("constant", CONSTANTS[name], stop)
         else:
             yield self.variable(name, stop, kind)
 
     def variable(self, name: str, stop: int, kind: str) -> Token:
-        if below := re.compile(f"[{''.join(SUBSCRIPTS)}]+").match(self.text, stop):
-            name, stop = f"{name}_{''.join(SUBSCRIPTS[c] for c in below[0])}", below.end()
+        if below := SUBSCRIPT_DIGITS.match(self.text, stop):
+            name, stop = f"{name}_{lifted(below[0])}", below.end()
         elif self.latex and (below := SUBSCRIPT.match(self.text, stop)):
-            inside = below[1] or below[2]
-            if below[2] and len(inside) > 1 and not (inside[0].isdigit() and inside[1].isalpha()):
-                raise self.error(stop, f"in LaTeX '_{inside}' lowers the '{inside[0]}' alone; write _{{{inside}}}")
-            name, stop = f"{name}_{below[1] or inside[0]}", below.end() if below[1] else stop + 2
+            inside, bare = below[1] or below[2], below[3] or ""
+            if len(bare) > 1 and not (bare[0].isdigit() and bare[1].isalpha()):
+                raise self.torn("_", bare, stop)
+            name, stop = f"{name}_{inside or bare[0]}", below.end() if inside else stop + 2
         elif name.endswith("_") or self.text[stop : stop + 1] == "_":
             shown = name.rstrip("_")
-            raise self.error(
-                self.at,
-                f"'{shown}_' ends in '_'; write {shown}*_ for a product with the blank or {shown}_1 for a variable",
-            )
+            hint = f"write {shown}*_ for a product with the blank or {shown}_1 for a variable"
+            raise self.error(self.at, f"'{shown}_' ends in '_'; {hint}")
         return self.token(kind, name, stop)
 
     def _blank(self, match: re.Match[str]) -> Iterator[Token]:
-        after = NAMED.match(self.text, match.end() - (match[0] == "_"))
-        if after:
-            number = after[1] or after[2] or "".join(SUBSCRIPTS[c] for c in after[3])
-            yield self.token("blank", f"_{number}", after.end())
-            return
-        yield self.token("blank", "_", match.end())
-        following = re.compile(f"{_WORD}").match(self.text, match.end())
-        if following:
-            found = re.compile(rf"_+(?:{_WORD})*").match(self.text, match.start())
-            name = found[0] if found else match[0] + following[0]
-            rest = name.lstrip("_")
-            raise self.error(match.start(), f"'{name}' can mean _*{rest} or a name; write _*{rest}")
+        if after := NAMED.match(self.text, match.end() - (match[0] == "_")):
+            yield self.named_blank(after)
+        elif found := UNNAMED.match(self.text, match.start()):
+            rest = found[0].lstrip("_?□")
+            raise self.error(match.start(), f"'{found[0]}' can mean _*{rest} or a name; write _*{rest}")
+        else:
+            yield self.token("blank", "_", match.end())
+
+    def named_blank(self, number: re.Match[str]) -> Token:
+        return self.token("blank", f"_{number[1] or number[2] or lifted(number[3])}", number.end())
 
     def _frame(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("blank", "_", match.end())
 
     def _side(self, match: re.Match[str]) -> Iterator[Token]:
-        kind = "open" if match[0].startswith("\\left") else "close"
-        delimiter = match[0][len("\\left" if kind == "open" else "\\right") :].strip()
-        plain = {"vert": "|", "brace": "{}"[kind == "close"], "brack": "[]"[kind == "close"]}
-        text = plain.get(delimiter.lstrip("\\").lstrip("lr" if "\\" in delimiter else ""), delimiter[-1])
-        if text == ".":
+        left = match["way"] == "left"
+        name = match["delimiter"].lstrip("\\")
+        text = {"vert": "|", "brace": "{}"[not left], "brack": "[]"[not left]}.get(name.lstrip("lr"), name)
+        if text not in ("([{|" if left else ")]}|"):
             raise self.error(self.at, f"'{match[0]}' is a bracket without a partner")
-        yield self.token(kind, text, match.end())
+        yield self.token("open" if left else "close", text, match.end())
 
-    def _delimiter(self, match: re.Match[str]) -> Iterator[Token]:
+    def _rule(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("open" if match[0] == "\\lvert" else "close", "|", match.end())
 
     def _command(self, match: re.Match[str]) -> Iterator[Token]:
@@ -248,20 +218,14 @@ class _Lexer:
         if meaning == "space":
             self.at, self.gap = stop, True
         elif meaning == "blank":
-            yield from self.box(stop)
-        elif meaning in ("{", "["):
-            yield self.token("open", meaning, stop)
-        elif meaning in ("}", "]"):
-            yield self.token("close", meaning, stop)
-        elif meaning == "|":
-            yield self.token("bar", "|", stop)
+            yield self.box(stop)
         elif meaning in ("*", "/"):
             yield Token(meaning, meaning, self.at, stop, True)  # who writes \cdot sees it as wide
         elif meaning:
-            if meaning == "frac" and re.compile(r"\s*\{\s*d\s*\}\s*\{\s*d\s*\w\s*\}").match(self.text, stop):
-                end = self.text.index("}", self.text.index("}", stop) + 1) + 1
-                raise self.error(self.at, f"'{self.source[self.at : end]}' is a derivative, which is not read")
-            yield self.token(meaning, "sqrt" if meaning in ("root", "function") else meaning, stop)
+            if derivative := DERIVATIVE.match(self.text, self.at):
+                raise self.error(self.at, f"'{derivative[0]}' is a derivative, which is not read")
+            kind = {"{": "open", "[": "open", "}": "close", "]": "close", "|": "bar"}.get(meaning, meaning)
+            yield self.token(kind, "sqrt" if kind in ("root", "function") else meaning, stop)
         elif name == "infty":
             yield self.token("constant", "oo", stop)
         elif name in GREEK_COMMANDS or function_named(name):
@@ -271,33 +235,19 @@ class _Lexer:
             hint = nearest(name, {word for word in known if len(word) > 1})
             raise self.error(self.at, f"unknown command '{match[0]}' ({hint})")
 
-    def box(self, stop: int) -> Iterator[Token]:
-        if more := re.compile(r"(?:\\_)+").match(self.text, stop):
-            stop = more.end()
-        named = NAMED.match(self.text, stop) or (
-            re.compile(r"([0-9]+)()()").match(self.text, stop) if self.text[self.at : stop] == "\\_" else None
-        )
-        if named:
-            number = named[1] or named[2] or "".join(SUBSCRIPTS[c] for c in named[3])
-            yield self.token("blank", f"_{number}", named.end())
-        else:
-            yield self.token("blank", "_", stop)
+    def box(self, stop: int) -> Token:
+        """The blank of a command, which ends at ``stop``."""
+        escaped = ESCAPED_BLANK.match(self.text, self.at)
+        if escaped and escaped[1]:
+            return self.token("blank", f"_{escaped[1]}", escaped.end())
+        stop = escaped.end() if escaped else stop
+        number = NAMED.match(self.text, stop)
+        return self.named_blank(number) if number else self.token("blank", "_", stop)
 
-    def _power(self, match: re.Match[str]) -> Iterator[Token]:
-        yield self.token("^", "^", match.end())
-        self.one_only("^")
-
-    def _equals(self, match: re.Match[str]) -> Iterator[Token]:
-        yield self.token("=", "=", match.end())
-
-    def _open(self, match: re.Match[str]) -> Iterator[Token]:
-        yield self.token("open", match[0], match.end())
-
-    def _close(self, match: re.Match[str]) -> Iterator[Token]:
-        yield self.token("close", match[0], match.end())
-
-    def _bar(self, match: re.Match[str]) -> Iterator[Token]:
-        yield self.token("bar", "|", match.end())
-
-    def _sign(self, match: re.Match[str]) -> Iterator[Token]:
-        yield self.token(match[0], match[0], match.end())
+    def plain(self, match: re.Match[str]) -> Iterator[Token]:
+        """Operators and brackets."""
+        kinds = {"power": "^", "equals": "=", "sign": match[0]}
+        kind = kinds.get(match.lastgroup or "", match.lastgroup or "")
+        yield self.token(kind, match[0] if kind in ("open", "close", "bar") else kind, match.end())
+        if kind == "^":
+            self.one_only("^")
