@@ -4,6 +4,7 @@ import enum
 from typing import NamedTuple
 
 from dgltree.equations.bounded import variable_values
+from dgltree.equations.exact import exact_value
 from dgltree.equations.names import variables
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.trees.equation import Equation
@@ -62,6 +63,9 @@ class Judge:
 
     def verdict(self, equation: Equation) -> Verdict:
         """The strongest that can be given; UNDECIDED also for a function or constant without a value."""
+        sides = [exact_value(side) for side in equation]
+        if None not in sides:
+            return Verdict.EVERYWHERE if sides[0] == sides[1] else Verdict.FALSE
         try:
             truths = {Verdict.POSITIVE: self._evaluators[Verdict.POSITIVE].truth(equation)}
             if truths[Verdict.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too

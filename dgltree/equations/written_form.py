@@ -44,7 +44,7 @@ def rearranged(tree: Tree) -> Form:
 
 
 def restates(tree: Tree, whole: Tree) -> bool:
-    """Whether ``whole``, which is no leaf, is a part of ``tree``, at most rearranged: ``(x^2 - 1)/(x - 1)`` and x^2 - 1."""
+    """Whether ``whole``, which is no leaf, is a part of ``tree``, at most rearranged."""
     if not whole.children:
         return False
     form = rearranged(whole)

@@ -2,19 +2,11 @@
 
 from fractions import Fraction
 
+from dgltree.equations.exact import exact
 from dgltree.read.notation import EXP1, HALF, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
-EXACT = ("Integer", "NegativeOne", "Half", "Rational")
-MOST = 400  # digits of a number that is worked out
 ZERO, ONE = number("0"), number("1")
-
-
-def exact(tree: Tree) -> Fraction | None:
-    """The value of an integer or fraction, None for another node."""
-    if tree.children or tree.function not in EXACT or len(tree.token or "") > MOST:
-        return None
-    return Fraction(tree.token or "")
 
 
 def fraction(value: Fraction | int) -> Tree:

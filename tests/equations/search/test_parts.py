@@ -8,10 +8,10 @@ import pytest
 
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_infix
 from dgltree.equations.elementary import ELEMENTARY
+from dgltree.equations.exact import exact_blank, exact_value
 from dgltree.equations.paths import find_blank
 from dgltree.equations.search import phrases
 from dgltree.equations.search.arithmetic import agree, value
-from dgltree.equations.search.exact import exact_blank, exact_value
 from dgltree.equations.search.fit import Generator, fitted
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import constant, named, ratio
@@ -112,27 +112,30 @@ def test_generators_that_depend_on_each_other_still_fit() -> None:
     assert all(agree(value(read_infix(text), at, {}), value(read_infix("cos(x)^2"), at, {})) for text in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("1/3 + 2^10", Fraction(3073, 3)), ("2^-3", Fraction(1, 8)), ("9^9^9^9", None), ("0^0", None), ("0^-1", None)]
-    + [
-        ("4^(1/2)", None),
-        ("x", None),
-        ("10^99*10^99", Fraction(10**198)),
-        ("10^300*10^300", None),
-        ("sin(0)", None),
-        ("0*5", Fraction(0)),
-    ],
-)
+EXACT = {
+    "1/3 + 2^10": Fraction(3073, 3),
+    "0.3 + 0.45": Fraction(3, 4),
+    "2^-3": Fraction(1, 8),
+    "10^99*10^99": Fraction(10**198),
+    "0*5": Fraction(0),
+    **dict.fromkeys(["9^9^9^9", "0^0", "0^-1", "4^(1/2)", "x", "10^300*10^300", "sin(0)", "1e3"]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), EXACT.items())
 def test_exact_numbers(text: str, expected: Fraction | None) -> None:
     assert exact_value(read_infix(text)) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("3 + _ = 10", 7), ("123456789*_ = 121932631112635269", 987654321), ("10 = 4 - 2*_", -3)]
-    + [("0*_ = 0", None), ("_^2 = 4", None), ("x*_ = 2", None)],
-)
+EXACT_BLANKS = {
+    "3 + _ = 10": 7,
+    "123456789*_ = 121932631112635269": 987654321,
+    "10 = 4 - 2*_": -3,
+    **dict.fromkeys(["0*_ = 0", "_^2 = 4", "x*_ = 2"]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), EXACT_BLANKS.items())
 def test_an_exact_blank(text: str, expected: int | None) -> None:
     equation = read_equation(text)
     assert exact_blank(equation, find_blank(equation)) == expected
