@@ -118,8 +118,9 @@ def _product(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
         return SIGNED, ["-", (b, BRACKETED if b.function in NUMBERS else SIGNED)]
     factors = binary(a, "Mul")
     sign = " " if _stands_behind(factors[1] if factors else a, b) else " \\cdot "
-    if sign == " " and a.function in NUMBERS and POSITIVE.fullmatch(a.token or "") and b.function == "Symbol":
-        sign = "" if _variable(b.token or "")[0] != "e" else " "
+    whole = a.function in NUMBERS and POSITIVE.fullmatch(a.token or "")
+    if sign == " " and (binary(_base(b), "Add") or (whole and b.function == "Symbol")):
+        sign = ""
     return PRODUCT, [(a, PRODUCT), sign, _unsigned(b, SIGNED)]
 
 

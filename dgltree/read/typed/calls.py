@@ -18,15 +18,15 @@ class Head(NamedTuple):
     base: Pieces | None = None
     exponent: Pieces | None = None
 
-    def around(self) -> tuple[Pieces, Pieces]:
-        """The strict text before and behind the argument."""
+    def around(self, stop: int) -> tuple[Pieces, Pieces]:
+        """The strict text before the argument, and behind it, where it ends in the typed text."""
         before, behind = ("((", ")^(1/3))") if self.name == "cbrt" else (f"{self.name}(", ")")
-        end: list[Piece | Pieces] = [Piece(behind, self.start)]
+        end: list[Piece | Pieces] = [Piece(behind, stop)]
         if self.base is not None:
-            end = [Piece(", ", self.start), self.base, *end]
+            end = [Piece(", ", stop), self.base, *end]
         if self.exponent is not None:
             before = f"({before}"
-            end += [Piece("^(", self.start), self.exponent, Piece("))", self.start)]
+            end += [Piece("^(", stop), self.exponent, Piece("))", stop)]
         return [Piece(before, self.start)], end
 
 

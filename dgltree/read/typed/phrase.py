@@ -159,7 +159,7 @@ class _Phrase:
         self._begin(item)
         function, self.at = head(self.text, self.items, self.at - 1)
         following = self._following()
-        before, behind = function.around()
+        before, behind = function.around(following.stop - 1 if following else item.stop)
         if following and following.kind == "group":
             if following.comma is not None and function.name not in FUNCTIONS and function.name not in OPERATORS:
                 raise self.refusals.comma(following.comma, None)
@@ -177,7 +177,7 @@ class _Phrase:
     def _close(self) -> None:
         """The open arguments end here."""
         for function in reversed(self.open):
-            self.out.append(function.head.around()[1])
+            self.out.append(function.head.around(self.last.stop if self.last else function.start)[1])
         self.open.clear()
 
     def _sign(self, item: Item) -> None:
