@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from dgltree.datasets import TreeDataset
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
+    from dgltree.equations.answers import Verification, complete, verify
+    from dgltree.equations.completion import Completion
     from dgltree.equations.published import load_published
     from dgltree.equations.ranker import Ranker, Ranking, rank
     from dgltree.equations.shipped import open_model, shipped_fillers
-    from dgltree.equations.verify import verify
     from dgltree.models.checkpoint import load, save
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
@@ -31,10 +32,11 @@ _MODULES = {
     "datasets": ("TreeDataset",),
     "engine.planned": ("PlannedBatch", "plan"),
     "engine.propagate": ("propagate", "root_states"),
+    "equations.answers": ("Verification", "complete", "verify"),
+    "equations.completion": ("Completion",),
     "equations.published": ("load_published",),
     "equations.ranker": ("Ranker", "Ranking", "rank"),
     "equations.shipped": ("open_model", "shipped_fillers"),
-    "equations.verify": ("verify",),
     "models.checkpoint": ("load", "save"),
     "read.infix": ("read_equation", "read_infix"),
     "read.infix_writer": ("write_equation", "write_infix"),
@@ -61,6 +63,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BLANK",
+    "Completion",
     "Equation",
     "PlannedBatch",
     "Ranker",
@@ -69,8 +72,10 @@ __all__ = [
     "Tree",
     "TreeBatch",
     "TreeDataset",
+    "Verification",
     "Vocabulary",
     "batch",
+    "complete",
     "fit",
     "load",
     "load_published",

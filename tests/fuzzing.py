@@ -25,8 +25,10 @@ from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
 from dgltree.read.conllu import iter_conllu
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation, write_infix
+from dgltree.read.latex_writer import write_latex_equation
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.sexpr import write_sexpr
+from dgltree.read.typed import read_typed
 from dgltree.training.checkpoints import WholeCheckpoints, checked
 
 CONLLU = "# sent_id = a-1\n1\tYes\tyes\tINTJ\t_\t_\t0\troot\t_\t_\n2\t.\t.\tPUNCT\t_\t_\t1\tpunct\t_\t_\n\n"
@@ -40,6 +42,7 @@ TEXTS = {
     "infix": "sin(x)^-2*(y - 3/4) + sqrt(x_1, ) - log(e, 10)*_ / 0.7e-3",
     "python": "def f(x, *y):\n    return [x + 1 for z in y if not z]\n",
 }
+TYPED = r"2x(x + 1) - |y|½ + sin²2x^{10} √x + \frac{\sqrt[3]{x_1}}2 + xe^x sin^-1 y \cdot \log_2\left(_1\right) = ___"
 WRITERS: Mapping[str, Callable[[Tree], str]] = {
     "sst": write_sst,
     "treebank": write_treebank,
@@ -137,6 +140,14 @@ def equation(text: str) -> bool:
         return False
     found = read_equation(text)
     assert read_equation(write_equation(found)) == found
+    return True
+
+
+def typed(text: str) -> bool:
+    if refuses(lambda: read_typed(text)):
+        return False
+    write_equation(read_typed(text).equation)
+    write_latex_equation(read_typed(text).equation)
     return True
 
 
@@ -243,6 +254,7 @@ def targets() -> Iterator[dict[str, Target]]:
         yield {
             **{f"read {name}": notation(name) for name in NOTATIONS},
             "read equation": Target(mutated("2*x - _ = sin(pi/2)^-1"), equation),
+            "read typed": Target(mutated(TYPED), typed),
             "read conllu": Target(mutated(CONLLU), conllu),
             "detect": Target(
                 st.lists(st.sampled_from(list(TEXTS.values())).flatmap(mutated), max_size=5),

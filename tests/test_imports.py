@@ -38,7 +38,7 @@ for make in CELLS.values():
     model = EquationModel(TreeEncoder(cell), EquationReadout())
     [ranking] = dgltree.rank(model, [Equation(Tree("sin", (BLANK,)), x)], trees)
     assert len(ranking.fillers) == 2
-    dgltree.verify(model, [Equation(x, x)])
+    dgltree.verify(Equation(x, x), model)
 print("done")
 """
 ENCODE = """

@@ -15,7 +15,7 @@ from importlib import import_module
 EXAMPLES = """\
 examples:
   dgltree complete "sin(x)^2 + _ = 1"
-  dgltree verify "sin(2*x) = 2*sin(x)*cos(x)" "-x = x"
+  dgltree verify "sin(2x) = 2 sin x cos x" "-x = x"
   dgltree inspect trees.tsv
   dgltree fit trees.tsv --encoder tree_lstm --out runs/trees
   dgltree predict runs/trees new.tsv > answers.tsv
@@ -24,8 +24,8 @@ examples:
 dgltree COMMAND --help says more.
 """
 COMMANDS = {
-    "complete": ("equations", "rank the expressions that may fill the blank _"),
-    "verify": ("equations", "say how likely an equation is correct"),
+    "complete": ("complete", "find the expressions that may fill the blank _"),
+    "verify": ("verify", "say whether an equation holds"),
     "inspect": ("inspect", "say what is in a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
     "predict": ("apply", "answer for each tree of a file"),

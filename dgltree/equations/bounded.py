@@ -50,12 +50,13 @@ _CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 def variable_values(name: str, domain: Domain = "complex") -> Array:
     """The values of the variable ``name`` at the points of a domain: they depend on the name only.
 
-    Complex points stand in one quadrant after another; of real ones half are negative, and some are below 1.
+    Complex points stand in one quadrant after another; of real ones half are below 1, and half negative.
     """
     key = f"equations {name}" if domain == "complex" else f"equations {name} {domain}"
     random = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
     if domain != "complex":
-        size = np.exp(random.uniform(math.log(0.1), math.log(2.5), POINTS))
+        below = random.permutation(np.arange(POINTS) % 2) == 0
+        size = np.where(below, random.uniform(0.1, 1, POINTS), random.uniform(1, 3, POINTS))
         sign = random.permutation(np.arange(POINTS) % 2) * 2 - 1 if domain == "real" else 1
         real: Array = size * sign + 0j
         return real

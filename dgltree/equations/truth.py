@@ -6,6 +6,7 @@ or leaves the range in which small terms still count is not used. All functions 
 """
 
 import enum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 NEEDED = 12  # usable points without which nothing is decided
+NEEDED_REAL = 7  # the same of real points: acosh(x) has a value at half of them, acosh(x + y) at a quarter
 BLURRED = 1e-9  # error, relative to 1 or to the larger side, beyond which a point says nothing
 EQUAL, DIFFERENT = 16.0, 1e5  # a difference under / over so many error bounds; between them: doubtful
 CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
@@ -39,7 +41,16 @@ def numeric_truth(equation: Equation) -> Truth:
         return Truth.UNDECIDED
 
 
-def decide(left: Value, right: Value) -> Array:
+class Difference(NamedTuple):
+    """A point at which the sides of an equation differ."""
+
+    point: int
+    """Its number: ``variable_values(name, domain)[point]`` are the variables."""
+    left: complex
+    right: complex
+
+
+def decide(left: Value, right: Value, needed: int = NEEDED) -> Array:
     """The decisions as numbers of ``Truth`` (...) from the values of both sides, each (..., POINTS).
 
     Call it with numpy's floating-point warnings off.
@@ -50,7 +61,7 @@ def decide(left: Value, right: Value) -> Array:
     agree = ((difference <= EQUAL * error) | ~usable).all(axis=-1)
     differ = (usable & (difference > DIFFERENT * error)).any(axis=-1)
     decision: Array = np.where(agree, Truth.TRUE.value, np.where(differ, Truth.FALSE.value, Truth.UNDECIDED.value))
-    decision[np.count_nonzero(usable, axis=-1) < NEEDED] = Truth.UNDECIDED.value
+    decision[np.count_nonzero(usable, axis=-1) < needed] = Truth.UNDECIDED.value
     return decision
 
 
@@ -80,7 +91,20 @@ class Evaluator:
             left, right = self.value(equation.left), self.value(equation.right)
             if self.domain == "real" and _real_alone(left, right):
                 return Truth.FALSE
-            return Truth(int(decide(left, right)))
+            return Truth(int(decide(left, right, NEEDED if self.domain == "complex" else NEEDED_REAL)))
+
+    def difference(self, equation: Equation) -> Difference | None:
+        """The usable point at which the sides differ most for their size; None where they clearly differ at none."""
+        with np.errstate(all="ignore"):
+            left, right = self.value(equation.left), self.value(equation.right)
+            error = left[2] + right[2] + EPS * (left[1] + right[1])
+            size = np.maximum(left[1], right[1])
+            difference = np.abs(left[0] - right[0])
+            clear = (error < BLURRED * (1 + size)) & (difference > DIFFERENT * error)
+        if not clear.any():
+            return None
+        point = int(np.argmax(np.where(clear, difference / size, -1)))
+        return Difference(point, complex(left[0][point]), complex(right[0][point]))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""

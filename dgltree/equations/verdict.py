@@ -1,7 +1,11 @@
 """Where an equation holds: everywhere, on the reals, or on positive reals; by numerical evaluation."""
 
 import enum
+from typing import NamedTuple
 
+from dgltree.equations.bounded import variable_values
+from dgltree.equations.exact import exact_value
+from dgltree.equations.names import variables
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.trees.equation import Equation
 
@@ -35,6 +39,18 @@ class Verdict(enum.Enum):
 _ORDER = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
+class Counterexample(NamedTuple):
+    """Values of the variables at which the sides of an equation differ."""
+
+    variables: dict[str, complex]
+    left: complex
+    right: complex
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{name} = {_number(value)}" for name, value in self.variables.items())
+        return f"{f'at {names} ' if names else ''}left is {_number(self.left)}, right is {_number(self.right)}"
+
+
 class Judge:
     """Gives verdicts, remembering the values of the parts that it met."""
 
@@ -47,13 +63,36 @@ class Judge:
 
     def verdict(self, equation: Equation) -> Verdict:
         """The strongest that can be given; UNDECIDED also for a function or constant without a value."""
+        sides = [exact_value(side) for side in equation]
+        if None not in sides:
+            return Verdict.EVERYWHERE if sides[0] == sides[1] else Verdict.FALSE
         try:
-            found = []
-            for verdict, evaluator in self._evaluators.items():
-                truth = evaluator.truth(equation)
-                if truth is Truth.TRUE:
-                    return verdict
-                found.append(truth)
+            truths = {Verdict.POSITIVE: self._evaluators[Verdict.POSITIVE].truth(equation)}
+            if truths[Verdict.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too
+                for verdict in (Verdict.EVERYWHERE, Verdict.REALS):
+                    truths[verdict] = self._evaluators[verdict].truth(equation)
         except ValueError:
             return Verdict.UNDECIDED
-        return Verdict.FALSE if Truth.FALSE in found else Verdict.UNDECIDED
+        if Truth.TRUE in truths.values():
+            return min((verdict for verdict, truth in truths.items() if truth is Truth.TRUE), key=lambda v: v.rank)
+        return Verdict.FALSE if Truth.FALSE in truths.values() else Verdict.UNDECIDED
+
+    def counterexample(self, equation: Equation) -> Counterexample | None:
+        """A point at which the sides differ: positive if there is one, else real, else complex; None if none is known.
+
+        Raises ``ValueError`` for a function or constant without a value.
+        """
+        for evaluator in reversed(self._evaluators.values()):
+            difference = evaluator.difference(equation)
+            if difference is not None:
+                names = dict.fromkeys(name for side in equation for name in variables(side))
+                values = {n: complex(variable_values(n, evaluator.domain)[difference.point]) for n in names}
+                return Counterexample(values, difference.left, difference.right)
+        return None
+
+
+def _number(value: complex) -> str:
+    """Four digits, the imaginary part where there is one."""
+    if abs(value.imag) <= 1e-9 * abs(value):
+        return f"{value.real:.4g}"
+    return f"{value.real:.4g}{value.imag:+.4g}i"

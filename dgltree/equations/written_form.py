@@ -13,6 +13,8 @@ from typing import NamedTuple
 from dgltree.read.notation import EXP1, FRACTION
 from dgltree.trees.tree import Tree
 
+RECURSION = 200  # depth of trees whose forms are made part by part and remembered
+
 
 class Form(NamedTuple):
     """A sign and the factors above and below a fraction's line, each a text or (what it is, its parts)."""
@@ -27,12 +29,26 @@ Factor = str | tuple[str, tuple[Form, ...]]
 
 def form(tree: Tree) -> Form:
     """The form of a tree, to be compared with others."""
-    return tree.fold(_form)
+    return _remembered(tree) if tree.depth < RECURSION else tree.fold(_form)
 
 
+@lru_cache(maxsize=100_000)  # the fillers that a search finds share most of their parts
+def _remembered(tree: Tree) -> Form:
+    return _form(tree, list(map(_remembered, tree.children)))
+
+
+@lru_cache(maxsize=20_000)
 def rearranged(tree: Tree) -> Form:
     """The form without the order of summands and factors: the same of ``x^2 - 5*x + 6`` and ``6 + (x*x - x*5)``."""
     return _sorted(form(tree))
+
+
+def restates(tree: Tree, whole: Tree) -> bool:
+    """Whether ``whole``, which is no leaf, is a part of ``tree``, at most rearranged."""
+    if not whole.children:
+        return False
+    form = rearranged(whole)
+    return any(node.size <= whole.size + 4 and rearranged(node) == form for node in tree.distinct() if node.children)
 
 
 @lru_cache(maxsize=50_000)

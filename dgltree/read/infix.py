@@ -8,8 +8,8 @@ Lark's LALR parser is iterative and linear: 10^5 nested brackets are an ordinary
 """
 
 import re
-from collections.abc import Collection, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Collection, Mapping
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from dgltree.arguments import nearest
@@ -60,12 +60,12 @@ def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNC
     ``functions`` maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
     with any number. Raises ``ValueError`` with line, column, what stands there and what would be right.
     """
-    return build(text, "expression", functions, Builder)
+    return build(text, "expression", functions, Builder, partial(error_at, text))
 
 
 def read_equation(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Equation:
     """The two trees of ``left = right``; ``functions`` and errors as in :func:`read_infix`."""
-    return build(text, "equation", functions, Builder)
+    return build(text, "equation", functions, Builder, partial(error_at, text))
 
 
 class _RefusedError(Exception):
@@ -80,22 +80,23 @@ def build(
     text: str,
     start: Literal["expression", "equation"],
     functions: Mapping[str, Collection[int]] | None,
-    builder: type["Builder"],
+    builder: "MakeBuilder",
+    refusal: Callable[[int, str], ValueError],
 ) -> Any:
-    """What the methods of ``builder`` make of ``text``; errors as in :func:`read_infix`, all ``PlacedError``."""
+    """What the methods of a builder make of ``text``. ``refusal(offset, message)`` is the error that is raised."""
     from lark.exceptions import UnexpectedInput
 
     table = None if functions is None else tuple((name, tuple(arities)) for name, arities in functions.items())
     try:
         return _parser(table, builder).parse(text, start=start)
     except _RefusedError as error:
-        raise error_at(text, error.offset, str(error)) from None
+        raise refusal(error.offset, str(error)) from None
     except UnexpectedInput as error:
-        raise _syntax_error(text, start, error) from None
+        raise refusal(*_syntax_error(text, start, error)) from None
 
 
 @lru_cache(maxsize=8)  # a parser takes some 10 ms to build; a program reads with one or two tables of functions
-def _parser(table: tuple[tuple[str, tuple[int, ...]], ...] | None, builder: type["Builder"]) -> "Lark":
+def _parser(table: tuple[tuple[str, tuple[int, ...]], ...] | None, builder: "MakeBuilder") -> "Lark":
     from lark import Lark
 
     return Lark(
@@ -186,6 +187,10 @@ class Builder:
         return Tree(name, arguments)
 
 
+MakeBuilder = Callable[[Mapping[str, Collection[int]] | None], Builder]
+"""A class of builders: it is called with the known functions."""
+
+
 def _tree(value: Value) -> Tree:
     return number(str(value)) if isinstance(value, str) else value  # str() makes Lark's Token a plain text
 
@@ -194,8 +199,8 @@ def _node(function: str, *values: Value) -> Tree:
     return Tree(function, [_tree(value) for value in values])
 
 
-def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> ValueError:
-    """What stands where Lark stopped, and what could have stood there instead."""
+def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> tuple[int, str]:
+    """Where Lark stopped; what stands there, and what could have stood there instead."""
     token = getattr(error, "token", None)
     if token is None:  # a character that begins nothing
         offset = error.pos_in_stream or 0
@@ -218,7 +223,7 @@ def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> ValueError
         words |= {"RPAR": "')'", "$END": "the end of the text"}
         expected = " or ".join(word for name, word in words.items() if name in accepted)
         message = f"unexpected {repr(found) if found else 'end of the text'}; expected {expected}"
-    return error_at(text, offset, message)
+    return offset, message
 
 
 def _joined(before: str, found: str) -> str:

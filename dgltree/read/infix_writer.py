@@ -58,34 +58,35 @@ def phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
         text = leaf_text(node)
         sign = node.function in NUMBERS and text[0] == "-"
         return PRODUCT if "/" in text else SIGNED if sign else ATOM, [text]
-    if pair := _pair(node, "Add"):
+    if pair := binary(node, "Add"):
         a, b = pair
-        negated = _pair(b, "Mul")
+        negated = binary(b, "Mul")
         if negated and negated[0] == MINUS_ONE:
             return SUM, [(a, SUM), " - ", (negated[1], PRODUCT)]
         return SUM, [(a, SUM), " + ", (b, PRODUCT)]
-    if pair := _pair(node, "Mul"):
+    if pair := binary(node, "Mul"):
         a, b = pair
-        inverse = _pair(b, "Pow")
+        inverse = binary(b, "Pow")
         # between two integers a slash would make one Rational
         if inverse and inverse[1] == MINUS_ONE and not FRACTION.fullmatch(f"{a.token}/{inverse[0].token}"):
             return PRODUCT, [(a, PRODUCT), "/", (inverse[0], SIGNED)]
         if a == MINUS_ONE:  # before a bare number a minus would be its sign
             return SIGNED, ["-", (b, BRACKETED if b.function in NUMBERS else SIGNED)]
         return PRODUCT, [(a, PRODUCT), "*", (b, SIGNED)]
-    if pair := _pair(node, "Pow"):
+    if pair := binary(node, "Pow"):
         a, b = pair
         return (ATOM, ["sqrt(", (a, SUM), ")"]) if b == HALF else (TOWER, [(a, ATOM), "^", (b, SIGNED)])
-    return ATOM, _call(node)
+    return ATOM, call_pieces(node)
 
 
-def _pair(node: Tree, operator: str) -> tuple[Tree, ...]:
+def binary(node: Tree, operator: str) -> tuple[Tree, ...]:
     """The children of a binary ``operator`` node that says no more than that, else nothing."""
     plain = node.function == operator and len(node.children) == 2 and node.fields == (operator, None, None, None)
     return node.children if plain else ()
 
 
-def _call(node: Tree) -> list[Piece]:
+def call_pieces(node: Tree) -> list[Piece]:
+    """``f(x, y)`` in parts. Raises ``ValueError`` for a node that is no call that :mod:`dgltree.read.infix` reads."""
     name, arguments = node.function, node.children
     if node.fields != (name, None, None, None):
         raise ValueError(f"infix cannot write an inner node with a token, value or label: {node!r}")

@@ -21,20 +21,11 @@ def shown(text: str, longest: int = LONGEST) -> str:
     return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-class PlacedError(ValueError):
-    """An error of :func:`error_at` that can be placed anew, in the text that its text was made from."""
-
-    offset: int
-    message: str
-
-
-def error_at(text: str, offset: int, message: str) -> PlacedError:
+def error_at(text: str, offset: int, message: str) -> ValueError:
     """A ValueError whose message begins with the line and column (both from 1) of ``offset`` in ``text``."""
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    error = PlacedError(f"line {line}, column {column}: {shown(message)}")
-    error.offset, error.message = offset, message
-    return error
+    return ValueError(f"line {line}, column {column}: {shown(message)}")
 
 
 def check_unfolded(tree: Tree) -> None:

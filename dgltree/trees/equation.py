@@ -11,7 +11,7 @@ BLANK = Tree("_")
 def blank(name: str) -> Tree:
     """The leaf of the blank called ``name``: ``BLANK`` for ``_``, else ``Tree("_", token=name)`` for ``_1``, ``_2``.
 
-    Every blank is a leaf with the function ``_``, and the same name is an equal leaf: one filler goes in all its places.
+    Every blank is a leaf with the function ``_``. The same name is an equal leaf: one filler goes in all its places.
     """
     return BLANK if name == "_" else Tree("_", token=name)
 

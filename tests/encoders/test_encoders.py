@@ -23,6 +23,7 @@ from dgltree.encoders import (
     linearize,
     make_encoder,
 )
+from dgltree.equations.probabilities import probabilities
 from dgltree.models import EquationModel, EquationReadout
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
@@ -346,7 +347,7 @@ def test_models_of_sequences_verify_and_are_saved_but_do_not_rank(name: str, tmp
     model = EquationModel(make(name), EquationReadout())
     dgltree.save(model, tmp_path / "model")
     loaded = dgltree.open_model(tmp_path / "model")
-    assert torch.equal(dgltree.verify(loaded, [equation]), dgltree.verify(model, [equation]))
+    assert torch.equal(probabilities(loaded, [equation]), probabilities(model, [equation]))
     with pytest.raises(ValueError, match="and no cell; a TreeEncoder has one"):
         dgltree.rank(model, [Equation(BLANK, chain(1))], [square()])
 

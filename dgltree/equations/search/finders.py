@@ -15,7 +15,7 @@ from dgltree.read.notation import EXP1, HALF
 from dgltree.trees.tree import Tree
 
 MOST_FORMS = 24  # of one entry
-PAIRS = 60  # pairs of entries that are written, the shortest
+PAIRS = 24  # pairs of entries that are written for each operation, the shortest
 
 
 class Wrap(NamedTuple):
@@ -56,13 +56,6 @@ WRAPS = {
 """By name."""
 
 
-def numbers(target: Array) -> Iterator[Tree]:
-    """The constant that a value (P,) is."""
-    number = constant(target)
-    if number is not None:
-        yield from named(number)
-
-
 def entries(target: Array, table: Table, forms: Forms) -> Iterator[Tree]:
     """Entries of the value."""
     for entry in table.lookup(target[None])[1].tolist():
@@ -88,6 +81,7 @@ def pairs(target: Array, table: Table, forms: Forms, first: int, most: int = PAI
     if constant(target) is not None:
         return  # x - (x - 3), and thousands more
     values = table.values[:first]
+    around = table.made_of(table.lookup(target[None])[1])  # x + (y - x), where y is wanted
     ways = (
         ("add", target - values, False),
         ("sub", target + values, True),
@@ -100,6 +94,8 @@ def pairs(target: Array, table: Table, forms: Forms, first: int, most: int = PAI
         if name == "add":
             half = which <= entry
             which, entry = which[half], entry[half]
+        useful = ~(around[which] | around[entry])
+        which, entry = which[useful], entry[useful]
         plain = np.array(
             [not table.numbers.keys() & {a, b} for a, b in zip(which.tolist(), entry.tolist(), strict=True)], bool
         )

@@ -1,4 +1,4 @@
-"""A value as a sum of simple terms with rational coefficients: ``2*x^2 + 5*x - 12``, ``sin(x)*cos(y) + cos(x)*sin(y)``."""
+"""A value as a sum of simple terms with rational coefficients: ``2*x^2 + 5*x - 12``, ``sin(x)*cos(y) + 1/2``."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction

@@ -2,19 +2,11 @@
 
 from fractions import Fraction
 
+from dgltree.equations.exact import exact
 from dgltree.read.notation import EXP1, HALF, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
-EXACT = ("Integer", "NegativeOne", "Half", "Rational")
-MOST = 400  # digits of a number that is worked out
 ZERO, ONE = number("0"), number("1")
-
-
-def exact(tree: Tree) -> Fraction | None:
-    """The value of an integer or fraction, None for another node."""
-    if tree.children or tree.function not in EXACT or len(tree.token or "") > MOST:
-        return None
-    return Fraction(tree.token or "")
 
 
 def fraction(value: Fraction | int) -> Tree:
@@ -60,6 +52,10 @@ def multiply(a: Tree, b: Tree) -> Tree:
         return negated(b if a == MINUS_ONE else a)
     if is_negative(b):
         return negated(multiply(a, negated(b)))
+    if (below := _denominator(b)) is not None and b.children[0] == ONE:
+        return divide(a, below)
+    if (below := _denominator(a)) is not None and a.children[0] == ONE:
+        return divide(b, below)
     return Tree("Mul", (a, b))
 
 
@@ -72,9 +68,22 @@ def divide(a: Tree, b: Tree) -> Tree:
         return a
     if is_negative(b):
         return negated(divide(a, negated(b)))
+    if (below := _denominator(b)) is not None:  # no fraction below the line of another
+        return divide(multiply(a, below), b.children[0])
     if q is not None and q.denominator > 1:
         return multiply(fraction(1 / q), a)
+    if (below := _denominator(a)) is not None:
+        return divide(a.children[0], multiply(below, b))
     return Tree("Mul", (a, Tree("Pow", (b, MINUS_ONE))))
+
+
+def _denominator(tree: Tree) -> Tree | None:
+    """What stands below the line of a fraction ``a*b^-1``, None for no fraction."""
+    if tree.function == "Mul" and len(tree.children) == 2:
+        inverse = tree.children[1]
+        if inverse.function == "Pow" and inverse.children[1] == MINUS_ONE:
+            return inverse.children[0]
+    return None
 
 
 def power(a: Tree, b: Tree) -> Tree:
@@ -84,6 +93,9 @@ def power(a: Tree, b: Tree) -> Tree:
     return Tree("exp", (b,)) if a == EXP1 else Tree("Pow", (a, b))
 
 
+EVEN = ("cos", "sec", "cosh", "sech", "abs")
+ODD = ("sin", "csc", "tan", "cot", "sinh", "csch", "tanh", "coth", "asin", "atan", "asinh", "atanh")
+"""Functions that lose the sign of their argument, and that hand it on."""
 BINARY = {"add": add, "sub": subtract, "mul": multiply, "div": divide, "pow": power}
 """What the binary operations of a search write."""
 
@@ -96,4 +108,9 @@ def written(operation: str, parts: list[Tree]) -> Tree:
         return negated(parts[0])
     if operation == "sqrt":
         return Tree("Pow", (parts[0], HALF))
-    return Tree("log", (parts[0], EXP1)) if operation == "log" else Tree(operation, parts)
+    if operation == "log":
+        return Tree("log", (parts[0], EXP1))
+    if is_negative(parts[0]) and operation in (*EVEN, *ODD):
+        whole = Tree(operation, (negated(parts[0]),))
+        return negated(whole) if operation in ODD else whole
+    return Tree(operation, parts)

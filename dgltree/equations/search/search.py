@@ -7,19 +7,21 @@ from typing import NamedTuple
 import numpy as np
 
 from dgltree.equations.elementary import Array
+from dgltree.equations.exact import exact_blank
 from dgltree.equations.paths import Path, find_blank
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, value
-from dgltree.equations.search.exact import exact_blank
 from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
+from dgltree.equations.search.numbers import decimal, named
 from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.points import COUNT, MORE, Points, points, regions, variables
+from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions, variables
 from dgltree.equations.search.table import Operations, Table
 from dgltree.equations.search.world import World, world
 from dgltree.equations.verdict import Judge
-from dgltree.equations.written_form import rearranged, symbols
+from dgltree.equations.written_form import restates, symbols
+from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -29,7 +31,7 @@ LOOKED_THROUGH = 16_000  # entries that are joined with others
 CHUNK = 20_000  # entries put into the blank at once, where its value cannot be worked out
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
-BEARABLE = 9  # symbols of a filler beside which longer ways need not be looked for
+BEARABLE = 5  # symbols of a filler beside which longer ways need not be looked for
 LONG = 1000  # symbols: more than any has
 DEEPEST = 14  # level of a table
 
@@ -43,6 +45,8 @@ class Found(NamedTuple):
     """Expressions whose values were looked at."""
     stopped: bool
     """Whether the clock ended it."""
+    memory: int
+    """Bytes of the largest table."""
 
 
 class Search:
@@ -62,18 +66,19 @@ class Search:
         self.world: World = world(equation)
         self.names = variables(equation)
         self.path: Path | None = find_blank(equation) if invert and _blanks(equation) == 1 else None
+        self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
-        self.tried = 0
+        self.tried = self.memory = 0
         self._judge = Judge()
         self._holds: dict[Tree, bool] = {}
-        self._sides = set(map(rearranged, equation))
 
     def run(self) -> Found:
-        """Search. Raises ``ValueError`` for a function or a leaf without a value."""
+        """Search. Raises ``ValueError`` for a function, a leaf or a side without a value."""
         with np.errstate(all="ignore"):
+            self._check_values()
             self._numbers()
             large = True
-            for region in regions():
+            for region in self.regions:
                 if self._settled():
                     break
                 targets = self._targets(points(region, self.names, MORE))
@@ -82,17 +87,17 @@ class Search:
                     large = False
             if not self.fillers and not self._late():
                 self._by_trial()
-        return Found(self.fillers, self.tried, self._late())
+        return Found(self.fillers, self.tried, self._late(), self.memory)
 
     def _late(self) -> bool:
         return time.monotonic() > self.deadline
 
     def _settled(self) -> bool:
-        """Whether a filler holds that is no copy of the other side, or the clock has run out."""
+        """Whether a filler holds that does not restate a side, or the clock has run out."""
         return self._shortest(self.fillers) < LONG or self._late()
 
     def _shortest(self, fillers: Iterable[Tree]) -> int:
-        """Symbols of the shortest filler that holds and is no copy; without bound where there is none."""
+        """Symbols of the shortest filler that holds and restates no side; without bound where there is none."""
         asked = 0
         for tree in sorted(fillers, key=symbols):
             if tree not in self._holds:
@@ -105,8 +110,8 @@ class Search:
         return LONG
 
     def _is_copy(self, tree: Tree) -> bool:
-        """Whether a filler is a side of the equation, at most rearranged."""
-        return rearranged(tree) in self._sides
+        """Whether a filler has a side of the equation in it, at most rearranged."""
+        return any(restates(tree, side) for side in self.equation)
 
     def _take(self, source: str, trees: Iterable[Tree]) -> None:
         for tree in trees:
@@ -114,11 +119,26 @@ class Search:
             if len(self.fillers) >= MOST:
                 return
 
+    def _check_values(self) -> None:
+        for side in self.equation:
+            if any(node == BLANK for node in side.distinct()):
+                continue
+            for region in self.regions:
+                if np.isfinite(value(side, points(region, self.names, MORE), {})).any():
+                    break
+            else:
+                raise ValueError(f"{_short(side)} has no value: it divides by zero, or is too large or too small")
+
     def _numbers(self) -> None:
         """What exact arithmetic gives."""
         number = exact_blank(self.equation, self.path) if self.path else None
         if number is not None:
-            self._take("a number", [fraction(number)])
+            self._take("a number", [*self._decimal(float(number)), fraction(number)])
+
+    def _decimal(self, number: float) -> list[Tree]:
+        """A number as a decimal, in an equation that has decimals."""
+        written = decimal(number) if any(tree.function == "Float" for tree in self.world.numbers) else None
+        return [] if written is None else [written]
 
     def _targets(self, many: Points) -> list[Array]:
         """Values (MORE,) that the blank may have; none where they cannot be worked out."""
@@ -152,14 +172,17 @@ class Search:
         while table.grow(level) and level < DEEPEST:
             level += 1
         self.tried += table.tried
+        self.memory = max(self.memory, table.nbytes)
         return table
 
     def _short(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
         """A number, an entry, an entry and a number, a fitted sum."""
         few = target[:COUNT]
-        self._take("a number", finders.numbers(target))
+        number = finders.constant(target)
+        if number is not None:
+            self._take("a number", [*self._decimal(number), *named(number)])
         self._take("search", finders.entries(few, table, forms))
-        if finders.constant(target) is None:
+        if number is None:
             self._fit(target, many, lambda tree: tree)
             self._take("an expression and a number", finders.with_number(few, table, forms, LOOKED_THROUGH))
 
@@ -185,9 +208,10 @@ class Search:
             self._take("a fitted sum", map(written, fitted(target, generators)))
 
     def _by_trial(self) -> None:
-        """Each entry put into the blank, at the points of each region."""
-        for size, every in ((min(QUICK, self.budget), False), (self.budget, False), (self.budget, True)):
-            for region in regions():
+        """Each entry put into the blank, of a small table in each region and of large ones in the first."""
+        small = min(QUICK, self.budget)
+        for size, every in ((small, False), (self.budget, False), (self.budget, True)):
+            for region in self.regions if size == small else self.regions[:1]:
                 few = points(region, self.names, COUNT)
                 table = self._table(few, self.world.operations(every), size)
                 self._try_all(table, few)
@@ -208,3 +232,8 @@ class Search:
 
 def _blanks(equation: Equation) -> int:
     return sum(side.fold(lambda node, below: sum(below) + (node == BLANK)) for side in equation)
+
+
+def _short(tree: Tree) -> str:
+    text = write_infix(tree)
+    return text if len(text) <= 60 else f"{text[:50]} ..."

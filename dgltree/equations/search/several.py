@@ -35,6 +35,7 @@ class FoundSeveral(NamedTuple):
     fillers: list[Fillers]
     tried: int
     stopped: bool
+    memory: int
 
 
 def fill_all(equation: Equation, blanks: Sequence[Tree], fillers: Fillers) -> Equation:
@@ -47,7 +48,7 @@ def search_several(
     equation: Equation, blanks: Sequence[Tree], budget: int, deadline: float = float("inf")
 ) -> FoundSeveral:
     """Fillers for two blanks or more. Raises ``ValueError`` for a function or a leaf without a value."""
-    judge, tried = Judge(), 0
+    judge, tried, memory = Judge(), 0, 0
     found: list[Fillers] = []
     last = _last(equation, blanks)
     with np.errstate(all="ignore"):
@@ -55,11 +56,11 @@ def search_several(
             at = points(region, variables(equation), COUNT)
             search = _Combinations(equation, blanks, last, at, budget, deadline)
             candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
-            tried += search.tried
+            tried, memory = tried + search.tried, max(memory, search.table.nbytes)
             found = [f for f in candidates[:SHORTEST] if judge.verdict(fill_all(equation, blanks, f)).holds]
             if found or time.monotonic() > deadline:
                 break
-    return FoundSeveral(found, tried, time.monotonic() > deadline)
+    return FoundSeveral(found, tried, time.monotonic() > deadline, memory)
 
 
 def _last(equation: Equation, blanks: Sequence[Tree]) -> Tree | None:

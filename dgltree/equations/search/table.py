@@ -72,7 +72,7 @@ class Table:
         points = leaves[0].values.shape[0]
         kind = np.result_type(*(leaf.values for leaf in leaves))
         weights = np.random.default_rng(0).uniform(0.5, 1.5, (2, points))
-        self._weights = weights[0] + 1j * weights[1] if kind == complex else weights[0]
+        self._weights = weights[0] + 1j * weights[1] if kind.kind == "c" else weights[0]
         self.values = np.empty((0, points), kind)
         self.level = np.empty(0, np.int16)
         self.numbers: dict[int, Fraction] = {}
@@ -80,6 +80,7 @@ class Table:
         self._known = np.empty(0, np.int64)  # sorted keys
         self._known_id = np.empty(0, np.int32)
         self._form_count = np.empty(0, np.int8)
+        self._parts = np.empty((0, 2), np.int32)  # of the first form; its own number for a leaf
         self._forms: list[tuple[Array, Array, Array, Array]] = []
         self._sorted_forms: tuple[Array, ...] | None = None
         self._order: Array | None = None
@@ -91,9 +92,15 @@ class Table:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        forms = sum(column.nbytes for block in self._forms for column in block)
+        return forms + sum(a.nbytes for a in (self.values, self.level, self._known, self._known_id, self._form_count))
+
     def grow(self, level: int) -> bool:
         """Add the entries of the next level; False when the budget or the time is used up."""
-        blocks = [block for block in self._candidates(level)]
+        blocks = list(self._candidates(level))
         if blocks:
             self._insert(level, *map(np.concatenate, zip(*blocks, strict=True)))
         if level == 1:
@@ -118,6 +125,15 @@ class Table:
         operation, left, right, entries = self._sorted_forms
         first, last = np.searchsorted(entries, [entry, entry + 1])
         return list(zip(*(column[first:last].tolist() for column in (operation, left, right)), strict=True))
+
+    def made_of(self, entries: Array) -> Array:
+        """(N,) whether the first form of an entry has one of ``entries`` in it."""
+        found = np.zeros(len(self), bool)
+        found[entries] = True
+        for level in range(int(self.level.max()) + 1):
+            here = np.flatnonzero(self.level == level)
+            found[here] |= found[self._parts[here]].any(1)
+        return found
 
     def lookup(self, targets: Array) -> tuple[Array, Array]:
         """For values (K, P): (which target, entry) of all that agree."""
@@ -211,6 +227,10 @@ class Table:
         self.values = np.concatenate([self.values, values[new[added]]])
         self.level = np.concatenate([self.level, np.full(len(added), level, np.int16)])
         self._form_count = np.concatenate([self._form_count, np.zeros(len(added), np.int8)])
+        first_form = np.stack([left[new[added]], right[new[added]]], 1).astype(np.int32)
+        leaves = operation[new[added]] == LEAF
+        first_form[leaves] = (start + np.flatnonzero(leaves))[:, None]
+        self._parts = np.concatenate([self._parts, first_form])
         kept = rank < room
         ids = np.concatenate([self._known_id, (start + rank[kept]).astype(np.int32)])
         all_keys = np.concatenate([self._known, keys[kept]])

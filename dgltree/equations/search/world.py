@@ -129,4 +129,5 @@ def _is_atom(part: Tree) -> bool:
 
 
 def _is_power(part: Tree) -> bool:
-    return part.function == "Pow" and (literal(part.children[1]) is None or _is_half(part.children[1]))
+    """With an exponent that is no whole number."""
+    return part.function == "Pow" and not float(literal(part.children[1]) or 0.5).is_integer()

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from dgltree import open_model, verify
+from dgltree import open_model
+from dgltree.equations.probabilities import probabilities
 from dgltree.models import EquationModel
 from tasks.equations.store import Row, read
 from tasks.equations.verification.counts import Counts, counted, together
@@ -32,7 +33,7 @@ def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
             called = []
             for start in range(0, len(group), BLOCK):
                 block = group[start : start + BLOCK]
-                called.append(verify(model, [row.equation for row in block]) > 0.5)
+                called.append(probabilities(model, [row.equation for row in block]) > 0.5)
                 bar.update(len(block))
             found[depth] = counted(torch.cat(called).cpu(), torch.tensor([row.label == 1 for row in group]))
     return found

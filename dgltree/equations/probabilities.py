@@ -11,7 +11,7 @@ from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import BLANK, Equation
 
 
-def verify(model: EquationModel, equations: Sequence[Equation], batch_size: int = 1024) -> Tensor:
+def probabilities(model: EquationModel, equations: Sequence[Equation], batch_size: int = 1024) -> Tensor:
     """(E,) probabilities that the equations are correct.
 
     Variables may have any names; they are mapped to the model's by first appearance. Raises ``ValueError`` for a

@@ -4,7 +4,8 @@ import pytest
 import torch
 from equation_models import VOCABULARY, make_model
 
-from dgltree import batch, read_equation, verify
+from dgltree import batch, read_equation
+from dgltree.equations.probabilities import probabilities
 
 
 def test_probabilities_are_those_of_the_model_whatever_the_batch_size_and_the_names() -> None:
@@ -17,14 +18,14 @@ def test_probabilities_are_those_of_the_model_whatever_the_batch_size_and_the_na
         )
     ).sigmoid()
     for size in (1, 2, 1024):
-        found = verify(model, [read_equation(text) for text in texts], batch_size=size)
+        found = probabilities(model, [read_equation(text) for text in texts], batch_size=size)
         torch.testing.assert_close(found[[0, 2]], expected[[0, 2]])
 
 
 def test_no_equations_give_no_probabilities() -> None:
-    assert verify(make_model(), []).tolist() == []
+    assert probabilities(make_model(), []).tolist() == []
 
 
 def test_a_blank_is_refused() -> None:
     with pytest.raises(ValueError, match="equation 1 has a blank"):
-        verify(make_model(), [read_equation("x + _ = x")])
+        probabilities(make_model(), [read_equation("x + _ = x")])

@@ -3,12 +3,21 @@
 from fractions import Fraction
 
 from dgltree.equations.paths import Path
-from dgltree.equations.search.phrases import MOST, exact
+from dgltree.read.notation import NUMBERS
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
+MOST = 400  # digits of a number that is worked out
 Value = Fraction | None
 """None for what is no rational number, or one of more than MOST digits."""
+
+
+def exact(tree: Tree) -> Fraction | None:
+    """The value of an integer, fraction or decimal, None for another node; a decimal is what it says."""
+    text = tree.token or ""
+    if tree.children or tree.function not in NUMBERS or len(text) > MOST or "e" in text.lower():
+        return None
+    return Fraction(text)
 
 
 def exact_value(tree: Tree) -> Value:

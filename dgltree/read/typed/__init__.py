@@ -1,0 +1,5 @@
+"""What people type, to trees: a tolerant reader beside the strict notation of infix.py."""
+
+from dgltree.read.typed.reader import Typed, read_typed, read_typed_expression
+
+__all__ = ["Typed", "read_typed", "read_typed_expression"]

@@ -1,0 +1,38 @@
+"""Where the equation stands in what was copied: without the box around it and the full stop behind it."""
+
+import re
+
+END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
+"""What a sentence or LaTeX puts behind an equation."""
+LONGEST_END = 80
+WIKIPEDIA = re.compile(r"\{\\displaystyle(?![A-Za-z])")
+"""Wikipedia copies an equation twice: as broken text, and behind it in LaTeX."""
+BOX = re.compile(r"(?:\s|\$|\\[(\[])*\\f?boxe?d?\s*(?=\{)")
+BRACE = re.compile(r"[{}]")
+
+
+def formula(text: str) -> tuple[int, int]:
+    """The place where the equation in ``text`` begins, and the one behind its end."""
+    start, stop = 0, _end(text)
+    found = WIKIPEDIA.search(text)
+    if found and _closing(text, found.start()) == stop - 1:
+        return found.end(), _end(text[: stop - 1])
+    found = BOX.match(text)
+    if found and "=" in text and _closing(text, found.end()) == stop - 1:
+        return found.end() + 1, _end(text[: stop - 1])
+    return start, stop
+
+
+def _end(text: str) -> int:
+    found = END.search(text, max(0, len(text.rstrip()) - LONGEST_END))
+    return found.start() if found else len(text)
+
+
+def _closing(text: str, start: int) -> int:
+    """Where the brace that opens at ``start`` is closed; -1 if it is not."""
+    depth = 0
+    for brace in BRACE.finditer(text, start):
+        depth += 1 if brace[0] == "{" else -1
+        if depth == 0:
+            return brace.start()
+    return -1

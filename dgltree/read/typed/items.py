@@ -1,0 +1,67 @@
+"""What stands on one level of brackets: tokens, and inner levels that are finished."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+
+class Piece(NamedTuple):
+    """A piece of strict text."""
+
+    text: str
+    start: int
+    """The place in the typed text that it comes from."""
+
+
+Pieces: TypeAlias = Sequence["Piece | Pieces"]
+"""Strict text. Nested, because to join the texts of 10^5 levels one by one would copy each as often."""
+
+
+class Item(NamedTuple):
+    """A token, or a level of brackets."""
+
+    kind: str
+    """A token's kind, or ``group`` (brackets) or ``closed`` (a value that needs no brackets)."""
+    text: str
+    """A token's text, or the bracket of a group."""
+    start: int
+    stop: int
+    gap: bool
+    """Whether white space stands before it."""
+    pieces: Pieces
+    """What it says in the strict notation; a group's brackets are not among it."""
+    comma: int | None = None
+    """Where a group's first comma stands."""
+
+
+OPERANDS = frozenset(("number", "fraction", "name", "word", "constant", "blank", "group", "closed"))
+"""The kinds that have a value."""
+
+
+def written(item: Item) -> Pieces:
+    """The strict text of an operand, brackets included."""
+    if item.kind in ("group", "fraction"):
+        return [Piece("(", item.start), item.pieces, Piece(")", item.stop - 1)]
+    return item.pieces
+
+
+def flat(pieces: Pieces) -> list[Piece]:
+    """The pieces in order."""
+    found: list[Piece] = []
+    stack: list[Piece | Pieces] = [pieces]
+    while stack:
+        piece = stack.pop()
+        if isinstance(piece, Piece):
+            found.append(piece)
+        else:
+            stack.extend(reversed(piece))
+    return found
+
+
+SHORT = 40
+
+
+def short(item: Item) -> str:
+    """The strict text of a short item without outer brackets, to be looked at; empty for a long one."""
+    if item.stop - item.start > SHORT:
+        return ""
+    return "".join(piece.text for piece in flat(item.pieces)).strip("()")

@@ -1,0 +1,54 @@
+"""What tokens look like: one expression for all of them, and some for what they are made of."""
+
+import re
+
+from dgltree.read.notation import NUMBER
+from dgltree.read.typed.spelling import FRACTIONS, SUBSCRIPTS, SUPERSCRIPTS
+
+MARKS = "".join((*SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, "π"))
+LETTER, WORD = rf"(?![{MARKS}])[^\W\d_]", rf"(?![{MARKS}])\w"
+_IN_BRACES = r"\{\s*(?:\\(?:mathrm|text|textrm)\{\s*([^\W_]+)\s*\}|\\?([^\W_]+))\s*\}"
+_EMPTY = r"(?:\s|~|\?|_|\\_|\{\}|\\(?:q?quad|[ ,;:!])|\\(?:hspace|h?phantom)\*?\{[^{}]*\})*"
+
+LATEX = re.compile(r"\\[A-Za-z(\[_{,]|\$|[\^_]\{")
+"""What only LaTeX has."""
+TOKENS = re.compile(  # each group is a method of the lexer
+    rf"""
+      (?P<space> (?:\s|[&$~])+ | \\(?:begin|end)\{{(?:equation|align|aligned|gather|gathered|split|math)\*?\}} )
+    | (?P<dots> \.{{2,}} | … )
+    | (?P<number> {NUMBER} )
+    | (?P<fraction> [{"".join(FRACTIONS)}] )
+    | (?P<superscript> [⁺⁻]?(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{"".join(SUPERSCRIPTS)}]) )
+    | (?P<subscript> [{"".join(SUBSCRIPTS)}]+ )
+    | (?P<base> (?i:log)(?=_[^_\W]|_\{{|[{"".join(SUBSCRIPTS)}]) )
+    | (?P<name> {LETTER}(?:{WORD})* )
+    | (?P<constant> [π∞] ) | (?P<root> [√∛] )
+    | (?P<blank> _+ | \?+ | □ )
+    | (?P<frame> \\(?:underline|boxed|fbox|placeholder)\s*\{{{_EMPTY}\}} )
+    | (?P<word> \\(?:operatorname\*?|mathrm|mathit|mathbf|mathsf|mathop|textrm|textit|text)\s*
+                \{{\s*(?P<said>{LETTER}(?:{WORD}|\\_)*)\s*\}} )
+    | (?P<side> \\(?P<way>left|right)\s*(?P<delimiter>\\[lr]?(?:vert|brace|brack)|\\[{{}}]|[][()|.]) )
+    | (?P<rule> \\[lr]vert )
+    | (?P<command> \\(?:[A-Za-z]+|.) )
+    | (?P<power> \*\*|\^ )
+    | (?P<equals> ==?=? )
+    | (?P<open> [(\[{{] ) | (?P<close> [)\]}}] ) | (?P<bar> \| )
+    | (?P<sign> [-+*/,] )
+    """,
+    re.VERBOSE,
+)
+LATEX_NAME = re.compile(rf"{LETTER}(?:(?!_){WORD})*")
+WORD_FUNCTION = re.compile(r"〖([^\W\d_]+)〗")
+"""How Word writes the name of a function."""
+SUBSCRIPT = re.compile(rf"_(?:{_IN_BRACES}|([^\W_]+))")
+NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}]+)")
+"""What makes a blank a blank with a name."""
+SUBSCRIPT_DIGITS = re.compile(f"[{''.join(SUBSCRIPTS)}]+")
+TORN = re.compile(rf"\s*([0-9]{{2,}}|{LETTER}(?:{LETTER})+)")
+"""What ``^`` and ``_`` would tear apart in LaTeX, where they take one character."""
+GROUPED = re.compile("[0-9]+(_[0-9]+)")
+"""A number as Python groups it."""
+UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")
+"""A blank with a name that is no number."""
+DERIVATIVE = re.compile(r"\\[dtc]?frac\s*\{\s*d\s*\}\s*\{\s*d\s*\w\s*\}")
+ESCAPED_BLANK = re.compile(r"(?:\\_)+([0-9]*)")

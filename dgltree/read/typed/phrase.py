@@ -1,0 +1,237 @@
+"""One level of brackets to strict text: the products and arguments that people leave unwritten are written.
+
+What could be meant in two ways is refused with both, by refusals.py.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dgltree.read.notation import FUNCTIONS, OPERATORS
+from dgltree.read.text import error_at
+from dgltree.read.typed.calls import ROOTS, Head, head
+from dgltree.read.typed.compose import composed, quotient
+from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces, written
+from dgltree.read.typed.refusals import Refusals
+
+SIMPLE = OPERANDS - {"group", "closed", "fraction"}
+"""The kinds of values that are one sign or word: where they end is not marked."""
+
+
+def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = False) -> Pieces:
+    """The strict text of one level, whose brackets are not among ``items``; ``commas`` may part it into arguments.
+
+    ``standing`` are the names that may stand before a bracket as a factor. Raises ``ValueError`` for what has no
+    meaning or two.
+    """
+    for place, item in enumerate(items):
+        if item.kind == "over":
+            if any(other.kind == "over" for other in items[place + 1 :]):
+                raise error_at(text, item.start, "two '\\over' in one pair of braces; write \\frac")
+            over, under = (phrase(text, side, standing) for side in (items[:place], items[place + 1 :]))
+            return quotient(item.start, over, under)
+    if len(items) == 1 and items[0].kind == "group" and items[0].comma is None:
+        return items[0].pieces  # brackets in brackets, which may be very many
+    return _Phrase(text, composed(text, items), standing, commas).run()
+
+
+class _Open(NamedTuple):
+    """A function whose argument has no brackets and may go on."""
+
+    head: Head
+    start: int
+    """Where the argument begins."""
+
+
+class _Power(NamedTuple):
+    """A power whose exponent may go on."""
+
+    base: Item
+    start: int
+    """Where the exponent begins."""
+
+
+class _Phrase:
+    """The level, item by item."""
+
+    def __init__(self, text: str, items: list[Item], standing: set[str], commas: bool) -> None:
+        self.items, self.standing, self.commas = items, standing, commas
+        self.refusals = Refusals(text)
+        self.text = text
+        self.out: list[Piece | Pieces] = []
+        self.at = 0
+        self.last: Item | None = None
+        """The value that ends here; ``None`` where one is expected."""
+        self.open: list[_Open] = []
+        self.coefficient = False
+        """Whether the open argument is made of numbers and constants so far."""
+        self.power: _Power | None = None
+        self.exponent = False
+        """Whether the value that is expected is an exponent."""
+        self.minus = False
+        """Whether a sign stands before the product that begins here."""
+        self.term: int | None = None
+        """Where the product begins."""
+        self.slash: int | None = None
+        """Where the last operator stands, if it is a slash."""
+        self.under = 0
+        """Where the denominator behind it begins."""
+
+    def run(self) -> Pieces:
+        steps = {"function": self._function, "+": self._sign, "-": self._sign, "*": self._operator, "/": self._operator}
+        steps |= {"^": self._raise, ",": self._comma, **dict.fromkeys(OPERANDS, self._operand)}
+        while self.at < len(self.items):
+            item = self.items[self.at]
+            self.at += 1
+            if item.kind not in steps:
+                raise error_at(self.text, item.start, f"'{self.text[item.start : item.stop]}' has no place here")
+            steps[item.kind](item)
+        self._close()
+        return self.out
+
+    def _following(self) -> Item | None:
+        return self.items[self.at] if self.at < len(self.items) else None
+
+    def _put(self, text: str, item: Item) -> None:
+        self.out.append(Piece(text, item.start))
+
+    def _operand(self, item: Item) -> None:
+        if item.kind == "group" and item.comma is not None:
+            raise self.refusals.comma(item.comma, self.last)
+        self._begin(item)
+        if item.kind == "fraction" and self.minus and not self._is_raised():
+            self.out.append(item.pieces)  # one literal with its sign
+        else:
+            self.out.append(written(item))
+        self.last, self.exponent, self.minus = item, False, False
+
+    def _is_raised(self) -> bool:
+        following = self._following()
+        return following is not None and following.kind == "^"
+
+    def _begin(self, item: Item) -> None:
+        """A value begins, behind another one as a factor."""
+        if self.last is not None:
+            self._juxtapose(self.last, item)
+            self._put("*", item)
+            self.power, self.last = None, None
+        elif self.open and not self.exponent:
+            self.coefficient = item.kind in ("number", "constant")
+        if self.term is None:
+            self.term = item.start
+
+    def _juxtapose(self, last: Item, item: Item) -> None:
+        """Check that a factor may stand behind another one with no sign between them."""
+        following = self._following()
+        raised = self.power is not None and (item.gap or last.kind not in SIMPLE)
+        if (item.kind == "number" and not raised) or (item.kind == "fraction" and last.kind == "number"):
+            raise self.refusals.number(last, item, self.items[self.at : self.at + 2])
+        if item.kind == last.kind == "blank":
+            raise self.refusals.blanks(last)
+        end = following.stop if item.kind == "function" and following else item.stop
+        if self.open:
+            if item.kind == "function" and not self._goes_on():
+                self._close()
+            elif item.kind != "function" and item.kind != "group" and self._goes_on():
+                self.coefficient = item.kind == "constant"
+                return
+            else:
+                function = self.open[-1]
+                raise self.refusals.argument(function.head, function.start, last.stop, "*", item.start, end)
+        if self.slash is not None:
+            assert self.term is not None  # a slash stands behind a value
+            raise self.refusals.quotient(self.term, self.slash, self.under, last.stop, item.start, end)
+        self._check_power(last, item)
+        applied = last.kind in ("name", "word") and item.kind == "group" and item.text in "(["
+        if applied and last.text not in self.standing:
+            raise self.refusals.application(last, item)
+
+    def _goes_on(self) -> bool:
+        """Whether another factor could be part of the open argument."""
+        return self.coefficient and self.open[-1].head.name not in ROOTS
+
+    def _check_power(self, last: Item, item: Item) -> None:
+        if self.power is None or last.kind not in SIMPLE or item.kind not in SIMPLE or item.gap:
+            return
+        if self.power.base.kind in ("number", "constant") or last.kind != "number":
+            raise self.refusals.power(self.power.base, self.power.start, last, item)
+
+    def _function(self, item: Item) -> None:
+        self._begin(item)
+        function, self.at = head(self.text, self.items, self.at - 1)
+        following = self._following()
+        before, behind = function.around(following.stop - 1 if following else item.stop)
+        if following and following.kind == "group":
+            if following.comma is not None and function.name not in FUNCTIONS and function.name not in OPERATORS:
+                raise self.refusals.comma(following.comma, None)
+            self.at += 1
+            self.out += [before, following.pieces, behind]
+            self.last = Item("closed", "", item.start, following.stop, item.gap, [])
+        elif following and (following.kind in OPERANDS or following.kind in ("function", "-")):
+            self.out.append(before)
+            self.open.append(_Open(function, following.start))
+        else:
+            shown = self.text[item.start : item.stop]
+            raise error_at(self.text, item.start, f"'{shown}' is a function; write {shown}(...)")
+        self.exponent = self.minus = self.coefficient = False
+
+    def _close(self) -> None:
+        """The open arguments end here."""
+        for function in reversed(self.open):
+            self.out.append(function.head.around(self.last.stop if self.last else function.start)[1])
+        self.open.clear()
+
+    def _sign(self, item: Item) -> None:
+        if self.last is None:
+            if item.kind == "-":
+                self.minus = self.term is None
+                self._put("-", item)
+            elif self.out and self.out[-1] != Piece(", ", item.start):
+                self._put("+", item)  # the strict reader says what is wrong
+            return
+        self._close()
+        self._put(f" {item.kind} ", item)
+        self._end_product()
+
+    def _end_product(self) -> None:
+        self.last = self.power = self.term = self.slash = None
+        self.minus = False
+
+    def _operator(self, item: Item) -> None:
+        following = self._following()
+        if self.last is not None and following:
+            self._check_operator(self.last, item, following)
+        self._close()
+        self._put(item.kind, item)
+        self.last = self.power = self.slash = None
+        if item.kind == "/" and following:
+            self.slash, self.under = item.start, following.start
+
+    def _check_operator(self, last: Item, item: Item, following: Item) -> None:
+        bare = self.open and self.open[-1].head.name not in ROOTS and not item.gap and following.kind in OPERANDS
+        if bare and not self._is_sum(following):
+            function = self.open[-1]
+            start, stop = following.start, following.stop
+            raise self.refusals.argument(function.head, function.start, last.stop, item.kind, start, stop)
+        if item.kind == "/" and self.power and last.text == "1" and following.kind == "number":
+            raise self.refusals.root(self.power.base, self.power.start, last, following)
+
+    def _is_sum(self, item: Item) -> bool:
+        """Whether an item is a sum in brackets: nobody divides the argument by it in ``tan x/(1 - x)``."""
+        return item.kind == "group" and any(sign in self.text[item.start : item.stop] for sign in "+-−")
+
+    def _raise(self, item: Item) -> None:
+        if self.last is not None:
+            if self.open and self.open[-1].head.name in ROOTS:
+                raise self.refusals.root_of_power(self.open[-1].head, self.open[-1].start, item, self.items[self.at :])
+            following = self._following()
+            if self.power is None and following:
+                self.power = _Power(self.last, following.start)
+        self.coefficient, self.exponent, self.last = False, True, None
+        self._put("^", item)
+
+    def _comma(self, item: Item) -> None:
+        if not self.commas:
+            raise self.refusals.comma(item.start, None)
+        self._close()
+        self._put(", ", item)
+        self._end_product()

@@ -1,0 +1,78 @@
+"""``read_typed``: tokens, levels of brackets, strict text, and the strict reader's tree of it."""
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
+
+from dgltree.read.infix import Builder, Value, build
+from dgltree.read.notation import EXP1, FUNCTIONS
+from dgltree.read.text import error_at
+from dgltree.read.typed.brackets import levels
+from dgltree.read.typed.items import Piece, Pieces, flat
+from dgltree.read.typed.names import split_names, standing
+from dgltree.read.typed.tokens import Token, tokens
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+
+class Typed(NamedTuple):
+    """What was understood of a typed equation; :func:`dgltree.read.infix_writer.write_equation` prints it."""
+
+    equation: Equation
+    blanks: tuple[str, ...]
+    """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
+    Where there is only one it is called ``_``, whatever it was called in the text."""
+
+
+def read_typed(text: str) -> Typed:
+    """The equation that a person means by ``text``: ``2x``, ``sin^2 x``, ``√x``, ``\\frac{1}{x}``; see docs/reading.md.
+
+    Trees are those of the strict reader (:func:`dgltree.read.infix.read_equation`), but for ``e^x``, which is exp(x).
+    Raises ``ValueError`` with line, column and what would be right: for what has no meaning, and with both readings
+    for what has two.
+    """
+    found = _tokens(text)
+    signs = [token for token in found if token.kind == "="]
+    if len(signs) > 1:
+        raise error_at(text, signs[1].start, "a second '='; an equation is left = right")
+    sides = levels(text, found, standing(found))
+    if not signs:
+        raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
+    blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
+    equal = Piece(" = ", signs[0].start)
+    return Typed(_built(text, [sides[0], equal, sides[1]], "equation"), tuple(blanks))
+
+
+def read_typed_expression(text: str) -> Tree:
+    """The tree of one side of an equation, read and refused as in :func:`read_typed`."""
+    found = _tokens(text)
+    for token in found:
+        if token.kind == "=":
+            raise error_at(text, token.start, "unexpected '='; an expression has none")
+    return _built(text, levels(text, found, standing(found)), "expression")
+
+
+def _tokens(text: str) -> list[Token]:
+    found = split_names(text, tokens(text))
+    if len({token.text for token in found if token.kind == "blank"}) > 1:
+        return found
+    return [token._replace(text="_") if token.kind == "blank" else token for token in found]
+
+
+class _TypedBuilder(Builder):
+    """The strict trees, but for ``e^x``: a person means the function."""
+
+    def power(self, values: list[Value]) -> Tree:
+        node = super().power(values)
+        return Tree("exp", node.children[1:]) if node.children[0] == EXP1 else node
+
+
+def _built(text: str, pieces: Pieces, start: Literal["expression", "equation"]) -> Any:
+    parts = flat(pieces)
+    ends = list(accumulate(len(part.text) for part in parts))
+
+    def refusal(offset: int, message: str) -> ValueError:
+        part = bisect_right(ends, offset)
+        return error_at(text, parts[part].start if part < len(parts) else len(text.rstrip()), message)
+
+    return build("".join(part.text for part in parts), start, FUNCTIONS, _TypedBuilder, refusal)

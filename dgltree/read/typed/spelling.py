@@ -1,0 +1,143 @@
+"""What people call things: characters, functions, LaTeX's commands. Tables only."""
+
+import unicodedata
+
+from dgltree.read.notation import FUNCTIONS, OPERATORS
+
+INVERSES = {name: f"a{name}" for name in FUNCTIONS if f"a{name}" in FUNCTIONS}
+"""Each function that has an inverse with a name, and that name."""
+
+SPELLINGS = {
+    **{name: name for name in (*FUNCTIONS, *OPERATORS, "cbrt", "log10", "log2", "lg")},
+    **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("arc", "ar", "arg")},
+    "ln": "log",
+    "tg": "tan",
+    "ctg": "cot",
+    "cotg": "cot",
+    "cotan": "cot",
+    "cosec": "csc",
+    "arctg": "atan",
+    "arcctg": "acot",
+    "arccosec": "acsc",
+}
+"""The functions as they are spelled, each with its name here."""
+LOGARITHMS = {"log10": "10", "log2": "2"}
+"""Functions that are ``log`` with a base."""
+
+
+def function_named(text: str) -> str | None:
+    """The function that ``text`` spells, in small letters or as ``Sin`` and ``SIN``; ``None`` for any other text."""
+    return SPELLINGS.get(text) or (SPELLINGS.get(text.lower()) if len(text) > 1 and text[0].isupper() else None)
+
+
+CONSTANTS = {
+    "e": "e",
+    "π": "pi",
+    "pi": "pi",
+    "Pi": "pi",
+    "PI": "pi",
+    "oo": "oo",
+    "∞": "oo",
+    "infinity": "oo",
+    "nan": "nan",
+}
+"""The constants as they are spelled, each with its name in the strict notation."""
+
+_GREEK_WORDS = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon"
+)
+GREEK = (*_GREEK_WORDS.split(), "phi", "chi", "psi", "omega")
+"""Greek letters as LaTeX's commands, small; a capital letter has a capital."""
+GREEK_LETTERS = {
+    letter: name if letter.islower() else name.capitalize()
+    for name in GREEK
+    for letter in (
+        unicodedata.lookup(f"GREEK {case} LETTER {'LAMDA' if name == 'lambda' else name.upper()}")
+        for case in ("SMALL", "CAPITAL")
+    )
+}
+"""Each Greek letter with its name: ``θ`` is theta."""
+VARIANTS = ("varphi", "vartheta", "varepsilon", "varrho", "varsigma", "ell", "hbar")
+GREEK_COMMANDS = frozenset((*GREEK_LETTERS.values(), *VARIANTS))
+
+_CHARACTERS = {
+    "-": "−–—‐‑‒﹣",
+    "*": "×·⋅∙•∗⁎✕✖\u2062",
+    "/": "÷∕⁄",
+    "|": "∣ǀ",
+    "^": "ˆ",
+    "e": "ℯ",
+    "{": "〖",
+    "}": "〗",
+    " ": "\u2061\u200b\u200c\u200d\u2060\ufeff\u00ad",
+    "□": "☐▢◻⬜▯",
+}
+CHARACTERS = {ord(character): plain for plain, characters in _CHARACTERS.items() for character in characters}
+"""Characters that stand for another one, which has their place in the text."""
+# mathematical alphabets (what Word makes of letters), and full-width forms
+for _code in (*range(0x1D400, 0x1D800), *range(0xFF01, 0xFF5F), 0x210E):
+    _plain = unicodedata.normalize("NFKC", chr(_code))
+    if len(_plain) == 1:
+        CHARACTERS[_code] = _plain
+
+FRACTIONS = {letter: unicodedata.normalize("NFKC", letter).replace("⁄", "/") for letter in "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅐⅛⅜⅝⅞⅑⅒"}
+SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿˣʸⁱᵐᵏ", "0123456789+-nxyimk", strict=True))
+SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True))
+
+COMMANDS = {
+    **dict.fromkeys(["cdot", "times", "ast", "cdotp"], "*"),
+    **dict.fromkeys(["div", "slash"], "/"),
+    **dict.fromkeys(["vert", "mid"], "|"),
+    "lbrace": "{",
+    "rbrace": "}",
+    "{": "{",
+    "}": "}",
+    "lbrack": "[",
+    "rbrack": "]",
+    "over": "over",
+    "sqrt": "root",
+    "surd": "function",
+    **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac"], "frac"),
+    **dict.fromkeys(["square", "Box", "_", "blacksquare"], "blank"),
+    **dict.fromkeys([" ", ",", ";", ":", "!", ">", "(", ")", "[", "]", "/", "quad", "qquad", "enspace"], "space"),
+    **dict.fromkeys(["displaystyle", "textstyle", "limits", "nonumber", "notag", "thinspace", "rm"], "space"),
+    **dict.fromkeys(["boxed", "fbox", "underline", "overline", "mathstrut"], "space"),
+    **dict.fromkeys([size + side for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m")], "space"),
+}
+"""LaTeX's commands without the backslash, each with what it stands for."""
+
+_EQUATIONS_ONLY = "an equation is left = right"
+_SIGNS = "stands for two equations; write one with + or one with -"
+_DOTS = "can mean a blank or 'and so on'; write _ for a blank"
+_DEGREES = "is not read; angles are in radians: write 30*pi/180"
+_ONE_NAME = "is read around one name only"
+REASONS = {
+    **dict.fromkeys([f"\\{name}" for name in ("mathrm", "mathit", "mathbf", "operatorname", "text")], _ONE_NAME),
+    **dict.fromkeys("≠<>≤≥≈≡≅∼~≪≫⇒→⇔↔⟹", f"is not read; {_EQUATIONS_ONLY}"),
+    **dict.fromkeys(["...", "…"], _DOTS),
+    **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),
+    **dict.fromkeys(["±", "∓", "\\pm", "\\mp"], _SIGNS),
+    **dict.fromkeys(["°", "º", "\\circ", "\\degree"], _DEGREES),
+    "'": "is not read; a derivative is no part of an equation here",
+    "′": "is not read; a derivative is no part of an equation here",
+    "’": "is not read; a derivative is no part of an equation here",
+    "!": "is not read; there are no factorials",
+    "%": "is not read; write 50/100 for 50 percent",
+    ":": "is not read; write / for a quotient",
+    ";": "is not read; one equation at a time",
+    "\\\\": "begins another line; one equation at a time",
+    **dict.fromkeys(
+        [f"\\{name}" for name in ("neq", "ne", "leq", "le", "geq", "ge", "lt", "gt", "approx", "equiv", "sim", "to")],
+        f"is not read; {_EQUATIONS_ONLY}",
+    ),
+    **dict.fromkeys(
+        [f"\\{name}" for name in ("Rightarrow", "implies", "iff", "Leftrightarrow", "rightarrow", "cong", "propto")],
+        f"is not read; {_EQUATIONS_ONLY}",
+    ),
+    **dict.fromkeys(
+        [f"\\{name}" for name in ("int", "iint", "oint", "sum", "prod", "lim", "partial", "nabla", "binom", "max")],
+        "is not read; an equation is made of numbers, names, functions and + - * / ^",
+    ),
+    **dict.fromkeys("∫∑∏∂∇∆", "is not read; an equation is made of numbers, names, functions and + - * / ^"),
+}
+"""What has no place in an equation of trees, and what is said of it."""

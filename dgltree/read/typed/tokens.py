@@ -1,0 +1,253 @@
+"""Typed text to tokens: Unicode and LaTeX become the same few kinds, every token knows its place."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dgltree.arguments import nearest
+from dgltree.read.text import CONTROL, error_at
+from dgltree.read.typed.formula import formula
+from dgltree.read.typed.patterns import (
+    DERIVATIVE,
+    ESCAPED_BLANK,
+    GROUPED,
+    LATEX,
+    LATEX_NAME,
+    NAMED,
+    SUBSCRIPT,
+    SUBSCRIPT_DIGITS,
+    TOKENS,
+    TORN,
+    UNNAMED,
+    WORD_FUNCTION,
+)
+from dgltree.read.typed.spelling import (
+    CHARACTERS,
+    COMMANDS,
+    CONSTANTS,
+    FRACTIONS,
+    GREEK_COMMANDS,
+    REASONS,
+    SUBSCRIPTS,
+    SUPERSCRIPTS,
+    function_named,
+)
+
+
+class Token(NamedTuple):
+    """A piece of the text."""
+
+    kind: str
+    """number, fraction, name, word (a name that is never split), constant, blank, function, an operator's own
+    character, open, close, bar, frac, root (LaTeX's, with braces), over, sub (the base of a logarithm follows)"""
+    text: str
+    """As the strict notation has it."""
+    start: int
+    stop: int
+    gap: bool
+    """Whether white space stands before it."""
+
+
+def tokens(text: str) -> list[Token]:
+    """The tokens of ``text``. Raises ``ValueError`` with line, column and what would be right."""
+    return list(_Lexer(text).run())
+
+
+def lifted(digits: str) -> str:
+    """Subscript digits as plain ones."""
+    return "".join(SUBSCRIPTS[digit] for digit in digits)
+
+
+class _Lexer:
+    def __init__(self, text: str) -> None:
+        self.source = text
+        # one character each: the places stay
+        self.text = WORD_FUNCTION.sub(r"  \1", text).translate(CHARACTERS)
+        self.latex = LATEX.search(text) is not None
+        self.at, self.gap = 0, False
+
+    def run(self) -> Iterator[Token]:
+        self.at, stop = formula(self.text)
+        while self.at < stop:
+            match = TOKENS.match(self.text, self.at, stop)
+            if match is None:
+                raise self.unread(self.at, self.text[self.at])
+            kind = match.lastgroup or ""
+            if kind == "space":
+                self.at, self.gap = match.end(), True
+            else:
+                for token in getattr(self, f"_{kind}", self.plain)(match):
+                    yield token
+                    self.at, self.gap = max(self.at, token.stop), False
+
+    def error(self, start: int, message: str) -> ValueError:
+        return error_at(self.source, start, message)
+
+    def unread(self, start: int, what: str) -> ValueError:
+        shown = what if CONTROL.search(what) else self.source[start : start + len(what)]
+        reason = REASONS.get(what, "is not read; an equation is made of numbers, names, functions and + - * / ^")
+        return self.error(start, f"'{shown}' {reason}")
+
+    def token(self, kind: str, text: str, stop: int) -> Token:
+        return Token(kind, text, self.at, stop, self.gap)
+
+    def _dots(self, match: re.Match[str]) -> Iterator[Token]:
+        raise self.unread(self.at, "…" if match[0] == "…" else "...")
+
+    def _number(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("number", match[0], match.end())
+        if grouped := GROUPED.match(self.text, match.start()):
+            number, shown = grouped[0].replace("_", ""), f"{match[0]}*{grouped[1]}"
+            message = f"'{grouped[0]}' can mean {number} or {shown}; write the one you mean"
+            raise self.error(match.start(), message)
+
+    def _fraction(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("fraction", FRACTIONS[match[0]], match.end())
+
+    def _superscript(self, match: re.Match[str]) -> Iterator[Token]:
+        start, stop = match.span()
+        yield Token("^", "^", start, start, self.gap)
+        yield Token("open", "{", start, start, False)
+        for place, character in enumerate(match[0], start):
+            plain = SUPERSCRIPTS[character]
+            if plain.isdigit():
+                digits = "".join(SUPERSCRIPTS[c] for c in self.text[place:stop])
+                yield Token("number", digits, place, stop, False)
+                break
+            yield Token(plain if plain in "+-" else "name", plain, place, place + 1, False)
+        yield Token("close", "}", stop, stop, False)
+
+    def _subscript(self, match: re.Match[str]) -> Iterator[Token]:
+        raise self.error(self.at, f"'{match[0]}' stands below nothing; a variable is written x_1")
+
+    def _base(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("function", "log", match.end())
+        yield from self.base()
+
+    def base(self) -> Iterator[Token]:
+        """What stands below a logarithm."""
+        if self.text[self.at : self.at + 1] == "_":
+            yield Token("sub", "_", self.at, self.at + 1, False)
+            self.one_only("_")
+        elif found := SUBSCRIPT_DIGITS.match(self.text, self.at):
+            yield Token("sub", "_", self.at, self.at, False)
+            yield Token("number", lifted(found[0]), self.at, found.end(), False)
+
+    def one_only(self, mark: str) -> None:
+        """In LaTeX ``^`` and ``_`` take one character: refuse what they would tear apart."""
+        found = TORN.match(self.text, self.at)
+        if self.latex and found:
+            raise self.torn(mark, found[1], self.at - 1)
+
+    def torn(self, mark: str, said: str, start: int) -> ValueError:
+        verb = "raises" if mark == "^" else "lowers"
+        return self.error(start, f"in LaTeX '{mark}{said}' {verb} the '{said[0]}' alone; write {mark}{{{said}}}")
+
+    def _name(self, match: re.Match[str]) -> Iterator[Token]:
+        found = LATEX_NAME.match(self.text, self.at) if self.latex else match
+        assert found is not None  # what matched with underscores matches without
+        yield from self.named(found[0], found.end(), "name")
+
+    def _constant(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("constant", CONSTANTS[match[0]], match.end())
+
+    def _root(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("function", "sqrt" if match[0] == "√" else "cbrt", match.end())
+
+    def _word(self, match: re.Match[str]) -> Iterator[Token]:
+        yield from self.named(match["said"].replace("\\_", "_"), match.end(), "word")
+
+    def named(self, name: str, stop: int, kind: str) -> Iterator[Token]:
+        """The token of a name, with what stands below it."""
+        if function := function_named(name):
+            if function == "lg":
+                raise self.error(self.at, "'lg' can mean log10 or log2; write the one you mean")
+            yield self.token("function", function, stop)
+            if function == "log":
+                yield from self.base()
+        elif name in CONSTANTS and not (self.latex and SUBSCRIPT.match(self.text, stop)):
+            yield self.token("constant", CONSTANTS[name], stop)
+        else:
+            yield self.variable(name, stop, kind)
+
+    def variable(self, name: str, stop: int, kind: str) -> Token:
+        if below := SUBSCRIPT_DIGITS.match(self.text, stop):
+            name, stop = f"{name}_{lifted(below[0])}", below.end()
+        elif self.latex and (below := SUBSCRIPT.match(self.text, stop)):
+            inside, bare = below[1] or below[2], below[3] or ""
+            if len(bare) > 1 and not (bare[0].isdigit() and bare[1].isalpha()):
+                raise self.torn("_", bare, stop)
+            name, stop = f"{name}_{inside or bare[0]}", below.end() if inside else stop + 2
+        elif name.endswith("_") or self.text[stop : stop + 1] == "_":
+            shown = name.rstrip("_")
+            hint = f"write {shown}*_ for a product with the blank or {shown}_1 for a variable"
+            raise self.error(self.at, f"'{shown}_' ends in '_'; {hint}")
+        return self.token(kind, name, stop)
+
+    def _blank(self, match: re.Match[str]) -> Iterator[Token]:
+        if after := NAMED.match(self.text, match.end() - (match[0] == "_")):
+            yield self.named_blank(after)
+        elif found := UNNAMED.match(self.text, match.start()):
+            rest = found[0].lstrip("_?□")
+            raise self.error(match.start(), f"'{found[0]}' can mean _*{rest} or a name; write _*{rest}")
+        else:
+            yield self.token("blank", "_", match.end())
+
+    def named_blank(self, number: re.Match[str]) -> Token:
+        return self.token("blank", f"_{number[1] or number[2] or lifted(number[3])}", number.end())
+
+    def _frame(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("blank", "_", match.end())
+
+    def _side(self, match: re.Match[str]) -> Iterator[Token]:
+        left = match["way"] == "left"
+        name = match["delimiter"].lstrip("\\")
+        text = {"vert": "|", "brace": "{}"[not left], "brack": "[]"[not left]}.get(name.lstrip("lr"), name)
+        if text not in ("([{|" if left else ")]}|"):
+            raise self.error(self.at, f"'{match[0]}' is a bracket without a partner")
+        yield self.token("open" if left else "close", text, match.end())
+
+    def _rule(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("open" if match[0] == "\\lvert" else "close", "|", match.end())
+
+    def _command(self, match: re.Match[str]) -> Iterator[Token]:
+        name, stop = match[0][1:], match.end()
+        meaning = COMMANDS.get(name)
+        if match[0] in REASONS:
+            raise self.unread(self.at, match[0])
+        if meaning == "space":
+            self.at, self.gap = stop, True
+        elif meaning == "blank":
+            yield self.box(stop)
+        elif meaning in ("*", "/"):
+            yield Token(meaning, meaning, self.at, stop, True)  # who writes \cdot sees it as wide
+        elif meaning:
+            if derivative := DERIVATIVE.match(self.text, self.at):
+                raise self.error(self.at, f"'{derivative[0]}' is a derivative, which is not read")
+            kind = {"{": "open", "[": "open", "}": "close", "]": "close", "|": "bar"}.get(meaning, meaning)
+            yield self.token(kind, "sqrt" if kind in ("root", "function") else meaning, stop)
+        elif name == "infty":
+            yield self.token("constant", "oo", stop)
+        elif name in GREEK_COMMANDS or function_named(name):
+            yield from self.named(name, stop, "word")
+        else:
+            known = {*COMMANDS, *GREEK_COMMANDS, "sin", "cos", "tan", "ln", "log", "operatorname"}
+            hint = nearest(name, {word for word in known if len(word) > 1})
+            raise self.error(self.at, f"unknown command '{match[0]}' ({hint})")
+
+    def box(self, stop: int) -> Token:
+        """The blank of a command, which ends at ``stop``."""
+        escaped = ESCAPED_BLANK.match(self.text, self.at)
+        if escaped and escaped[1]:
+            return self.token("blank", f"_{escaped[1]}", escaped.end())
+        stop = escaped.end() if escaped else stop
+        number = NAMED.match(self.text, stop)
+        return self.named_blank(number) if number else self.token("blank", "_", stop)
+
+    def plain(self, match: re.Match[str]) -> Iterator[Token]:
+        """Operators and brackets."""
+        kinds = {"power": "^", "equals": "=", "sign": match[0]}
+        kind = kinds.get(match.lastgroup or "", match.lastgroup or "")
+        yield self.token(kind, match[0] if kind in ("open", "close", "bar") else kind, match.end())
+        if kind == "^":
+            self.one_only("^")
