@@ -1,5 +1,7 @@
 """Blanked equations as graphs: the filled equations are those that filling and propagating trees gives."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
 from dgltree import Equation, batch, plan
+from dgltree.batching.vocabulary import UNKNOWN
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.equations.truth import Evaluator, Truth
@@ -20,10 +23,11 @@ from tasks.equations.completion.blanked import Maker
 from tasks.equations.fillers import fillers
 from tasks.equations.generator.chains import correct
 from tasks.equations.generator.held_out import held_out
+from tasks.equations.generator.identities import World
 from tasks.equations.generator.places import Places
 from tasks.equations.preorders import Batcher, Preorders
-from tasks.equations.vocabulary import vocabulary
-from tasks.equations.words import BLANK, SINGLE, equation_word, tree, word
+from tasks.equations.vocabulary import elementary_vocabulary, vocabulary
+from tasks.equations.words import BLANK, SINGLE, SYMBOLS, equation_word, tree, word
 
 FILLERS = [word(filler) for filler in fillers()]
 
@@ -115,10 +119,11 @@ def test_labels_are_those_of_the_numeric_decision(drawn: module.Blanked) -> None
 
 def test_states_are_those_of_whole_trees(drawn: module.Blanked) -> None:
     torch.manual_seed(0)
-    model = EquationModel(TreeEncoder(CELLS["tree_lstm"](vocabulary(), 6)), EquationReadout()).double()
+    known = elementary_vocabulary()
+    model = EquationModel(TreeEncoder(CELLS["tree_lstm"](known, 6)), EquationReadout()).double()
     with torch.no_grad():
         found, _, _ = drawn.parts(model.encoder(drawn.planned))
-        alone = model.encoder(batch(trees_of(drawn, roots(drawn)[0][:8]), vocabulary()))
+        alone = model.encoder(batch(trees_of(drawn, roots(drawn)[0][:8]), known))
     torch.testing.assert_close(found[:8].flatten(0, 1), alone, rtol=1e-12, atol=1e-14)
 
 
@@ -157,7 +162,7 @@ def shapes(text: str) -> list[int]:
 def test_shapes_that_are_held_out_are_not_trained_on(
     text: str, held: frozenset[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "held_out", lambda: held)
+    monkeypatch.setattr(module, "held_out", lambda world: held)
     left, right = (word(side) for side in read_equation(text))
     drawn = Maker([(left, right)] * 100, FILLERS, 12).make(np.arange(100), np.random.default_rng(0))
     usable = ~drawn.label.isnan().all(1)
@@ -230,3 +235,74 @@ def test_values_follow_the_evaluator() -> None:
     sides = value[planned.schedule.row[flat.roots]]
     assert equal(sides[::2], sides[1::2]).tolist() == [1, 1, 1, 0]
     assert equal(torch.full((1, 4), float("nan")), torch.zeros(1, 4)).isnan().all()
+
+
+def own_labels(text: str, world: World, fillers: list[str]) -> list[float]:
+    """The labels of the fillers that were there, for many draws of the blank."""
+    left, right = (word(side) for side in read_equation(text))
+    maker = Maker([(left, right)] * 30, [word(read_infix(filler)) for filler in fillers], 2, world)
+    return maker.make(np.arange(30), np.random.default_rng(0)).label[:, 0].tolist()
+
+
+def test_variables_are_positive_numbers_in_the_positive_world_alone() -> None:
+    logarithms = "log(var_0*var_1) = log(var_0) + log(var_1)"
+    assert 1.0 in own_labels(logarithms, "positive", ["var_0", "var_1", "e", "log(var_0)"])
+    assert 1.0 not in own_labels(logarithms, "elementary", ["var_0", "var_1", "e", "log(var_0)"])
+    assert 1.0 not in own_labels("log(-var_0) = log(-var_0)", "positive", ["var_0", "-1"]), "it is not real"
+
+
+FUNCTIONS = [name for name, arity, _ in SYMBOLS if arity == 1]
+
+
+@pytest.mark.parametrize("world", ["elementary", "positive"])
+def test_values_of_all_functions_follow_the_bounded_ones(world: World) -> None:
+    known = elementary_vocabulary()
+    texts = [f"{name}(var_0/3)" for name in FUNCTIONS] + ["log(var_0, 10)", "log(var_0)", "2/3*var_0", "e^var_0"]
+    flat = Batcher(known, SYMBOLS).words([word(read_infix(text)) for text in texts])
+    planned = plan(flat, share=True)
+    symbols = torch.from_numpy(np.frombuffer(b"".join(word(read_infix(text)) for text in texts), np.uint8).astype(int))
+    value = values(planned, symbols, 5, np.random.default_rng(1), world == "positive")
+    variable = value[planned.schedule.row[int(np.flatnonzero(symbols == 0)[0])]].numpy()
+    for text, row in zip(texts, value[planned.schedule.row[flat.roots]].numpy(), strict=True):
+        expected = exact(read_infix(text), variable)
+        there = np.isfinite(row)
+        assert there.any()
+        np.testing.assert_allclose(row[there], expected[there], rtol=1e-9, err_msg=text)
+        assert (np.abs(expected[~there].imag) > 0).all() if world == "positive" else there.all()
+
+
+def exact(tree_: Tree, variable: np.ndarray) -> np.ndarray:
+    """The values by mpmath where the one variable has these."""
+    import mpmath
+
+    def combine(node: Tree, children: list[list]) -> list:
+        if node.function == "Symbol":
+            return [mpmath.mpc(v) for v in variable]
+        if not node.children:
+            number = {"e": mpmath.e, "pi": mpmath.pi}.get(str(node.token))
+            return [mpmath.mpmathify(number or mpmath.mpf(Fraction(str(node.token))))] * len(variable)
+        names = {"Add": mpmath.fadd, "Mul": mpmath.fmul, "Pow": mpmath.power, "abs": mpmath.fabs}
+        return [
+            names.get(node.function, getattr(mpmath, node.function, None))(*each)
+            for each in zip(*children, strict=True)
+        ]
+
+    return np.array([complex(v) for v in tree_.fold(combine)])
+
+
+def test_one_rarer_literal_of_a_batch_is_unknown_now_and_then() -> None:
+    known = elementary_vocabulary()
+    texts = ["var_0 + 17 = 17 + var_0", "var_0*25 = 25*var_0", "2*var_0 = var_0*2"]
+    sides = [tuple(word(side) for side in read_equation(text)) for text in texts]
+    maker = Maker(sides, [word(read_infix(text)) for text in ("var_0", "17", "25", "2")], 3, "elementary")
+    hidden = set()
+    for seed in range(150):
+        batch_ = maker.make(np.arange(3), np.random.default_rng(seed)).planned.batch
+        tokens = {known.tokens[i] for i in batch_.token.tolist() if i >= 0}
+        assert {"2", "var_0"} & tokens
+        if UNKNOWN in tokens:
+            hidden.add(frozenset({"17", "25"} - tokens))
+    assert hidden == {frozenset({"17"}), frozenset({"25"})}, "never both, which would make them one"
+    maker = Maker(sides, [word(read_infix(text)) for text in ("var_0", "17", "25", "2")], 3, "paper")
+    for seed in range(60):
+        assert known.token_id(UNKNOWN) not in maker.make(np.arange(3), np.random.default_rng(seed)).planned.batch.token

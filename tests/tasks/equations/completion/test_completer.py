@@ -2,17 +2,23 @@
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 import dgltree
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import CELLS
+from dgltree.encoders import TreeEncoder
 from dgltree.equations.shipped import FOLDER
+from dgltree.models import EquationModel, EquationReadout
 from tasks.equations.completion import textbook
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 
-def small(folder: Path, epochs: int = 2) -> Path:
+def small(folder: Path, epochs: int = 2, **options: Any) -> Path:
     from tasks.equations.completion.train import train
 
     out = folder / "model.safetensors"
@@ -22,13 +28,14 @@ def small(folder: Path, epochs: int = 2) -> Path:
             out,
             folder / "work",
             hidden_size=6,
-            equations=150,
+            equations=(120, 120, 60),
             tests=150,
             epochs=epochs,
             steps=2,
             batch_size=8,
             candidates=4,
             workers=1,
+            **options,
         )
     return out
 
@@ -41,7 +48,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_trained_model_loads_ranks_and_repeats(whole: Path, tmp_path: Path) -> None:
     assert small(tmp_path).read_bytes() == whole.read_bytes(), "a seed gives the same model"
-    model = dgltree.load(whole)
+    model = dgltree.open_model(whole)
+    assert {parameter.dtype for parameter in dgltree.load(whole).parameters()} == {torch.float16}
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     [ranking] = dgltree.rank(model, [dgltree.read_equation("x + _ = x")], dgltree.shipped_fillers(), top=3)
     assert len(ranking.fillers) == 3
 
@@ -65,9 +74,48 @@ def test_an_interrupted_run_continues_to_the_same_model(
     assert small(tmp_path).read_bytes() == whole.read_bytes()
 
 
-def test_the_losses_by_hand() -> None:
-    import torch
+def test_a_model_to_begin_with_gives_what_it_knows() -> None:
+    from tasks.equations.completion.train import adopt
 
+    def model(functions: list[tuple[str, int]], tokens: list[str], size: int = 4) -> EquationModel:
+        vocabulary = Vocabulary(functions, tokens)
+        return EquationModel(TreeEncoder(CELLS["tree_lstm"](vocabulary, size)), EquationReadout())
+
+    torch.manual_seed(0)
+    known = model([("Symbol", 0), ("cos", 1), ("sin", 1), ("Add", 2)], ["1", "var_0"]).half()
+    new = model([("Add", 2), ("Mul", 2), ("Symbol", 0), ("exp", 1), ("sin", 1)], ["pi", "var_0", "<unk>", "1"])
+    known.readout.bias.data.fill_(0.5)
+    before = {name: tensor.clone() for name, tensor in new.state_dict().items()}
+    adopt(new, known)
+    ours, theirs = new.state_dict(), {name: tensor.float() for name, tensor in known.state_dict().items()}
+    gates = "encoder.cell.maps.gates_{}.weight".format
+    assert torch.equal(ours[gates(1)][1], theirs[gates(1)][1]), "sin"
+    assert torch.equal(ours[gates(1)][0], before[gates(1)][0]), "exp, which is new"
+    assert torch.equal(ours[gates(2)][0], theirs[gates(2)][0]), "Add"
+    assert torch.equal(ours[gates(2)][1], before[gates(2)][1]), "Mul, which is new"
+    embedding = "encoder.cell.embedding.weight"
+    assert torch.equal(ours[embedding][[1, 3]], theirs[embedding][[1, 0]])
+    assert torch.equal(ours[embedding][[0, 2]], before[embedding][[0, 2]])
+    assert ours["readout.bias"].item() == 0.5
+    with pytest.raises(ValueError, match=r"a row has the shape \(24, 6\), not \(16, 4\)"):
+        adopt(model([("Add", 2), ("Symbol", 0), ("sin", 1)], ["1"], 6), known)
+
+
+def test_training_begins_with_a_model_and_on_some_worlds_only(whole: Path, tmp_path: Path) -> None:
+    out = small(tmp_path, epochs=1, start=whole, shares=(0.5, 0.0, 0.5), lr=1e-9)
+    began, ended = (dgltree.open_model(path).state_dict() for path in (whole, out))
+    for name, tensor in began.items():
+        torch.testing.assert_close(ended[name], tensor, atol=1e-3, rtol=0)
+    assert not list((tmp_path / "work").glob("elementary*"))
+
+
+def test_shares_add_up_to_one(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="they add up to 1"):
+        small(tmp_path, shares=(0.5, 0.2, 0.2))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_losses_by_hand() -> None:
     from tasks.equations.completion.completer import among, balanced
 
     logit = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
