@@ -126,7 +126,7 @@ def _power(base: Form, exponent: Form) -> Form:
 def _number(form: Form) -> Fraction | None:
     """The value of a form that is one integer or fraction."""
     sides = [side[0] if len(side) == 1 else "" if side else "1" for side in (form.above, form.below)]
-    if not all(isinstance(side, str) and side.isdigit() for side in sides):
+    if not all(isinstance(side, str) and side.isdigit() for side in sides) or int(str(sides[1])) == 0:
         return None
     return (-1 if form.negative else 1) * Fraction(int(str(sides[0])), int(str(sides[1])))
 

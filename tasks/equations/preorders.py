@@ -8,7 +8,7 @@ import torch
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
-from tasks.equations.words import ARITIES, SYMBOLS, Word
+from tasks.equations.words import ARITIES, PAPER_SYMBOLS, SYMBOLS, Symbol, Word
 
 Ints = np.ndarray
 
@@ -55,12 +55,12 @@ class Preorders:
 
 
 class Batcher:
-    """Words and nodes as batches in the ids of a vocabulary that has all ``SYMBOLS``."""
+    """Words and nodes of ``symbols`` as batches in the ids of a vocabulary that has all of these."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, symbols: Sequence[Symbol] = PAPER_SYMBOLS) -> None:
         self.vocabulary = vocabulary
-        self._function = np.array([vocabulary.function_id(function, arity) for function, arity, _ in SYMBOLS])
-        self._token = np.array([NO_TOKEN if token is None else vocabulary.token_id(token) for *_, token in SYMBOLS])
+        self._function = np.array([vocabulary.function_id(function, arity) for function, arity, _ in symbols])
+        self._token = np.array([NO_TOKEN if token is None else vocabulary.token_id(token) for *_, token in symbols])
 
     def words(self, words: Sequence[Word]) -> TreeBatch:
         """What ``dgltree.batch`` makes of their trees."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dgltree import Equation, Tree, write_equation
 from dgltree.files import replacing
 from tasks.equations.leaves import with_leaves
-from tasks.equations.words import SYMBOLS, Symbol, Word, tree
+from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol, Word, tree
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,7 +25,7 @@ KEY = b"dgltree.equations"  # of our JSON in the file's metadata
 VALUES = ("left_values", "right_values")
 NUMBER: Symbol = ("Number", 0, None)
 """A leaf with a value; the sets of the symbolic presets have none."""
-SYMBOLS_AND_NUMBER = (*SYMBOLS, NUMBER)
+SYMBOLS_AND_NUMBER = (*PAPER_SYMBOLS, NUMBER)
 _IDS = {symbol: number for number, symbol in enumerate(SYMBOLS_AND_NUMBER)}
 
 
@@ -61,7 +61,8 @@ class Row(NamedTuple):
     def equation(self) -> Equation:
         """As trees."""
         sides = ((self.left, self.left_values), (self.right, self.right_values))
-        return Equation(*(tree(word, SYMBOLS_AND_NUMBER, values) for word, values in sides))
+        symbols = SYMBOLS_AND_NUMBER if self.left_values or self.right_values else SYMBOLS
+        return Equation(*(tree(word, symbols, values) for word, values in sides))
 
 
 def row_of(equation: Equation, label: int, split: str, digest: int) -> Row:
@@ -78,11 +79,12 @@ def _values(preorder: list[Tree]) -> tuple[float, ...]:
     return tuple(node.value for node in preorder if node.value is not None)
 
 
-def table(made: Sequence[Made], split: str) -> "pyarrow.Table":
-    """The columns of a data set."""
+def table(made: Sequence[Made], split: str, symbols: Sequence[Symbol] = PAPER_SYMBOLS) -> "pyarrow.Table":
+    """The columns of a data set whose words are of ``symbols``."""
     texts, labels, depths, digests = ([getattr(m, name) for m in made] for name in ("text", "label", "depth", "digest"))
     columns = _columns(texts, labels, depths, [split] * len(made), digests)
-    return _table(columns | {"left": _lists([one.left for one in made]), "right": _lists([one.right for one in made])})
+    columns |= {"left": _lists([one.left for one in made]), "right": _lists([one.right for one in made])}
+    return _table(columns, symbols)
 
 
 def number_table(rows: Sequence[Row]) -> "pyarrow.Table":
@@ -108,7 +110,7 @@ def _columns(texts: Sequence[str], labels: Any, depths: Any, splits: Any, digest
     }
 
 
-def _table(columns: "dict[str, pyarrow.Array]", symbols: Sequence[Symbol] = SYMBOLS) -> "pyarrow.Table":
+def _table(columns: "dict[str, pyarrow.Array]", symbols: Sequence[Symbol]) -> "pyarrow.Table":
     import pyarrow as pa
 
     header = json.dumps({"version": VERSION, "symbols": symbols}).encode()
@@ -166,10 +168,10 @@ def load(path: str | Path) -> "pyarrow.Table":
         held = f"version {header['version']}" if header else "no equations of ours"
         raise ValueError(f"{path} holds {held}; this program reads version {VERSION}")
     symbols = [tuple(symbol) for symbol in header["symbols"]]
-    unknown = [list(symbol) for symbol in symbols if symbol not in SYMBOLS_AND_NUMBER]
+    unknown = [list(symbol) for symbol in symbols if symbol not in (*SYMBOLS, NUMBER)]
     if unknown:
         raise ValueError(f"{path} is of another vocabulary: it has {', '.join(map(str, unknown))} besides ours")
-    if symbols not in (list(SYMBOLS), list(SYMBOLS_AND_NUMBER)):
+    if symbols not in (list(PAPER_SYMBOLS), list(SYMBOLS_AND_NUMBER), list(SYMBOLS)):
         raise ValueError(f"{path} is of another vocabulary: its symbols are ours in another order, or not all of them")
     return found
 

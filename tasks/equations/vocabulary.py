@@ -1,11 +1,20 @@
-"""The vocabulary of all generated equations."""
+"""The vocabularies of generated equations."""
 
 from dgltree import Vocabulary
-from tasks.equations.store import NUMBER, SYMBOLS
+from tasks.equations.store import NUMBER
+from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol
 
 
 def vocabulary(numbers: bool = False) -> Vocabulary:
-    """Of all generated equations: every function and literal, and ten variables; with ``numbers``, number leaves."""
-    symbols = (*SYMBOLS, NUMBER) if numbers else SYMBOLS
+    """Of the papers' equations: every function and literal, and ten variables; with ``numbers``, number leaves."""
+    return _vocabulary((*PAPER_SYMBOLS, NUMBER) if numbers else PAPER_SYMBOLS)
+
+
+def elementary_vocabulary() -> Vocabulary:
+    """Of all generated equations; a literal that is none of theirs is ``<unk>``."""
+    return _vocabulary(SYMBOLS, unk=True)
+
+
+def _vocabulary(symbols: tuple[Symbol, ...], unk: bool = False) -> Vocabulary:
     functions = dict.fromkeys((function, arity) for function, arity, _ in symbols)
-    return Vocabulary(sorted(functions), sorted(token for _, _, token in SYMBOLS if token is not None))
+    return Vocabulary(sorted(functions), sorted(token for _, _, token in symbols if token is not None), unk=unk)

@@ -7,21 +7,29 @@ replaced by slicing and variables by ``bytes.translate``: many times faster than
 from collections.abc import Sequence
 
 from dgltree import Equation, Tree
-from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC
+from tasks.equations.fillers import BINARY, FURTHER_FUNCTIONS, FURTHER_LITERALS, LITERALS, TRIGONOMETRIC
 
 Word = bytes
 Symbol = tuple[str, int, str | None]
 """(function, number of children, token)"""
 NAMES = tuple(Tree("Symbol", token=f"var_{i}") for i in range(10))
-SYMBOLS: tuple[Symbol, ...] = (
+PAPER_SYMBOLS: tuple[Symbol, ...] = (
     *((leaf.function, 0, leaf.token) for leaf in (*NAMES, *LITERALS)),
     *((function, 1, None) for function in TRIGONOMETRIC),
     *((function, 2, None) for function in BINARY),
 )
+"""Those of the papers' equations, and of all presets of ``generate``."""
+SYMBOLS: tuple[Symbol, ...] = (
+    *PAPER_SYMBOLS,
+    *((leaf.function, 0, leaf.token) for leaf in FURTHER_LITERALS),
+    *((function, 1, None) for function in FURTHER_FUNCTIONS),
+    ("log", 2, None),
+)
+"""Data sets hold positions in this list: whatever is new goes to its end."""
 EQUAL, BLANK = len(SYMBOLS), len(SYMBOLS) + 1  # the root of an equation, and what stands for a filler; in no data set
 ARITIES = (*(arity for _, arity, _ in SYMBOLS), 2, 0)
-FIRST_FUNCTION = ARITIES.index(1)
-"""The symbols before it are leaves."""
+LEAVES = tuple(number for number, (_, arity, _) in enumerate(SYMBOLS) if not arity)
+"""The symbols that are leaves, variables first."""
 VARIABLES = bytes(range(len(NAMES)))
 OTHERS = bytes(range(len(NAMES), BLANK + 1))
 SINGLE = tuple(bytes([symbol]) for symbol in range(BLANK + 1))

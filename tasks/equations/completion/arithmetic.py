@@ -14,19 +14,25 @@ from torch import Tensor
 
 from dgltree import PlannedBatch
 from dgltree.equations.bounded import leaf_value
-from tasks.equations.words import FIRST_FUNCTION, NAMES, SINGLE, SYMBOLS, tree
+from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
 
 LARGEST, TINY = 1e7, 1e-11  # beyond: no value; below: 0
 CLOSE = 1e-7  # relative difference of equal values
 WHOLE = 12  # largest whole exponent that is multiplied out
 
 
-def values(planned: PlannedBatch, symbol: Tensor, points: int, random: np.random.Generator) -> Tensor:
-    """(R, points) complex128 of the schedule's rows, NaN where there is no value; ``symbol`` (N,) are the nodes'."""
+def values(
+    planned: PlannedBatch, symbol: Tensor, points: int, random: np.random.Generator, positive: bool = False
+) -> Tensor:
+    """(R, points) complex128 of the schedule's rows, NaN where there is no value; ``symbol`` (N,) are the nodes'.
+
+    With ``positive`` variables are positive real numbers, and what is not real has no value.
+    """
     plan, symbol = planned.schedule, symbol[planned.schedule.node]
-    angle = random.uniform(-math.pi, math.pi, (len(NAMES), points))
-    variables = torch.from_numpy(random.uniform(0.5, 2.2, angle.shape) * np.exp(1j * angle))
-    leaves = torch.cat([variables, _CONSTANTS.expand(-1, points)])
+    angle = random.uniform(-math.pi, math.pi, (len(NAMES), points)) * (not positive)
+    size = random.uniform(0.2 if positive else 0.5, 2.2, angle.shape)
+    leaves = _CONSTANTS.expand(-1, points).clone()
+    leaves[: len(NAMES)] = torch.from_numpy(size * np.exp(1j * angle))
     out = leaves.new_empty(len(plan), points)
     out[: plan.leaves] = leaves[symbol[: plan.leaves]]
     for step in plan.steps:
@@ -35,6 +41,8 @@ def values(planned: PlannedBatch, symbol: Tensor, points: int, random: np.random
             rows = slice(step.start + start, step.start + stop)
             value = _FUNCTIONS[SYMBOLS[int(symbol[rows.start])][0]](*out[children[start:stop]].unbind(1))
             value = torch.where(value.abs() < TINY, 0, value)
+            if positive:
+                value = torch.where(value.imag.abs() <= CLOSE * value.abs(), value.real + 0j, math.nan)
             out[rows] = torch.where(value.abs() < LARGEST, value, math.nan)
     return out
 
@@ -68,11 +76,33 @@ _FUNCTIONS: dict[str, Callable[..., Tensor]] = {
     "Add": torch.add,
     "Mul": torch.mul,
     "Pow": _power,
+    "log": lambda a, base: torch.log(a) / torch.log(base),
+    "exp": torch.exp,
+    "abs": lambda a: a.abs() + 0j,
     "sin": torch.sin,
     "cos": torch.cos,
     "tan": lambda a: torch.sin(a) / torch.cos(a),
     "cot": lambda a: torch.cos(a) / torch.sin(a),
     "sec": lambda a: 1 / torch.cos(a),
     "csc": lambda a: 1 / torch.sin(a),
+    "asin": torch.asin,
+    "acos": torch.acos,
+    "atan": torch.atan,
+    "sinh": torch.sinh,
+    "cosh": torch.cosh,
+    "tanh": torch.tanh,
+    "coth": lambda a: 1 / torch.tanh(a),
+    "sech": lambda a: 1 / torch.cosh(a),
+    "csch": lambda a: 1 / torch.sinh(a),
+    "asinh": torch.asinh,
+    "acosh": torch.acosh,
+    "atanh": torch.atanh,
 }
-_CONSTANTS = torch.from_numpy(np.stack([leaf_value(tree(leaf))[0][:1] for leaf in SINGLE[len(NAMES) : FIRST_FUNCTION]]))
+
+
+def _constant(symbol: int) -> np.ndarray:
+    return leaf_value(tree(SINGLE[symbol]))[0][:1] if ARITIES[symbol] == 0 else np.array([math.nan])
+
+
+_CONSTANTS = torch.from_numpy(np.stack([_constant(symbol) for symbol in range(len(SYMBOLS))]) + 0j)
+"""(symbols, 1) the values of the constants; what stands for a variable plays no part."""

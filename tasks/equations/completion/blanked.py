@@ -14,20 +14,26 @@ import torch
 from torch import Tensor
 
 from dgltree import PlannedBatch, TreeBatch, plan
+from dgltree.batching.vocabulary import UNKNOWN
 from tasks.equations.canonical import word_digest
 from tasks.equations.completion.arithmetic import equal, values
 from tasks.equations.generator.held_out import held_out
+from tasks.equations.generator.identities import World
 from tasks.equations.preorders import Batcher, Ints, Nodes, Preorders
-from tasks.equations.vocabulary import vocabulary
-from tasks.equations.words import BLANK, SINGLE, VARIABLES, Word
+from tasks.equations.vocabulary import elementary_vocabulary
+from tasks.equations.words import BLANK, CALLED, LEAVES, SINGLE, SYMBOLS, VARIABLES, Word
 
-HEIGHTS = (0.62, 0.28, 0.1)  # how often the blanked subtree is a leaf, of depth 1, of depth 2
-NEAR, OWN, LEAVES = 0.4, 0.25, 0.2  # candidates near the own filler, in the equation's variables, leaves; the rest: any
+HEIGHTS = (0.62, 0.28, 0.1)  # how often the blanked subtree is a leaf, of depth 1, of depth 2,
+FURTHER_HEIGHTS = (0.45, 0.3, 0.2, 0.05)  # and of depth 3, beyond the papers' world
+NEAR, OWN, LEAF = 0.4, 0.25, 0.2  # candidates near the own filler, in the equation's variables, leaves; the rest: any
 IN_ORDER, USUAL = 0.55, 0.92  # how often variables are named by first appearance; up to here, by some of the first five
-POINTS = 4  # random points at which values are compared
+POINTS = {"paper": 4, "elementary": 4, "positive": 6}  # random points at which values are compared
 SUBTREES = 1024  # at most, compared with each other
+HIDDEN = 0.4  # share of batches in which one rarer literal is <unk>
+FREQUENT = ("-1", "0", "1", "2", "3", "4", "1/2", "pi", "e")  # literals that never are
 
-_BATCHER = Batcher(vocabulary())
+_BATCHER = Batcher(elementary_vocabulary(), SYMBOLS)
+_RARE = [leaf for leaf in LEAVES[len(VARIABLES) :] if SINGLE[leaf] not in {CALLED[text] for text in FREQUENT}]
 
 
 class Fillers:
@@ -46,7 +52,7 @@ class Fillers:
         """``count`` fillers for an equation with the variables ``bits``, some of them of ``near``."""
         if bits not in self._within:
             self._within[bits] = np.flatnonzero(self._variables & ~bits == 0)
-        sources = ((NEAR, near), (OWN, self._within[bits]), (LEAVES, self.leaves))
+        sources = ((NEAR, near), (OWN, self._within[bits]), (LEAF, self.leaves))
         drawn = [random.choice(source, int(count * share)) for share, source in sources if source is not None]
         return np.concatenate([*drawn, random.integers(0, len(self.root), count - sum(map(len, drawn)))])
 
@@ -77,19 +83,28 @@ class Maker:
         fillers: the words that may be candidates. Only subtrees that are among them are blanked, so that the digests
             of held-out equations with every filler keep out what they should.
         candidates: K, for each equation, besides its own filler.
+        world: of the equations; in the papers' every literal is told, in "positive" variables are positive numbers.
     """
 
-    def __init__(self, sides: Sequence[tuple[Word, Word]], fillers: Sequence[Word], candidates: int) -> None:
+    def __init__(
+        self,
+        sides: Sequence[tuple[Word, Word]],
+        fillers: Sequence[Word],
+        candidates: int,
+        world: World = "paper",
+    ) -> None:
         self._left = np.array([len(left) for left, _ in sides])
         self._equations = Preorders([left + right for left, right in sides])
-        self.fillers, self._count = Fillers(fillers), candidates
+        self.fillers, self._count, self._world = Fillers(fillers), candidates, world
+        self._held_out = held_out(world)
 
     def make(self, which: Ints, random: np.random.Generator, near: Ints | None = None) -> Blanked:
         """Blank each of the chosen equations once; ``near`` (F, M) has fillers hard to tell from each filler."""
         nodes, item = self._equations.nodes(which)
         start = np.searchsorted(item, np.arange(len(which)))
         nodes.symbol = _renamed(nodes.symbol, item, start, random)
-        blank = _drawn_blanks(nodes.height, item, random)
+        heights = HEIGHTS if self._world == "paper" else FURTHER_HEIGHTS
+        blank = _drawn_blanks(nodes.height, item, heights, random)
         own, usable = self._own_fillers(nodes.symbol, start, blank, which)
         variables = np.zeros(len(which), np.int64)
         named = nodes.symbol < len(VARIABLES)
@@ -106,7 +121,7 @@ class Maker:
         right = start + self._left[which]
         blanked, other = np.where(blank < right, (start, right), (right, start)) + fixed
         equations = slice(fixed, fixed + len(item))
-        return _labelled(whole, np.c_[blanked, filled], other, equations, usable, random)
+        return _labelled(whole, np.c_[blanked, filled], other, equations, usable, random, self._world)
 
     def _own_fillers(self, symbol: Ints, start: Ints, blank: Ints, which: Ints) -> tuple[list[int | None], Tensor]:
         """The numbers of the blanked fillers, and (E,) whether they have one and the shape is not held out."""
@@ -118,7 +133,9 @@ class Maker:
             shape = text[:place] + SINGLE[BLANK] + text[place + length :]
             middle = left if place >= left else left + 1 - length
             own.append(self.fillers.number.get(text[place : place + length]))
-            usable.append(own[-1] is not None and word_digest(shape[:middle], shape[middle:]) not in held_out())
+            usable.append(
+                own[-1] is not None and word_digest(shape[:middle], shape[middle:]) not in held_out(self._world)
+            )
         return own, torch.tensor(usable)
 
 
@@ -145,10 +162,10 @@ def _renamed(symbol: Ints, item: Ints, start: Ints, random: np.random.Generator)
     return symbol
 
 
-def _drawn_blanks(height: Ints, item: Ints, random: np.random.Generator) -> Ints:
-    """One node of each equation: its height by ``HEIGHTS``, then any node of that height (Gumbel's trick)."""
+def _drawn_blanks(height: Ints, item: Ints, heights: Sequence[float], random: np.random.Generator) -> Ints:
+    """One node of each equation: its height by ``heights``, then any node of that height (Gumbel's trick)."""
     weight = np.zeros(len(item))
-    for depth, share in enumerate(HEIGHTS):
+    for depth, share in enumerate(heights):
         there = height == depth
         weight[there] = share / np.bincount(item[there], minlength=item[-1] + 1)[item[there]]
     key = np.log(np.maximum(weight, 1e-30)) - np.log(-np.log(random.random(len(item))))
@@ -182,12 +199,19 @@ def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
 
 
 def _labelled(
-    nodes: Nodes, filled: Ints, other: Ints, equations: slice, usable: Tensor, random: np.random.Generator
+    nodes: Nodes,
+    filled: Ints,
+    other: Ints,
+    equations: slice,
+    usable: Tensor,
+    random: np.random.Generator,
+    world: World,
 ) -> Blanked:
     """The graph of ``nodes``, planned, with what arithmetic says of its equations and of their subtrees."""
-    planned = plan(as_graph(nodes), share=True)
+    hidden = int(random.choice(_RARE)) if world != "paper" and random.random() < HIDDEN else None
+    planned = plan(as_graph(nodes, hidden), share=True)
     rows = planned.schedule
-    value = values(planned, torch.from_numpy(nodes.symbol), POINTS, random)
+    value = values(planned, torch.from_numpy(nodes.symbol), POINTS[world], random, world == "positive")
     candidates, opposite = (rows.row[torch.from_numpy(places)] for places in (filled, other))
     label = equal(value[candidates], value[opposite][:, None])
     label[:, 1:][candidates[:, 1:] == candidates[:, :1]] = math.nan  # the filler that was there counts once
@@ -205,6 +229,10 @@ def _concatenated(parts: list[Nodes]) -> Nodes:
     return Nodes(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def as_graph(nodes: Nodes) -> TreeBatch:
-    """One graph; its roots play no part."""
-    return _BATCHER.graph(nodes, np.zeros(1, np.int64), np.array([len(nodes.symbol)]))
+def as_graph(nodes: Nodes, hidden: int | None = None) -> TreeBatch:
+    """One graph; its roots play no part. A ``hidden`` literal is ``<unk>``: one only, so equal leaves are equal."""
+    batch = _BATCHER.graph(nodes, np.zeros(1, np.int64), np.array([len(nodes.symbol)]))
+    if hidden is None:
+        return batch
+    unknown = torch.tensor(_BATCHER.vocabulary.token_id(UNKNOWN))
+    return replace(batch, token=torch.where(torch.from_numpy(nodes.symbol == hidden), unknown, batch.token))

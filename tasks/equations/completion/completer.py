@@ -3,6 +3,7 @@
 The labels are arithmetic's, made while training, so every pass over the equations has other blanks and candidates.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +23,14 @@ from tasks.equations.blanks import Blank
 from tasks.equations.completion.arithmetic import equal, values
 from tasks.equations.completion.blanked import POINTS, Blanked, Fillers, Maker, as_graph
 from tasks.equations.completion.ranks import complete
-from tasks.equations.fillers import fillers
+from tasks.equations.fillers import fillers, further_fillers
+from tasks.equations.generator.identities import World
 from tasks.equations.words import word
 
 NEVER = -1e9  # a logit that no softmax sees
 DECIDED, ALIKE = 0.5, 0.5  # weights of the losses beside that of the ranking
 NEAREST = 48  # fillers that candidates hard to tell apart are drawn from
+BLOCK = 512  # fillers compared with all others at once
 
 
 class Completer(lightning.LightningModule):
@@ -99,11 +102,14 @@ def nearest(model: EquationModel, among: Fillers) -> np.ndarray:
     root = torch.from_numpy(among.root)
     planned = plan(replace(as_graph(among.nodes), roots=root), share=True)
     symbol = torch.from_numpy(among.nodes.symbol)
-    value = values(planned, symbol, POINTS, np.random.default_rng(0))[planned.schedule.row[root]]
+    value = values(planned, symbol, POINTS["paper"], np.random.default_rng(0))[planned.schedule.row[root]]
     with evaluating(model):
         state = functional.normalize(model.encoder(planned))
-    different = equal(value[:, None], value) == 0
-    return (state @ state.T).masked_fill(~different, NEVER).topk(NEAREST).indices.numpy()
+    found = []
+    for of, at in zip(state.split(BLOCK), value.split(BLOCK), strict=True):
+        different = equal(at[:, None], value) == 0
+        found.append((of @ state.T).masked_fill(~different, NEVER).topk(NEAREST).indices)
+    return torch.cat(found).numpy()
 
 
 class BlankedEquations(lightning.LightningDataModule):
@@ -111,22 +117,30 @@ class BlankedEquations(lightning.LightningDataModule):
     candidates that are hard to tell apart, on the model at the beginning of the epoch.
 
     Args:
-        file: correct equations, as tasks.equations.generator.chains writes them.
+        files: of each world correct equations, as tasks.equations.generator.chains writes them.
+        shares: how many of the steps are on equations of each of these worlds; they add up to 1.
         batch_size: equations a step.
         candidates: for each, besides its own filler.
         steps: an epoch.
         seed: of the choice of equations, blanks and candidates.
     """
 
-    def __init__(self, file: Path, batch_size: int, candidates: int, steps: int, seed: int) -> None:
+    def __init__(
+        self, files: dict[World, Path], shares: Sequence[float], batch_size: int, candidates: int, steps: int, seed: int
+    ) -> None:
         super().__init__()
-        sides = [(row.left, row.right) for row in store.read(file)]
-        self._maker = Maker(sides, [word(filler) for filler in fillers()], candidates)
-        self._equations, self._batch_size, self._steps, self._seed = len(sides), batch_size, steps, seed
+        self._makers, self._equations = [], []
+        for world, file in files.items():
+            sides = [(row.left, row.right) for row in store.read(file)]
+            known = fillers() if world == "paper" else [*fillers(), *further_fillers()]
+            self._makers.append(Maker(sides, [word(filler) for filler in known], candidates, world))
+            self._equations.append(len(sides))
+        self._shares, self._batch_size, self._steps, self._seed = list(shares), batch_size, steps, seed
 
     def train_dataloader(self) -> DataLoader[Blanked]:
         assert self.trainer is not None
-        near = nearest(self.trainer.lightning_module.model, self._maker.fillers)  # type: ignore[arg-type]
+        model = self.trainer.lightning_module.model
+        near = [nearest(model, maker.fillers) for maker in self._makers]  # type: ignore[arg-type]
         steps = _Steps(self, self.trainer.current_epoch, near)
         return DataLoader(steps, batch_size=None, num_workers=1, collate_fn=_as_it_is)
 
@@ -138,16 +152,18 @@ class BlankedEquations(lightning.LightningDataModule):
         """Schedules are planned for the CPU, where a step is as long as the making of a batch."""
         return batch
 
-    def step(self, epoch: int, step: int, near: np.ndarray) -> Blanked:
+    def step(self, epoch: int, step: int, near: Sequence[np.ndarray]) -> Blanked:
         random = np.random.default_rng((self._seed, epoch, step))
-        return self._maker.make(random.integers(0, self._equations, self._batch_size), random, near)
+        world = int(random.choice(len(self._makers), p=self._shares))
+        which = random.integers(0, self._equations[world], self._batch_size)
+        return self._makers[world].make(which, random, near[world])
 
     def __len__(self) -> int:
         return self._steps
 
 
 class _Steps(Dataset[Blanked]):
-    def __init__(self, data: BlankedEquations, epoch: int, near: np.ndarray) -> None:
+    def __init__(self, data: BlankedEquations, epoch: int, near: Sequence[np.ndarray]) -> None:
         self._data, self._epoch, self._near = data, epoch, near
 
     def __len__(self) -> int:

@@ -5,10 +5,11 @@ from random import Random
 from typing import NamedTuple
 
 from dgltree import read_equation
-from tasks.equations.fillers import TRIGONOMETRIC
-from tasks.equations.generator.identities import IDENTITIES, read_lines
+from tasks.equations.fillers import FURTHER_FUNCTIONS, TRIGONOMETRIC
+from tasks.equations.generator.identities import WORLDS, World, identities
 from tasks.equations.generator.places import Places
-from tasks.equations.generator.rewrite import Rules, in_growing, operated, specialised
+from tasks.equations.generator.rewrite import ELEMENTARY, PAPER, Atoms, Rules, in_growing, operated, specialised
+from tasks.equations.generator.school import school
 from tasks.equations.words import CALLED, Word, variables
 
 OPERATED, SPECIALISED = 0.08, 0.06  # shares of changes; all others are rewrites by an identity
@@ -18,8 +19,10 @@ WAVY = 2  # how much more often an identity of trigonometry begins; and by its s
 PLAIN = 8  # how much rarer 2 -> sec(pi/3) is than 2 -> 1 + 1,
 NEUTRAL = 16  # and than the smallest steps:
 NEUTRALS = tuple(map(read_equation, ("x = x + 0", "x = 0 + x", "x = x*1", "x = 1*x", "x = x^1")))
+LATEST = {"paper": 1, "elementary": 2, "positive": 12}  # how much more often an identity of the world's own begins
+SCHOOL = 0.3  # share of beginnings with an equation of a random polynomial or of random numbers, beyond the papers'
 
-_WAVES = frozenset(CALLED[name][0] for name in TRIGONOMETRIC)
+_WAVES = frozenset(CALLED[name][0] for name in (*TRIGONOMETRIC, *FURTHER_FUNCTIONS, "log"))
 
 
 class Grammar(NamedTuple):
@@ -32,35 +35,48 @@ class Grammar(NamedTuple):
     """The identities with variables."""
     weights: list[int]
     """How often each seed begins."""
+    atoms: Atoms
+    """What is new in a change."""
 
 
 @cache
-def grammar() -> Grammar:
-    """That of ``identities.txt``."""
-    identities = [Places(in_growing(identity)) for identity in read_lines(IDENTITIES)]
-    plain = [identity for identity in identities if not any(map(_of_constants, identity.sides()))]
+def grammar(world: World = "paper") -> Grammar:
+    """That of the identities of a world and of those before it."""
+    files = [
+        [Places(in_growing(identity)) for identity in identities(known)] for known in WORLDS[: WORLDS.index(world) + 1]
+    ]
+    everything = [identity for file in files for identity in file]
+    plain = [identity for identity in everything if not any(map(_of_constants, identity.sides()))]
     neutrals = [Places(in_growing(neutral)) for neutral in NEUTRALS]
-    rules = Rules([identity.word for identity in [*identities, *(PLAIN - 1) * plain, *NEUTRAL * neutrals]])
-    seeds = [identity for identity in identities if identity.variables]
-    weights = [len(seed.word) * (WAVY if _WAVES & set(seed.word) else 1) for seed in seeds]
-    return Grammar(rules, identities, seeds, weights)
+    atoms = PAPER if world == "paper" else ELEMENTARY
+    rules = Rules([identity.word for identity in [*everything, *(PLAIN - 1) * plain, *NEUTRAL * neutrals]], atoms)
+    seeds, weights = [], []
+    for file in files:
+        latest = LATEST[world] if file is files[-1] else 1
+        for seed in file:
+            if seed.variables:
+                seeds.append(seed)
+                weights.append(len(seed.word) * (WAVY if _WAVES & set(seed.word) else 1) * latest)
+    return Grammar(rules, everything, seeds, weights, atoms)
 
 
-def begun(random: Random) -> Places:
+def begun(random: Random, world: World = "paper") -> Places:
     """An identity to grow from."""
-    _, _, seeds, weights = grammar()
+    if world != "paper" and random.random() < SCHOOL:
+        return Places(school(random))
+    _, _, seeds, weights, _ = grammar(world)
     [seed] = random.choices(seeds, weights)
     return seed
 
 
-def grown(equation: Places, random: Random, widening: float) -> Word | None:
+def grown(equation: Places, random: Random, widening: float, world: World = "paper") -> Word | None:
     """``equation`` after one true change, or None where none was found."""
     way = random.random()
     if way < OPERATED:
-        return operated(equation, random)
+        return operated(equation, random, grammar(world).atoms)
     if way < OPERATED + SPECIALISED:
-        return specialised(equation, random)
-    return grammar().rules.rewrite(equation, random, widening, LITERAL)
+        return specialised(equation, random, grammar(world).atoms)
+    return grammar(world).rules.rewrite(equation, random, widening, LITERAL)
 
 
 def _of_constants(side: Word) -> bool:

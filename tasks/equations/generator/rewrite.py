@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from random import Random
+from typing import NamedTuple
 
 from dgltree import Equation, Tree
 from tasks.equations import fillers
@@ -26,12 +27,37 @@ LETTERS = tuple(Tree("Symbol", token=name) for name in "xyzw")
 GROWING = SINGLE[: len(LETTERS)]
 """The variables of equations while they grow."""
 TRIGONOMETRIC, BINARY = ([CALLED[name] for name in names] for names in (fillers.TRIGONOMETRIC, fillers.BINARY))
-CONSTANTS, LITERALS = ([word(leaf) for leaf in leaves] for leaves in (fillers.CONSTANTS, fillers.LITERALS))
+CONSTANTS, LITERALS, FURTHER = (
+    [word(leaf) for leaf in leaves] for leaves in (fillers.CONSTANTS, fillers.LITERALS, fillers.FURTHER_LITERALS)
+)
 EXPONENTS = [CALLED[text] for text in ("2", "2", "3", "-1", "1/2", "-2")]
 FACTORS = [CALLED[text] for text in ("-1", "-1", "2", "2", "3", "1/2")]
 ADD, MUL, POW, TWO = (CALLED[name] for name in ("Add", "Mul", "Pow", "2"))
 CONCRETE = 0.7  # share of constants that are not substituted for a variable after all
 TRIES = 12
+
+
+class Atoms(NamedTuple):
+    """What small expressions are made of."""
+
+    functions: list[tuple[Word, Word]]
+    """Of one argument: what stands before it and what behind."""
+    constants: list[Word]
+    """The usual ones."""
+    literals: list[Word]
+
+
+PAPER = Atoms([(name, b"") for name in TRIGONOMETRIC], CONSTANTS, LITERALS)
+_EXP, _LOG = (CALLED["exp"], b""), (CALLED["log"], CALLED["e"])
+ELEMENTARY = Atoms(
+    [
+        *PAPER.functions,
+        *[(CALLED[name], b"") for name in fillers.FURTHER_FUNCTIONS],
+        *[_EXP, _EXP, _LOG, _LOG, _LOG, (CALLED["log"], CALLED["10"]), (CALLED["log"], CALLED["2"])],
+    ],
+    [CALLED[text] for text in ("-1", "pi", "1", "1/2", "0", "2", "3", "4", "5", "6", "10", "-2", "-3", "e", "1/3")],
+    [*LITERALS, *FURTHER],
+)
 
 
 def in_growing(equation: Equation) -> Word:
@@ -41,9 +67,15 @@ def in_growing(equation: Equation) -> Word:
 
 
 class Rules:
-    """Every identity in both directions, found by what the pattern begins with."""
+    """Every identity in both directions, found by what the pattern begins with.
 
-    def __init__(self, identities: list[Word]) -> None:
+    Args:
+        identities: one for each time that it stands in the lists.
+        atoms: of what a variable stands for that one side lacks.
+    """
+
+    def __init__(self, identities: list[Word], atoms: Atoms = PAPER) -> None:
+        self._atoms = atoms
         self._wide: list[tuple[Word, Word]] = []
         self._by_start: dict[int, list[tuple[Word, Word]]] = defaultdict(list)
         for identity in identities:
@@ -72,7 +104,7 @@ class Rules:
             for variable in variables(result):
                 if variable not in bound:
                     present = random.random() < 0.5
-                    bound[variable] = equation.at(equation.any_place(random)) if present else small(random)
+                    bound[variable] = equation.at(equation.any_place(random)) if present else small(random, self._atoms)
             return equation.replaced(place, with_words(result, bound))
         return None
 
@@ -93,45 +125,49 @@ def match(pattern: Word, equation: Places, place: int) -> dict[int, Word] | None
     return bound
 
 
-def small(random: Random) -> Word:
+def small(random: Random, atoms: Atoms = PAPER) -> Word:
     """A random leaf or expression of depth 1."""
-    return leaf(random) if random.random() < 0.5 else shallow(random)
+    return leaf(random, atoms) if random.random() < 0.5 else shallow(random, atoms)
 
 
-def leaf(random: Random) -> Word:
-    """A random variable, constant of the published fillers, or other literal."""
-    return random.choice(GROWING if random.random() < 0.6 else CONSTANTS if random.random() < 0.9 else LITERALS)
+def leaf(random: Random, atoms: Atoms = PAPER) -> Word:
+    """A random variable, usual constant, or other literal."""
+    return random.choice(
+        GROWING if random.random() < 0.6 else atoms.constants if random.random() < 0.9 else atoms.literals
+    )
 
 
-def shallow(random: Random) -> Word:
+def shallow(random: Random, atoms: Atoms = PAPER) -> Word:
     """A random expression of depth 1."""
     if random.random() < 0.5:
-        return random.choice(TRIGONOMETRIC) + leaf(random)
+        before, behind = random.choice(atoms.functions)
+        return before + leaf(random, atoms) + behind
     function = random.choice(BINARY)
     if function == POW and random.random() < 0.7:
-        return POW + leaf(random) + random.choice(EXPONENTS)
+        return POW + leaf(random, atoms) + random.choice(EXPONENTS)
     if function == MUL and random.random() < 0.5:
-        return MUL + random.choice(FACTORS) + leaf(random)
-    return function + leaf(random) + leaf(random)
+        return MUL + random.choice(FACTORS) + leaf(random, atoms)
+    return function + leaf(random, atoms) + leaf(random, atoms)
 
 
-def specialised(equation: Places, random: Random) -> Word | None:
+def specialised(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word | None:
     """``equation`` with one of its variables replaced everywhere by a small expression."""
     if not equation.variables:
         return None
-    new = small(random)
+    new = small(random, atoms)
     if random.random() < CONCRETE and not variables(new):
-        new = random.choice(TRIGONOMETRIC) + random.choice(GROWING)
+        before, behind = random.choice(atoms.functions)
+        new = before + random.choice(GROWING) + behind
     return with_words(equation.word, {random.choice(equation.variables): new})
 
 
-def operated(equation: Places, random: Random) -> Word:
+def operated(equation: Places, random: Random, atoms: Atoms = PAPER) -> Word:
     """The same done to both sides: added, multiplied, put in the exponent or under it; or the sides swapped."""
     left, right = equation.sides()
     way = random.randrange(5)
     if way == 0:
         return SINGLE[EQUAL] + right + left
-    t = small(random) if way < 3 else TWO if random.random() < 0.3 else leaf(random)
+    t = small(random, atoms) if way < 3 else TWO if random.random() < 0.3 else leaf(random, atoms)
     function = (ADD, MUL, POW, POW)[way - 1]
     first = way == 4 or (way < 3 and random.random() < 0.5)
     left, right = (function + (t + side if first else side + t) for side in (left, right))

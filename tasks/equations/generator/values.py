@@ -12,10 +12,11 @@ import numpy as np
 from dgltree.equations.bounded import POINTS, Value, apply, leaf_value
 from dgltree.equations.truth import Truth, decide
 from tasks.equations.generator.places import Places
-from tasks.equations.words import CALLED, FIRST_FUNCTION, SINGLE, SYMBOLS, Word, tree
+from tasks.equations.words import CALLED, LEAVES, SINGLE, SYMBOLS, Word, tree
 
 CACHED = 50_000  # subtrees remembered; all but the leaves are forgotten when there are more
 POW = CALLED["Pow"][0]
+_LEAVES = [SINGLE[leaf] for leaf in LEAVES]
 Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
 """Nodes of one function: each with its children. Powers also of one exponent, because ``apply`` takes only one."""
 
@@ -26,7 +27,7 @@ class Values:
     def __init__(self) -> None:
         self._rows: dict[Word, int] = {}  # of each of the arrays: values, magnitudes, error bounds
         self._arrays = tuple(np.empty((CACHED, POINTS), kind) for kind in (complex, float, float))
-        for leaf in SINGLE[:FIRST_FUNCTION]:
+        for leaf in _LEAVES:
             self._remember([leaf], leaf_value(tree(leaf)))
 
     def truths(self, equations: Sequence[Places]) -> list[Truth]:
@@ -34,7 +35,7 @@ class Values:
         if not equations:
             return []
         if len(self._rows) + sum(len(equation.word) for equation in equations) > CACHED:
-            self._rows = {leaf: self._rows[leaf] for leaf in SINGLE[:FIRST_FUNCTION]}
+            self._rows = {leaf: self._rows[leaf] for leaf in _LEAVES}
         for level in self._unknown(equations):
             for (symbol, exponent), nodes in level.items():
                 words, *children = zip(*nodes, strict=True)

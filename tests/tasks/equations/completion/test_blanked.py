@@ -30,7 +30,7 @@ FILLERS = [word(filler) for filler in fillers()]
 
 @pytest.fixture(scope="module")
 def sides() -> list[tuple[bytes, bytes]]:
-    return [(one.left, one.right) for one in correct((200, "train", "tests"))]
+    return [(one.left, one.right) for one in correct((200, "train", "tests", "paper"))]
 
 
 @pytest.fixture(scope="module")

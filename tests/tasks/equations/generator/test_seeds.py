@@ -51,7 +51,7 @@ def test_a_chunk_of_chains_depends_on_no_other(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_chains_leave_out_what_is_held_out(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {one.digest for one in chains.correct((40, part, "held out"))}
+    made = {one.digest for one in chains.correct((40, part, "held out", "paper"))}
     assert len(made) == 40
-    monkeypatch.setattr(chains, "held_out", lambda: made)
-    assert not made & {one.digest for one in chains.correct((40, part, "held out"))}
+    monkeypatch.setattr(chains, "held_out", lambda world: made)
+    assert not made & {one.digest for one in chains.correct((40, part, "held out", "paper"))}
