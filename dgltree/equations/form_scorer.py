@@ -6,13 +6,14 @@ answers of textbooks beside other forms of their value.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import batch
+from dgltree.batching.batch import TreeBatch, batch
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
-from dgltree.equations.names import VARIABLE, model_variables, spell, variables
+from dgltree.equations.names import model_variables, variables
 from dgltree.equations.written_form import symbols
 from dgltree.models.tree_model import PairModel, evaluating
 from dgltree.trees.equation import BLANK, Equation, substitute
@@ -42,15 +43,17 @@ class FormScorer:
     def scores(self, equation: Equation, fillers: Sequence[Tree]) -> Tensor:
         """(F,) of fillers for the blank of an equation, higher for what a textbook would rather write.
 
-        Both may have any functions, numbers and names of variables. Two names of which one stands before the other in
-        the alphabet stay in this order: ``x*y`` is not ``y*x``.
+        Both may have any functions, numbers and names of variables. Of two names the one that stands first in the
+        alphabet does so for the model, too: ``x*y`` is not ``y*x``. Raises ``ValueError`` for more variables than the
+        model has.
         """
         if not fillers:
             return torch.empty(0)
-        vocabulary = self.model.encoder.vocabulary
-        encoded = encode([Tree(EQUALS, equation), *fillers], vocabulary)
+        names = sorted({name for side in equation for name in variables(side)})
+        flat = batch_with_names([context(equation), *fillers], self.model.encoder.vocabulary, names)
+        flat = flat.to(next(self.model.parameters()).device)
         with evaluating(self.model):
-            states = self.model.encoder(batch(encoded, vocabulary), share=True)
+            states = self.model.encoder(flat, share=True)
             added = self.model.readout(states[1:], states[:1].expand(len(fillers), -1))[:, 0]
         return total(added, torch.tensor([float(symbols(filler)) for filler in fillers], device=added.device))
 
@@ -60,25 +63,30 @@ def total(added: Tensor, length: Tensor) -> Tensor:
     return MOST * torch.tanh(added / MOST) - length
 
 
-def encode(trees: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
-    """The trees in a vocabulary's names of variables, in the alphabet's order, its literals and its blank.
+def context(equation: Equation) -> Tree:
+    """An equation with blanks as one tree that a model of forms can read."""
+    sides = [
+        substitute(side, {node: _BLANK for node in side.distinct() if node.function == BLANK.function})
+        for side in equation
+    ]
+    return Tree(EQUALS, sides)
 
-    Raises ``ValueError`` for more variables than the vocabulary has.
+
+def batch_with_names(trees: Iterable[Tree], vocabulary: Vocabulary, names: Sequence[str]) -> TreeBatch:
+    """The trees as a batch in the ids of a vocabulary, whose first variables stand for these names.
+
+    Raises ``ValueError`` for more names than it has variables.
     """
     known = model_variables(vocabulary)
-    names = sorted({name for tree in trees for name in variables(tree)})
     if len(names) > len(known):
         raise ValueError(f"{len(names)} variables ({', '.join(names)}); this model knows {len(known)} at once")
-    leaves = {Tree(VARIABLE, token=name): Tree(VARIABLE, token=new) for name, new in zip(names, known, strict=False)}
-    leaves |= dict.fromkeys(_blanks(trees[0]), _BLANK)
-    return [substitute(spell(tree, vocabulary), leaves) for tree in trees]
+    called = {token: names[i] if i < len(names) else f" {token}" for i, token in enumerate(known)}
+    tokens = [called.get(token, token) for token in vocabulary.tokens]  # with a blank in front: no name of anything
+    named = batch(trees, Vocabulary(vocabulary.functions, tokens, unk=True))
+    return replace(named, vocabulary=vocabulary)
 
 
 def form_vocabulary(functions: Iterable[tuple[str, int]], tokens: Iterable[str]) -> Vocabulary:
     """The vocabulary of a model of forms that knows these functions and tokens; all others are ``<unk>``."""
     further = [(EQUALS, 2), (BLANK.function, 0), *((UNKNOWN, arity) for arity in range(3))]
     return Vocabulary([*functions, *further], [*tokens, BLANK.function], unk=True)
-
-
-def _blanks(tree: Tree) -> list[Tree]:
-    return [node for node in tree.distinct() if node.function == BLANK.function]

@@ -2,26 +2,33 @@
 
 from importlib.resources import files
 from pathlib import Path
+from typing import TypeVar
 
+import torch
+
+from dgltree.equations.form_scorer import FormScorer
 from dgltree.equations.published import load_published
 from dgltree.models.checkpoint import load
-from dgltree.models.tree_model import EquationModel, PairModel
+from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 from dgltree.read.infix import read_infix
 from dgltree.read.text import read_text
 from dgltree.trees.tree import Tree
 
 FOLDER = Path(str(files("dgltree"))) / "data"
-LOGIC = "logic.safetensors"
+LOGIC, FORMS = "logic.safetensors", "forms.safetensors"
+M = TypeVar("M", bound=TreeModel)
 TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are
 
 
 def model_names() -> list[str]:
     """The shipped models of equations."""
-    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name != LOGIC)
+    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name not in (LOGIC, FORMS))
 
 
 def open_model(name_or_file: str | Path = "default") -> EquationModel:
     """A shipped model by its name, else a file: one that dgltree saved, or published weights of the Tree-SMU papers.
+
+    Weights that are kept in 16 bits are computed with in float32.
 
     Raises ``FileNotFoundError`` where there is neither, and ``ValueError`` as ``dgltree.load`` and
     ``dgltree.load_published`` do.
@@ -37,7 +44,7 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
     model = load_published(path) if is_torch else load(path)
     if not isinstance(model, EquationModel):
         raise ValueError(f"{name_or_file} reads no equations, it tells {', '.join(model.classes)}: use dgltree.load")
-    return model
+    return _in_float32(model)
 
 
 def logic_model() -> PairModel:
@@ -45,6 +52,13 @@ def logic_model() -> PairModel:
     model = load(FOLDER / LOGIC)
     assert isinstance(model, PairModel)
     return model
+
+
+def form_scorer() -> FormScorer:
+    """The shipped scorer of forms, which tells how a textbook would write a value."""
+    model = load(FOLDER / FORMS)
+    assert isinstance(model, PairModel)
+    return FormScorer(_in_float32(model))
 
 
 def shipped_fillers() -> list[Tree]:
@@ -67,6 +81,10 @@ def read_fillers(path: str | Path) -> list[Tree]:
     if not fillers:
         raise ValueError(f"{path}: no fillers; write one infix expression a line")
     return fillers
+
+
+def _in_float32(model: M) -> M:
+    return model.float() if next(model.parameters()).dtype in (torch.float16, torch.bfloat16) else model
 
 
 def _fail(path: str | Path, text: str) -> None:
