@@ -180,7 +180,8 @@ def _nesting(tree: Tree) -> int:
 
     def nested(node: Tree, below: list[int]) -> int:
         inside = zip(node.children, below, strict=True)
-        return max((deep + (child.function != node.function) for child, deep in inside), default=0)
+        chain = node.function if node.function in ("Add", "Mul") else None
+        return max((deep + (child.function != chain) for child, deep in inside), default=0)
 
     return tree.fold(nested)
 

@@ -250,7 +250,7 @@ def test_an_empty_standard_input_is_an_error(
 def test_help_shows_examples(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main(arguments)
-    assert '\n  dgltree verify "sin(2x) = 2 sin x cos x"' in (out := capsys.readouterr().out) or "dgltree complete" in out
+    assert "examples:\n  dgltree " in capsys.readouterr().out
 
 
 def test_a_closed_pipe_and_a_pipe_without_a_terminal_are_quiet(model: str) -> None:

@@ -1,7 +1,7 @@
 """How many expressions have to be tried until one has the textbook's value: by size, and in a network's order.
 
-``python -m tasks.equations guided --part reported``. The expressions are the first 10,000 values of a search's table for
-the equation, each in its shortest form; the network's order is that of its logits for the filled equations.
+``python -m tasks.equations guided --part reported``. The expressions are the first 10,000 values of a search's table
+for the equation, each in its shortest form; the network's order is that of its logits for the filled equations.
 """
 
 import argparse
