@@ -11,11 +11,11 @@ from jsonargparse import auto_cli
 from torch import Tensor
 from tqdm import tqdm
 
-from dgltree import Tree, batch, read_equation, read_infix, save
+from dgltree import Tree, read_equation, read_infix, save
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.form_scorer import EQUALS, FormScorer, encode, form_vocabulary, total
+from dgltree.equations.form_scorer import FormScorer, batch_with_names, context, form_vocabulary, total
 from dgltree.equations.written_form import form, symbols
 from dgltree.models import PairModel, PairReadout
 from tasks.equations.forms.groups import Group, read
@@ -24,10 +24,11 @@ from tasks.equations.vocabulary import elementary_vocabulary
 RARE = 0.5  # share of steps in which one literal, and of those in which one function is <unk>
 FREQUENT = ("-1", "0", "1", "2", "3", "1/2", "pi", "e")  # tokens that never are
 CLIP = 5.0
+NAMES = "wxyz"  # the variables of groups, in the alphabet's order
 
 
 class Encoded(NamedTuple):
-    """A group as trees in the model's names: the equation, the forms, and which of these are right."""
+    """A group as trees: the equation, the forms, and which of these are right."""
 
     trees: list[Tree]
     right: Tensor
@@ -36,12 +37,12 @@ class Encoded(NamedTuple):
     """(F,) in symbols"""
 
 
-def encoded(group: Group, vocabulary: Vocabulary) -> Encoded:
+def encoded(group: Group) -> Encoded:
     """A group of texts as trees."""
     forms = list(map(read_infix, group.forms))
-    trees = encode([Tree(EQUALS, read_equation(group.equation)), *forms], vocabulary)
     right = torch.tensor(list(group.forms.values()))
-    return Encoded(trees, right, torch.tensor([float(symbols(tree)) for tree in forms]))
+    length = torch.tensor([float(symbols(tree)) for tree in forms])
+    return Encoded([context(read_equation(group.equation)), *forms], right, length)
 
 
 def train(
@@ -72,7 +73,7 @@ def train(
     cell = CELLS["tree_lstm"](vocabulary, hidden_size)
     model = PairModel(TreeEncoder(cell), PairReadout(hidden_size, 1), ["form"])
     everything = read(groups)
-    learnt = [encoded(group, vocabulary) for group in everything if not group.test]
+    learnt = [encoded(group) for group in everything if not group.test]
     optimizer = torch.optim.Adam(model.parameters(), lr, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps, pct_start=0.1)
     random = Random(seed)
@@ -100,7 +101,7 @@ def _batches(groups: Sequence[Encoded], size: int, steps: int, random: Random) -
 
 def _loss(model: PairModel, groups: list[Encoded], vocabulary: Vocabulary, random: Random) -> Tensor:
     """The mean cross-entropy of the right forms among all forms of a group."""
-    flat = batch([tree for group in groups for tree in group.trees], vocabulary)
+    flat = batch_with_names([tree for group in groups for tree in group.trees], vocabulary, NAMES)
     flat = replace(
         flat, token=_hidden(vocabulary, random)[flat.token], function=_unnamed(vocabulary, random)[flat.function]
     )
