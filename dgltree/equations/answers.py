@@ -1,13 +1,14 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from dgltree.equations.completion import Completer, Completion
+from dgltree.equations.completion import Completer, Completion, Order, shortest
 from dgltree.equations.lists import FillerList
 from dgltree.equations.probabilities import probabilities
 from dgltree.equations.search.search import BUDGET
-from dgltree.equations.shipped import open_model, shipped_fillers
+from dgltree.equations.shipped import form_scorer, open_model, shipped_fillers
 from dgltree.equations.verdict import Counterexample, Judge, Verdict
 from dgltree.models.tree_model import EquationModel
 from dgltree.read.typed import Typed, read_typed
@@ -43,7 +44,7 @@ def complete(
     Args:
         equation: as a person types it (:func:`dgltree.read.typed.read_typed`), or read already.
         top: how many fillers.
-        model: what orders the fillers that hold: a shipped model, a file, or a model.
+        model: what guesses where nothing is found: a shipped model, a file, or a model.
         budget: how many values the search looks at, at most.
         seconds: after which it answers with what it has; None for no limit.
 
@@ -66,7 +67,21 @@ def completer(model: str | EquationModel = "default", budget: int = BUDGET, seco
     def guess(equation: Equation) -> list[Tree]:
         return fillers().guess(equation)
 
-    return Completer(guess=guess, budget=budget, seconds=seconds)
+    return Completer(textbook_order(), guess, budget, seconds)
+
+
+def textbook_order() -> Order:
+    """Shorter forms first, and of those the ones that a textbook would write, by the shipped model of forms."""
+    scorer = form_scorer()
+
+    def order(equation: Equation, fillers: Sequence[Tree]) -> Sequence[float]:
+        try:
+            scores: list[float] = scorer.scores(equation, fillers).tolist()
+        except ValueError:  # more variables than the model has
+            return shortest(equation, fillers)
+        return [-score for score in scores]
+
+    return order
 
 
 def verify(equation: str | Equation, model: str | EquationModel | None = "default") -> Verification:

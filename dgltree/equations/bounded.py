@@ -6,7 +6,7 @@ Call these with numpy's floating-point warnings off: a point that fails is marke
 import functools
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -34,7 +34,7 @@ __all__ = [
     "variable_values",
 ]
 
-Domain = Literal["complex", "real", "positive"]
+Domain = Literal["complex", "wide", "real", "positive"]
 """Which values variables take."""
 Result = tuple[Array, Array]
 """(values, error bounds), each (..., POINTS)"""
@@ -50,11 +50,12 @@ _CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 def variable_values(name: str, domain: Domain = "complex") -> Array:
     """The values of the variable ``name`` at the points of a domain: they depend on the name only.
 
-    Complex points stand in one quadrant after another; of real ones half are below 1, and half negative.
+    Complex points stand in one quadrant after another, the wide ones farther from 0; of real ones half are below 1,
+    and half negative.
     """
     key = f"equations {name}" if domain == "complex" else f"equations {name} {domain}"
     random = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
-    if domain != "complex":
+    if domain in ("real", "positive"):
         below = random.permutation(np.arange(POINTS) % 2) == 0
         size = np.where(below, random.uniform(0.1, 1, POINTS), random.uniform(1, 3, POINTS))
         sign = random.permutation(np.arange(POINTS) % 2) * 2 - 1 if domain == "real" else 1
@@ -62,7 +63,8 @@ def variable_values(name: str, domain: Domain = "complex") -> Array:
         return real
     quadrant = random.permutation(np.arange(POINTS) % 4)
     angle = (quadrant + random.uniform(0.1, 0.9, POINTS)) * (math.pi / 2)
-    values: Array = random.uniform(0.4, 2.5, POINTS) * np.exp(1j * angle)
+    low, high = (0.4, 2.5) if domain == "complex" else (2.5, 7)
+    values: Array = random.uniform(low, high, POINTS) * np.exp(1j * angle)
     return values
 
 
@@ -71,11 +73,14 @@ def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
     return _settle(_leaf(node, domain))
 
 
-def only_real(value: Value) -> Value:
-    """``value`` with NaN and an error without bound where it is not real."""
+def only_real(value: Value, arguments: Sequence[Value]) -> Value:
+    """``value`` with NaN where it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
     v, size, error = value
-    real = np.abs(v.imag) <= 1e-9 * size + 4 * error
-    return np.where(real, v, np.nan), np.where(real, size, np.nan), np.where(real, error, np.inf)
+    lost = np.abs(v.imag) > 1e-9 * size + 4 * error
+    for argument in arguments:
+        lost = lost | np.isnan(argument[0])
+    v = np.where(lost, np.nan, np.where(np.isnan(v), np.inf, v))
+    return v, np.where(lost, np.nan, size), np.where(lost, np.inf, error)
 
 
 def apply(function: str, arguments: list[Value]) -> Value:

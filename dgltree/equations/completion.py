@@ -171,8 +171,19 @@ class Completer:
             raise ValueError("the equation has no blank; write _ where something is missing")
         if there != {blank(name) for name in blanks}:
             raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
-        if max(side.depth for side in equation) > DEEPEST:
+        if max(map(_nesting, equation)) > DEEPEST:
             raise ValueError(f"the equation is nested more than {DEEPEST} deep")
+
+
+def _nesting(tree: Tree) -> int:
+    """Depth, a sum or a product of any length counted as one level."""
+
+    def nested(node: Tree, below: list[int]) -> int:
+        inside = zip(node.children, below, strict=True)
+        chain = node.function if node.function in ("Add", "Mul") else None
+        return max((deep + (child.function != chain) for child, deep in inside), default=0)
+
+    return tree.fold(nested)
 
 
 def _copies_behind(equation: Equation, holding: list[Tree]) -> list[Tree]:

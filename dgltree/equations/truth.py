@@ -124,8 +124,8 @@ class Evaluator:
             if len(arguments) == len(node.children):
                 stack.pop()
                 value = apply(node.function, arguments) if arguments else leaf_value(node, self.domain)
-                if self.domain != "complex":
-                    value = only_real(value)
+                if self.domain in ("real", "positive"):
+                    value = only_real(value, arguments)
                 self._values[node] = value
                 self._by_id[id(node)] = node, value
         return self._by_id[id(tree)][1]

@@ -36,6 +36,10 @@ class Verdict(enum.Enum):
         return self.value
 
 
+def _against(truth: Truth) -> int:
+    return 0 if truth is Truth.FALSE else 1
+
+
 _ORDER = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
@@ -60,6 +64,7 @@ class Judge:
             Verdict.REALS: Evaluator("real"),
             Verdict.POSITIVE: Evaluator("positive"),
         }
+        self._wide = Evaluator("wide")
 
     def verdict(self, equation: Equation) -> Verdict:
         """The strongest that can be given; UNDECIDED also for a function or constant without a value."""
@@ -71,6 +76,8 @@ class Judge:
             if truths[Verdict.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too
                 for verdict in (Verdict.EVERYWHERE, Verdict.REALS):
                     truths[verdict] = self._evaluators[verdict].truth(equation)
+            if truths.get(Verdict.EVERYWHERE) is Truth.TRUE:  # log(exp(x)) is x where x is near 0
+                truths[Verdict.EVERYWHERE] = min(Truth.TRUE, self._wide.truth(equation), key=_against)
         except ValueError:
             return Verdict.UNDECIDED
         if Truth.TRUE in truths.values():

@@ -213,3 +213,10 @@ def high_precision(node: Tree, children: list[mpmath.mpc], point: dict[Tree, mpm
         close = abs(exponent - whole) < mpmath.mpf(10) ** -40
         return mpmath.power(base, int(whole)) if close else mpmath.exp(exponent * mpmath.log(base))
     return getattr(mpmath, node.function)(children[0])
+
+
+def test_an_exact_negative_number_has_a_logarithm() -> None:
+    """Its sign is sure; that of the imaginary part of what is rounded is not."""
+    assert numeric_truth(read_equation("exp(log(-2)) = -2")) is Truth.TRUE
+    assert numeric_truth(read_equation("sqrt(-4)^2 = -4")) is Truth.TRUE
+    assert numeric_truth(read_equation("log(-pi*1) = log(-pi)")) is Truth.UNDECIDED

@@ -38,6 +38,10 @@ def _one(of: Callable[[Array], Array]) -> Branches:
     return lambda t: [of(t)]
 
 
+def _inverted(of: Branches) -> Branches:
+    return lambda t: [1 / branch for branch in of(t)]
+
+
 _DIRECT: dict[str, Branches] = {
     "exp": _one(np.log),
     "sin": _arcsine,
@@ -58,7 +62,7 @@ _RECIPROCALS = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech"
 INVERSES: dict[str, Branches] = (
     _DIRECT
     | {name: _reciprocal(_DIRECT[of]) for name, of in _RECIPROCALS.items()}
-    | {f"a{name}": _one(lambda t, of=_DIRECT[f"a{of}"]: 1 / of(t)[0]) for name, of in _RECIPROCALS.items()}
+    | {f"a{name}": _inverted(_DIRECT[f"a{of}"]) for name, of in _RECIPROCALS.items()}
 )
 """The arguments at which a function has a value, branch by branch."""
 

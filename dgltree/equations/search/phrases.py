@@ -27,8 +27,8 @@ def negated(tree: Tree) -> Tree:
         return number(tree.token[1:] if tree.token[0] == "-" else f"-{tree.token}")
     if tree.function == "Mul" and len(tree.children) == 2:
         first, rest = tree.children
-        if first == MINUS_ONE:
-            return rest
+        if first == MINUS_ONE:  # -1/x is -1*x^-1
+            return Tree("Mul", (ONE, rest)) if rest.function == "Pow" and rest.children[1] == MINUS_ONE else rest
         if is_negative(first):
             return Tree("Mul", (negated(first), rest))
     return Tree("Mul", (MINUS_ONE, tree))

@@ -27,11 +27,12 @@ class Points(NamedTuple):
     region: str
     values: dict[str, Array]
     """Name to (P,) float64, or complex128 of the complex points."""
-    count: int
+    number: int
+    """P"""
 
-    def constant(self, number: float) -> Array:
+    def constant(self, value: float) -> Array:
         """(P,) of one value."""
-        return np.full(self.count, number, complex if self.region == COMPLEX else float)
+        return np.full(self.number, value, complex if self.region == COMPLEX else float)
 
 
 def points(region: str, variables: list[str], count: int) -> Points:

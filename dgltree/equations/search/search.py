@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -75,8 +76,9 @@ class Search:
     def run(self) -> Found:
         """Search. Raises ``ValueError`` for a function, a leaf or a side without a value."""
         with np.errstate(all="ignore"):
-            self._check_values()
             self._numbers()
+            if not self.fillers:
+                self._check_values()
             large = True
             for region in self.regions:
                 if self._settled():
@@ -133,11 +135,13 @@ class Search:
         """What exact arithmetic gives."""
         number = exact_blank(self.equation, self.path) if self.path else None
         if number is not None:
-            self._take("a number", [*self._decimal(float(number)), fraction(number)])
+            self._take("a number", [*self._decimal(number), fraction(number)])
 
-    def _decimal(self, number: float) -> list[Tree]:
+    def _decimal(self, number: float | Fraction) -> list[Tree]:
         """A number as a decimal, in an equation that has decimals."""
-        written = decimal(number) if any(tree.function == "Float" for tree in self.world.numbers) else None
+        if abs(number) > 1e15:
+            return []
+        written = decimal(float(number)) if any(tree.function == "Float" for tree in self.world.numbers) else None
         return [] if written is None else [written]
 
     def _targets(self, many: Points) -> list[Array]:

@@ -29,7 +29,7 @@ FAMILIES = (
 """Functions that stand in one equation with the first ... any of the others."""
 _INVERSE = {"exp": "log", "log": "exp"} | {f: f"a{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 EVERY = ("sin", "cos", "tan", "exp", "log", "sqrt", "sinh", "cosh", "tanh", "asin", "acos", "atan", "abs")
-MOST_PARTS = 8
+MOST_PARTS, LARGEST_PART = 8, 60  # subexpressions, and nodes of one
 CIRCULAR = {"sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan", "acot", "asec", "acsc"}
 
 
@@ -89,9 +89,10 @@ def world(equation: Equation) -> World:
         for node in side.distinct():
             if any(id(child) in filled for child in node.children):
                 filled.add(id(node))
-    variables = dict.fromkeys(node for node in nodes if node.function == "Symbol")
-    numbers = dict.fromkeys(node for node in nodes if literal(node) is not None and node != MINUS_ONE)
-    numbers |= dict.fromkeys(node for node in nodes if node in CONSTANTS.values() and node.function in ("Pi", "Exp1"))
+    leaves = [node for node in nodes if not node.children]
+    variables = dict.fromkeys(leaf for leaf in leaves if leaf.function == "Symbol")
+    numbers = dict.fromkeys(leaf for leaf in leaves if literal(leaf) is not None and leaf != MINUS_ONE)
+    numbers |= dict.fromkeys(leaf for leaf in leaves if leaf.function in ("Pi", "Exp1"))
     functions = {node.function for node in nodes if node.children} - {"Add", "Mul", "Pow"}
     powers = [node for node in nodes if node.function == "Pow"]
     if any(_is_half(node.children[1]) for node in powers):
@@ -100,7 +101,8 @@ def world(equation: Equation) -> World:
     functions |= {_INVERSE[node.function] for node in above if node.function in _INVERSE}
     if any(node.function == "Pow" and id(node.children[1]) in filled for node in above):
         functions.add("log")
-    parts = dict.fromkeys(node for node in nodes if node.children and id(node) not in filled and not _is_sign(node))
+    inner = (node for node in nodes if node.children and node.size <= LARGEST_PART and id(node) not in filled)
+    parts = dict.fromkeys(node for node in inner if not _is_sign(node))
     return World(
         tuple(variables),
         tuple(numbers),

@@ -3,11 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from random import Random
 
 from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
+from dgltree.equations.answers import completer
+from dgltree.equations.completion import Completer, Order, shortest
 from tasks.equations.benchmark.peer import SIMPLIFIED, TIDIED, Peer
 from tasks.equations.benchmark.scoring import SHOWN, Solver
 
+RANDOM = 10.0  # symbols: the range of orders by chance
 Attempts = AbstractContextManager[Sequence[Solver]]
 """Opens a solver and closes what it holds. Mostly one attempt; of several the best counts (``best_score``)."""
 
@@ -27,6 +31,24 @@ def ranked_list() -> Iterator[Sequence[Solver]]:
 
 
 @contextmanager
+def searched(order: Order | None = None, invert: bool = True) -> Iterator[Sequence[Solver]]:
+    """What ``dgltree complete`` does, or the same with another order, or without walking the path back."""
+    made = completer()
+    asked = Completer(order or made.order, made.guess, invert=invert)
+
+    def solve(equation: Equation) -> Sequence[Tree]:
+        return [filler.trees[0] for filler in asked.complete(equation, top=SHOWN).fillers]
+
+    yield [solve]
+
+
+def at_random(equation: Equation, fillers: Sequence[Tree]) -> Sequence[float]:
+    """An order by chance, the same in every run."""
+    random = Random(str(equation))
+    return [random.uniform(0, RANDOM) for _ in fillers]
+
+
+@contextmanager
 def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]]:
     """SymPy with plain symbols, then with positive ones."""
     with Peer() as peer:
@@ -34,6 +56,10 @@ def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]
 
 
 SOLVERS: dict[str, Callable[[], Attempts]] = {
+    "search": searched,
+    "search-shortest": partial(searched, shortest),
+    "search-random": partial(searched, at_random),
+    "search-by-trial": partial(searched, invert=False),
     "list": ranked_list,
     "sympy": sympy_peer,
     "sympy-tidied": partial(sympy_peer, TIDIED),

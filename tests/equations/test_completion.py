@@ -1,0 +1,113 @@
+"""What ``dgltree.complete`` and ``dgltree.verify`` answer, and in which order."""
+
+import pytest
+
+import dgltree
+from dgltree import Equation, Tree, read_equation, read_infix, write_infix
+from dgltree.equations.completion import Completer, shortest
+from dgltree.equations.verdict import Verdict
+from dgltree.equations.written_form import symbols
+
+
+def texts(text: str, **options: object) -> list[str]:
+    return [str(filler) for filler in Completer(**options).complete(read_equation(text)).fillers]  # type: ignore[arg-type]
+
+
+def test_short_answers_come_first() -> None:
+    found = Completer().complete(read_equation("x^2 - 5*x + 6 = (x - 2)*_"))
+    lengths = [symbols(filler.trees[0]) for filler in found.fillers]
+    assert lengths == sorted(lengths)
+    assert {str(filler) for filler in found.fillers[:2]} == {"x - 3", "-3 + x"}
+    assert found.found and not found.stopped
+    assert found.tried > 1000 and found.memory > 10_000
+
+
+def test_the_order_is_the_callers() -> None:
+    def longest(_: Equation, fillers: list[Tree]) -> list[float]:
+        return [-float(symbols(filler)) for filler in fillers]
+
+    assert len(texts("sin(x)^2 + _ = 1", order=longest)[0]) > len(texts("sin(x)^2 + _ = 1")[0])
+    assert texts("sin(x)^2 + _ = 1")[0] == "cos(x)^2"
+
+
+def test_an_answer_that_holds_at_more_points_may_be_a_little_longer() -> None:
+    assert texts("sqrt(x^2) = _")[:2] == ["abs(x)", "x"]
+    assert texts("log(x*y) = log(x) + _")[0] == "log(y)"
+
+
+def test_what_restates_a_side_comes_behind_what_is_no_longer() -> None:
+    found = texts("x^2 - 1 = (x - 1)*_")
+    restated = [i for i, text in enumerate(found) if "x^2 - 1" in text and "/" in text]
+    assert found[0] in ("x + 1", "1 + x")
+    assert all(i > 1 for i in restated)
+    assert texts("_ = x + x")[0] in ("2*x", "x*2")
+
+
+def test_where_nothing_holds_there_are_guesses() -> None:
+    made = Completer(guess=lambda _: [read_infix("x"), read_infix("5")], budget=500)
+    found = made.complete(read_equation("0*_ = 1"))
+    assert not found.found
+    assert [str(filler) for filler in found.fillers][-2:] == ["x", "5"]
+    assert all(filler.verdict is Verdict.FALSE for filler in found.fillers)
+    assert "nothing was found that holds; guesses:" in str(found)
+
+
+def test_an_answer_on_a_part_of_the_reals_is_a_guess() -> None:
+    found = Completer().complete(read_equation("sqrt(1 - _) = cos(x)"))
+    assert not found.found
+    assert str(found.fillers[0]) == "sin(x)^2"
+
+
+@pytest.mark.parametrize(
+    ("text", "blanks", "message"),
+    [
+        ("x = 1", ["_"], "has no blank"),
+        ("x = _", ["_1"], "blanks are not _1"),
+        ("1/0 = _", ["_"], "1/0 has no value"),
+        (f"{'sin(' * 250}x{')' * 250} = _", ["_"], "nested more than 200 deep"),
+        ("oo = _", ["_"], "no numeric value"),
+    ],
+)
+def test_what_is_refused(text: str, blanks: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Completer().complete(read_equation(text), blanks)
+
+
+@pytest.mark.parametrize("options", [{"budget": 1}, {"seconds": 0}, {"seconds": float("nan")}, {"seconds": -1.0}])
+def test_bad_limits_are_refused(options: dict) -> None:
+    with pytest.raises(ValueError, match=r"the budget is 1|seconds is"):
+        Completer(**options)
+
+
+def test_complete_takes_text_and_gives_back_its_names() -> None:
+    found = dgltree.complete("sin²α + ? = 1", top=1)
+    assert write_infix(found.fillers[0].trees[0]) == "cos(α)^2"
+    assert str(found).splitlines()[0] == "sin(α)^2 + _ = 1"
+
+
+def test_complete_takes_equations_and_several_blanks() -> None:
+    assert str(dgltree.complete(read_equation("x + _ = x"), top=1).fillers[0]) == "0"
+    found = dgltree.complete("x^2 + 6x + 11 = (x + _1)^2 + _2", top=1)
+    assert found.blanks == ("_1", "_2")
+    assert str(found.fillers[0]) == "3, 2"
+
+
+def test_verify_says_where_it_holds_and_where_not() -> None:
+    assert dgltree.verify("sqrt(x^2) = x").verdict is Verdict.POSITIVE
+    wrong = dgltree.verify("2x = x", model=None)
+    assert wrong.probability is None
+    assert wrong.counterexample is not None
+    assert str(wrong).startswith("does not hold: at x = ")
+    with pytest.raises(ValueError, match="has a blank"):
+        dgltree.verify("x + _ = 1")
+
+
+def test_more_variables_than_the_model_of_forms_has_are_ordered_by_length() -> None:
+    names = [f"v_{i}" for i in range(12)]
+    found = dgltree.complete(f"{' + '.join(names)} = _ + v_11", top=1, seconds=3)
+    assert found.fillers
+
+
+def test_shortest_is_by_length() -> None:
+    fillers = [read_infix(text) for text in ("x - 3", "x", "sqrt(x)")]
+    assert list(shortest(read_equation("x = _"), fillers)) == [3.0, 1.0, 2.0]
