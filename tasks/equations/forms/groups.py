@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from dgltree import BLANK, Equation, Tree, write_equation, write_infix
+from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_equation, write_infix
 from dgltree.equations.search.search import Search
 from dgltree.equations.truth import Evaluator, Truth
-from dgltree.equations.written_form import rearranged, symbols
+from dgltree.equations.written_form import form, rearranged, symbols
 from tasks.equations.canonical import digest
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import WORLDS, identities
@@ -52,8 +52,15 @@ class Group(NamedTuple):
 
     @property
     def forms(self) -> dict[str, bool]:
-        """All forms, those found first, and whether each is right."""
-        return {text: text in self.right for text in (*self.found, *self.right)}
+        """All forms, those found first, and whether each is written as a right one, whatever its brackets."""
+        written = {form(read_infix(text)) for text in self.right}
+        return {text: form(read_infix(text)) in written for text in (*self.found, *self.right)}
+
+    @property
+    def rearranges(self) -> bool:
+        """Whether the equation only says that order and grouping do not matter: nobody asks for that."""
+        left, right = read_equation(self.equation).fill(read_infix(self.right[0]))
+        return rearranged(left) == rearranged(right)
 
 
 def is_test(line: Word) -> bool:
@@ -127,10 +134,10 @@ def write(path: Path, school: int, seed: int = 0) -> None:
 
 
 def read(path: Path) -> list[Group]:
-    """The groups of a file that have wrong forms."""
+    """The groups of a file that have wrong forms, without those that only rearrange."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     groups = (Group(equation, tuple(right), tuple(found), test) for equation, right, found, test in rows)
-    return [group for group in groups if not all(group.forms.values())]
+    return [group for group in groups if not all(group.forms.values()) and not group.rearranges]
 
 
 def main(arguments: list[str] | None = None) -> None:
