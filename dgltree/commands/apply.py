@@ -23,7 +23,8 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
-from dgltree.training.trained import TrainedModel
+from dgltree.training import threads
+from dgltree.training.trained import MOST_NODES, TrainedModel
 
 EXAMPLES = {
     "predict": """\
@@ -54,7 +55,10 @@ def run(name: str, arguments: list[str]) -> int:
     """Run one of the commands; the exit code is 1 where a record could not be read."""
     options = _parse(name, arguments)
     model = TrainedModel.load(options.model, options.device)
-    return {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name](model, options)
+    command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
+    width = int(model.model.encoder.config["hidden_size"])
+    with threads.limited(options.threads or threads.worth(MOST_NODES, width)):
+        return command(model, options)
 
 
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
@@ -67,6 +71,12 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads; - reads the standard input")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to compute (default: cpu)")
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="of torch on the CPU (default: one, or all cores where the model is large enough to need them)",
+    )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     if name == "encode":
         parser.add_argument("--out", required=True, metavar="FILE", help="a .npy or .parquet file")

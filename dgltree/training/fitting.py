@@ -20,12 +20,12 @@ from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
-from dgltree.training import harness
+from dgltree.training import harness, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
-from dgltree.training.data import SplitsModule
+from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.options import FitOptions
 from dgltree.training.report import EPOCHS, EpochReport
@@ -63,15 +63,17 @@ def fit(
     folder, settings = Path(out), FitOptions(**options)
     given = {"train": data, "validation": validation, "test": test}
     files = {name: dataset for name, dataset in given.items() if dataset is not None}
-    splits, left_out, built = _prepare(files, settings)
-    digest = digest_of(splits)
-    if _finished(folder, {"options": settings.to_json(), "data": digest}):
+    with threads.limited(settings.threads or 1):
+        splits, left_out, built = _prepare(files, settings)
+        digest = digest_of(splits)
+    if _finished(folder, {"options": settings.identity(), "data": digest}):
         _say(f"the training in {folder} is done: nothing to do")
         return TrainedModel.load(folder)
     _say_what(splits, left_out, built)
-    seconds = _train(built, splits, folder, data.reading)
-    trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
-    evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
+    with threads.limited(_threads(built.options, splits["train"])):
+        seconds = _train(built, splits, folder, data.reading)
+        trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
+        evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
     for name, found in evaluations.items():
         _say(f"{name}: {found}")
     trained.save(folder)
@@ -155,6 +157,11 @@ def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
     before, now = found.get("options", {}), settings["options"]
     names = [f"{name} {before.get(name)}" for name in now if before.get(name) != now[name]]
     return ", ".join(names) or "other data"
+
+
+def _threads(options: FitOptions, train: TreeDataset) -> int:
+    assert options.batch_nodes is not None
+    return options.threads or threads.worth(options.batch_nodes, options.hidden_size, loaders(train))
 
 
 def _train(built: Built, parts: dict[str, TreeDataset], folder: Path, reading: Reading) -> float:

@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Task = Literal["classify", "regress", "pair"]
+PASSING = {"threads"}
+"""Options that may change when a training goes on: they are about the machine."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class FitOptions:
         batch_nodes: nodes of a batch. Default: a two-hundredth of the training nodes, from 512 to 8192.
         seed: of weights, order, dropout and the choice of splits.
         device: cpu, cuda, or auto.
+        threads: of torch on the CPU. Default: one, or all cores but the data loader's where a batch is large enough for
+            several to be faster.
 
     Raises ``ValueError`` for a number that cannot be.
     """
@@ -56,9 +60,10 @@ class FitOptions:
     batch_nodes: int | None = None
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    threads: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes"):
+        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads"):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it is 1 or more")
@@ -72,3 +77,7 @@ class FitOptions:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    def identity(self) -> dict[str, Any]:
+        """What makes a training this one and no other: a folder with another one is refused."""
+        return {name: value for name, value in self.to_json().items() if name not in PASSING}
