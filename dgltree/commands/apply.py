@@ -13,6 +13,7 @@ from tqdm import tqdm
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.formats import Bad, open_format
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.from_file import FEW
 from dgltree.datasets.ids import Ids
 from dgltree.datasets.labels import with_labels
@@ -106,8 +107,8 @@ class _BadRecords:
         self.file, self.strict, self.count = file, strict, 0
 
     def __call__(self, bad: Sequence[Bad]) -> None:
-        for line, message in sorted(bad):
-            text = f"{self.file}, line {line}: {message}"
+        for each in in_order(bad):
+            text = each.at(self.file)
             if self.strict:
                 raise ValueError(text)
             self.count += 1
@@ -136,23 +137,21 @@ def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]
 
 
 def _block(model: TrainedModel, part: Part, reading: Reading, ids: Ids) -> Block:
-    places = [(bad.line, 0) for bad in part.bad]
+    readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
     if part.trees is None:
-        return Block(None, part.bad, list(range(len(places))))
+        return Block(None, part.bad, list(range(len(part.bad))))
     data = TreeDataset.of_part(part, reading)
     model.check_kind(data)
     known, unknown = data.known(model.model.encoder.vocabulary)
-    wrong = {i: Bad(data.lines[i], message) for i, message in unknown.items()}
-    repeated = ids.repeated(data.ids, data.lines)
+    wrong = {i: data.bad_at(i, message) for i, message in unknown.items()}
+    repeated = ids.repeated(data.ids, data.lines, data.files)
     if repeated and known is not None:
         rows = [i for i in range(len(data)) if i not in wrong]
         fresh = [place for place, i in enumerate(rows) if i not in repeated]
         known = known.select(fresh) if fresh else None
-    wrong |= repeated
-    bad = [*wrong.values(), *part.bad]
-    # a source file may have many trees, which are told apart by their number
-    places = [(data.lines[i], i) for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + places
-    return Block(known, bad, sorted(range(len(places)), key=places.__getitem__))
+    wrong = dict(sorted((wrong | repeated).items()))
+    places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
+    return Block(known, [*wrong.values(), *part.bad], sorted(range(len(places)), key=places.__getitem__))
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
@@ -176,7 +175,7 @@ def _answers(model: TrainedModel, block: Block) -> list[str]:
         predictions = _predictions(model, model.predict(block.known))
         lines = [f"{name}\t{prediction}" for name, prediction in zip(names, predictions, strict=True)]
     nothing = "\t" * (1 + len(model.classes))
-    lines += [f"{bad.line}{nothing}" for bad in block.bad]
+    lines += [f"{bad.name}{nothing}" for bad in block.bad]
     return [lines[i] for i in block.order]
 
 

@@ -13,6 +13,7 @@ from dgltree.batching.select import select
 from dgltree.datasets import cache
 from dgltree.datasets.flat import join
 from dgltree.datasets.formats import Bad, Format, open_format
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.ids import Ids
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
@@ -63,15 +64,15 @@ def _parts(file: Format, workers: int | None, progress: bool) -> list[Part]:
 
 def _gather(found: list[Part], path: str) -> tuple[TreeBatch, Columns]:
     """All parts as one; an example whose id was there before is bad. ``ValueError`` where there are no examples."""
-    names = ("lines", "labels", "splits", "ids", "bad")
+    names = ("lines", "labels", "splits", "ids", "groups", "files", "bad")
     columns = {name: [value for part in found for value in getattr(part, name)] for name in names}
     if not columns["lines"]:
         raise ValueError(f"{path}: no trees. {listed(columns['bad'])}")
     trees = join([part.trees for part in found if part.trees is not None])
     found.clear()
-    twice = Ids().repeated(columns["ids"], columns["lines"])
+    twice = Ids().repeated(columns["ids"], columns["lines"], columns["files"])
     if twice:
-        columns["bad"] = sorted([*columns["bad"], *twice.values()])
+        columns["bad"] = in_order([*columns["bad"], *twice.values()])
         each = len(trees) // len(columns["lines"])
         kept = [i for i in range(len(columns["lines"])) if i not in twice]
         trees = select(trees, (torch.tensor(kept).unsqueeze(1) * each + torch.arange(each)).flatten())
@@ -83,5 +84,5 @@ def listed(bad: Sequence[Bad]) -> str:
     """The first few bad records, and how many there are."""
     if not bad:
         return ""
-    lines = [f"{len(bad)} could not be read:", *(f"  line {line}: {message}" for line, message in bad[:FEW])]
+    lines = [f"{len(bad)} could not be read:", *(f"  {each.where}: {each.message}" for each in bad[:FEW])]
     return "\n".join([*lines, f"  and {len(bad) - FEW} more"] if len(bad) > FEW else lines)

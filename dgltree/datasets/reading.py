@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from dgltree.datasets.pick import Pick
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
 
@@ -18,8 +19,16 @@ class Reading:
         left: the column with the first tree of a pair.
         right: the column with the second tree of a pair.
         label: the column with what is to be predicted; of a CoNLL-U file, the name of a comment (``# label = ...``).
+        label_from: where else the label stands: COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of a CoNLL-U
+            sentence, file, folder or id; the label is what REGEX matches, or its first group, or of named groups the
+            name of the one that matched, as in "text:(?P<question>[?]$)|(?P<statement>$)".
         split: the column that says train, validation (or valid, val, dev) or test.
-        id: the column with a name of the example, which must be its own.
+        split_from: where else the split stands, as label_from, such as "file:train|dev|test".
+        group_by: what must stay in one split, as label_from, such as "file" or "sent_id:(.*)-". Default: nothing, but a
+            warning where a file of a folder stands in two splits.
+        id: the column with a name of the example; an id must be unique.
+        drop: a regular expression; leaves whose whole token it matches are taken out of the trees, such as the one that
+            the label is read from.
         columns: the names of the columns of a TSV file without a header line, separated by commas.
         keys: of generic JSON trees, the names of label, children and token, separated by commas; other ones mean that
             the notation is json.
@@ -36,8 +45,12 @@ class Reading:
     left: str = "left"
     right: str = "right"
     label: str = "label"
+    label_from: str | None = None
     split: str = "split"
+    split_from: str | None = None
+    group_by: str | None = None
     id: str = "id"
+    drop: str | None = None
     columns: str | None = None
     keys: str = "label,children,token"
     node: str = "deprel"
@@ -57,6 +70,11 @@ class Reading:
         for name in (self.node, self.word):
             if name not in COLUMNS:
                 raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")
+        for name in ("label_from", "split_from", "group_by"):
+            if (text := getattr(self, name)) is not None:
+                Pick.of(name, text)
+        if self.drop is not None:
+            Pick.of("drop", f"token:{self.drop}")
         if len(self.keys.split(",")) != 3:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
         if self.max_line < 1:

@@ -28,7 +28,7 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        ("tree\nx\ny\n", [], "no example can be used: line 2: no label (labels stand in the column 'label'"),
+        ("tree\nx\ny\n", [], "no example can be used: line 2: no label (labels are read from the column 'label'"),
         ("tree\tlabel\n" + "".join(f"x+{'x+' * i}x\ta\n" for i in range(30)), [], "have the label 'a'; two classes"),
         (table(30), ["--task", "regress"], "is no number"),
         (table(30), ["--task", "pair"], "the task is 'pair'"),

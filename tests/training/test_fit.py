@@ -171,7 +171,7 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     said = capsys.readouterr().err
     for part in (
         "line 6: tree: no infix tree",
-        "the id 'e3' stands on line",
+        "the id 'e3' also occurs in line",
         "no label",
         "test: labels that no training example has count as errors: zero",
         "test: 1 could not be read:\n  line 4: unknown function 'sin'",

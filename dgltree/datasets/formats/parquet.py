@@ -30,6 +30,8 @@ class Parquet(Records):
         """Raises ``ValueError`` for what is no Parquet file, or has no column of trees."""
         if source.stream is not None:
             raise ValueError(f"{source.path}: Parquet is read from its end, which a pipe does not have; give a file")
+        if source.compressed:
+            raise ValueError(f"{source.path}: a compressed file; Parquet, which is compressed itself, is read unpacked")
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import read_schema
 
@@ -50,7 +52,8 @@ class Parquet(Records):
         from pyarrow.parquet import ParquetFile
 
         reading, first = self.reading, 1
-        known = {reading.tree, reading.left, reading.right, reading.label, reading.split, reading.id}
+        picked = [pick.column for pick in self._picks if pick is not None]
+        known = {reading.tree, reading.left, reading.right, reading.id, *picked}
         with ParquetFile(self.source.path) as file:
             for rows in file.iter_batches(ROWS, columns=[name for name in self.columns if name in known]):
                 yield Chunk(first, rows.to_pylist())

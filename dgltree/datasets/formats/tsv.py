@@ -28,6 +28,8 @@ class TSV(LineRecords):
         if source.first(1) == [TOO_LONG]:
             limit = f"{reading.max_line:,} bytes, the limit (--max-line)"
             raise ValueError(f"{source.path}: the first line is longer than {limit}")
+        if not reading.columns and "," in title and "\t" not in title and reading.tree in title.split(","):
+            raise ValueError(f"{source.path}: its columns are separated by commas; name it .csv")
         names = tuple((reading.columns or title).split("," if reading.columns else "\t"))
         check_columns(source.path, names, reading)
         header = 0 if reading.columns else 1
