@@ -33,17 +33,17 @@ examples:
   dgltree predict runs/trees new.tsv > answers.tsv
   cat trees.txt | dgltree predict runs/trees -
 
-One line for each record, in order, below a line of names: its id, or else its line in the file, the answer, and of
-classes the probability of each. A record that cannot be read gets a line without an answer, and is reported on the
-standard error.
+Prints a table with one line for each record, in order: its id (or its line number), the prediction, and for classes
+the probability of each. A record that cannot be read gets a line without a prediction, and a message on the standard
+error.
 """,
     "encode": """\
 examples:
   dgltree encode runs/trees new.tsv --out vectors.npy
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
 
-A .npy file has one row a tree (two for a pair), of NaN where the tree cannot be read; a .parquet file has the line and
-the id beside each vector, and with --nodes a row for each node.
+A .npy file has one row for each tree (two for a pair), filled with NaN where the tree cannot be read. A .parquet file
+has the line and the id beside each vector, and with --nodes a row for each node.
 """,
     "evaluate": """\
 examples:

@@ -20,7 +20,7 @@ examples:
   dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
   dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
 
-A YAML file given by --config holds the same settings (hidden_size: 150); the command line has the last word.
+A YAML file given by --config holds the same settings (hidden_size: 150); the command line overrides it.
 """
 
 
@@ -57,13 +57,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", help="trees: TSV, JSON lines, Parquet, one tree a line, CoNLL-U, a folder of sources")
-    parser.add_argument("--validation", type=str | None, help="a further file, to choose the epoch by")
-    parser.add_argument("--test", type=str | None, help="a further file, for the metrics at the end")
+    parser.add_argument(
+        "file", help="labelled trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank, one tree a line, a folder"
+    )
+    parser.add_argument(
+        "--validation", type=str | None, help="a file of validation trees, by which the best epoch is chosen"
+    )
+    parser.add_argument("--test", type=str | None, help="a file of test trees, for the metrics at the end")
     parser.add_argument(
         "--out",
         default="runs/fit",
-        help="folder of the model; a training that stopped goes on there (default: runs/fit)",
+        help="output folder; an interrupted training is resumed there (default: runs/fit)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a line that cannot be read")
     parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")

@@ -28,5 +28,7 @@ def _in_json(value: Any) -> str:
 def printable(text: str, what: str) -> str:
     """The text itself; ``ValueError`` where it would break the lines of a table, or do things to a terminal."""
     if CONTROL.search(text):
-        raise ValueError(f"{what}: {text!r} has a tab, a line break, another control character or half of a character")
+        raise ValueError(
+            f"{what}: {text!r} contains a tab, a line break, another control character or half of a surrogate pair"
+        )
     return text

@@ -32,5 +32,5 @@ def _wrong(label: str | None, numbers: bool) -> str | None:
     if label is None:
         return "no label"
     if numbers and label_number(label) is None:
-        return f"the label {label!r} is no number, or none of 32 bits"
+        return f"the label {label!r} is not a number that float32 can hold"
     return None

@@ -42,7 +42,7 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
         found = _by_chance(dataset, seed, names)
     for name in SPLITS[:2]:
         if not found.get(name):
-            raise ValueError(f"{len(dataset)} examples leave none for the split {name!r}")
+            raise ValueError(f"too few distinct trees for a {name} set: {len(dataset)} examples")
     return {name: dataset.select(rows) for name, rows in found.items()}
 
 

@@ -67,7 +67,7 @@ def fit(
         splits, left_out, built = _prepare(files, settings)
         digest = digest_of(splits)
     if _finished(folder, {"options": settings.identity(), "data": digest}):
-        _say(f"the training in {folder} is done: nothing to do")
+        _say(f"the training in {folder} is already finished; nothing to do")
         return TrainedModel.load(folder)
     _say_what(splits, left_out, built)
     with threads.limited(_threads(built.options, splits["train"])):
@@ -93,7 +93,7 @@ def _prepare(
     labelled = {name: with_labels(dataset, task == "regress") for name, dataset in files.items()}
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
-        raise ValueError("r2 needs two examples for validation, and there is one")
+        raise ValueError("R2 needs at least two validation examples; there is one")
     built = build(splits["train"], replace(settings, task=task))
     splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
     bad = {name: labelled[name].bad if name in labelled else [] for name in splits}
@@ -120,7 +120,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
         known.trees = with_classes(known.trees, model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
         if strange:
-            _say(f"{name}: labels that no training example has count as errors: {shown(', '.join(strange))}")
+            _say(f"{name}: labels that do not occur in the training set count as errors: {shown(', '.join(strange))}")
     return known
 
 
@@ -133,7 +133,7 @@ def _say_what(splits: dict[str, TreeDataset], left_out: dict[str, list[Bad]], bu
     _say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
     for name, count in shared_examples(splits).items():
         if count:
-            _say(f"warning: {count} of {len(splits[name])} {name} examples stand in the training split too")
+            _say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
 
 
 def _finished(folder: Path, settings: dict[str, Any]) -> bool:
@@ -143,9 +143,9 @@ def _finished(folder: Path, settings: dict[str, Any]) -> bool:
         try:
             found = json.loads(file.read_text(encoding="utf-8"))
         except ValueError:
-            raise ValueError(f"{file}: damaged; delete the folder to begin anew") from None
+            raise ValueError(f"{file}: damaged; delete the folder to start again") from None
         if found != settings:
-            raise ValueError(f"{folder} holds a training with {_other(found, settings)}: give another folder")
+            raise ValueError(f"{folder} holds another training ({_other(found, settings)}); give another --out")
         return (folder / CARD).exists()
     folder.mkdir(parents=True, exist_ok=True)
     _write(file, write_json(settings, indent=1) + "\n")

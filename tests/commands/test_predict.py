@@ -33,7 +33,7 @@ def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_pla
     assert [len(row) for row in rows] == [4] * 6
     for row in (rows[0], rows[4]):
         assert float(row[2]) + float(row[3]) == pytest.approx(1, abs=2e-6)
-    for line in ("line 3: tree: no infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
+    for line in ("line 3: tree: not a valid infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
         assert line in err
     assert "fit with --unk" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1

@@ -34,16 +34,16 @@ def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Pa
     messages = {bad.line: bad.message for bad in data.bad}
     assert sorted(messages) == [3, 4, 5, 6, 7, 8, 10]
     for line, part in {
-        3: "tree: no infix tree: line 1, column 3",
+        3: "tree: not a valid infix tree: line 1, column 3",
         4: "2 columns, separated by tabs; expected 3",
         5: "the line is empty",
         6: "byte 0xff in column 3 is not UTF-8",
-        7: "no 'tree'; expected a tree",
+        7: "nothing in the column 'tree'; expected a tree",
         8: "the id 'a' also occurs in line 2; an id must be unique",
         10: "longer than 100 bytes, the limit (--max-line)",
     }.items():
         assert part in messages[line]
-    with pytest.raises(ValueError, match=r"trees.tsv, line 3: tree: no infix tree"):
+    with pytest.raises(ValueError, match=r"trees.tsv, line 3: tree: not a valid infix tree"):
         TreeDataset.from_file(path, max_line=100, strict=True)
 
 
@@ -62,7 +62,7 @@ def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -
     data = TreeDataset.from_file(written(tmp_path, "t.jsonl", "".join(json.dumps(r) + "\n" for r in records)))
     assert data.labels == ["fine", "3"]
     assert len(data.bad) == 7
-    assert all("another control character or half of a character" in bad.message for bad in data.bad)
+    assert all("another control character or half of a surrogate pair" in bad.message for bad in data.bad)
     assert all(bad.message.isprintable() for bad in data.bad)
     tree = written(tmp_path, "t.txt", "(a\x1b[31m (b c))\n(a (b c))\n")
     data = TreeDataset.from_file(tree, notation="treebank")
@@ -95,7 +95,7 @@ def test_a_source_file_whose_name_would_break_a_line_is_bad(tmp_path: Path) -> N
         written(tmp_path, name, "x = 1\n")
     data = TreeDataset.from_file(tmp_path, cached=False)
     assert data.ids == ["a.py"]
-    assert data.bad[0].message.startswith("the name of the file: 'b\\n.py' has a tab, a line break")
+    assert data.bad[0].message.startswith("the name of the file: 'b\\n.py' contains a tab, a line break")
     assert data.bad[0].where == "b\\n.py"
 
 

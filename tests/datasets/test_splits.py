@@ -44,7 +44,7 @@ def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_trainin
     data.splits = ["test"] * 40
     with pytest.raises(ValueError, match="no examples to train on"):
         split(data, 0)
-    with pytest.raises(ValueError, match="leave none for the split"):
+    with pytest.raises(ValueError, match="too few distinct trees for a"):
         split(numbered(3), 0)
 
 
@@ -68,7 +68,7 @@ def test_a_split_without_examples_is_refused_or_left_out() -> None:
         try:
             splits = split(data, 0)
         except ValueError as error:
-            assert "leave none for the split" in str(error)
+            assert "too few distinct trees for a" in str(error)
             assert count < 11
         else:
             assert all(len(examples) for examples in splits.values())

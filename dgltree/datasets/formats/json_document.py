@@ -80,7 +80,7 @@ class JSONDocument(Records):
         try:
             return load_json(text)
         except ValueError as error:
-            raise ValueError(f"{self.source.path}: no JSON: {error}") from None
+            raise ValueError(f"{self.source.path}: invalid JSON: {error}") from None
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"text": ""}  # which stays with the process that reads

@@ -27,7 +27,7 @@ class Parquet(Records):
 
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
-        """Raises ``ValueError`` for what is no Parquet file, or has no column of trees."""
+        """Raises ``ValueError`` for what is not a Parquet file, or has no column of trees."""
         if source.stream is not None:
             raise ValueError(f"{source.path}: Parquet is read from its end, which a pipe does not have; give a file")
         if source.compressed:
@@ -38,7 +38,7 @@ class Parquet(Records):
         try:
             names = tuple(read_schema(source.path).names)
         except ArrowInvalid as error:
-            raise ValueError(f"{source.path}: no Parquet file ({error})") from None
+            raise ValueError(f"{source.path}: not a Parquet file ({error})") from None
         check_columns(source.path, names, reading)
         return cls(source, reading, pairs=reading.tree not in names, columns=names)
 

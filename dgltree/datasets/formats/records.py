@@ -79,7 +79,10 @@ class Records(Format):
                 texts += found
                 if not found:
                     names = shown(", ".join(map(repr, fields)))
-                    why = why or f": no {self.reading.tree!r} among {names}; --tree names another column"
+                    why = (
+                        why
+                        or f": no column {self.reading.tree!r}, only {names}; name the column of the trees with --tree"
+                    )
             except ValueError as error:
                 why = why or f": {shown(str(error))}"
         return texts, why
@@ -116,11 +119,11 @@ class Records(Format):
     def _tree(self, fields: Mapping[str, Any], name: str, read: Callable[[str], Tree]) -> Tree:
         value = fields.get(name)
         if value is None or value == "":
-            raise ValueError(f"no {name!r}; expected a tree")
+            raise ValueError(f"nothing in the column {name!r}; expected a tree")
         try:
             return read(_tree_text(value))
         except ValueError as error:
-            raise ValueError(f"{name}: no {self.reading.notation} tree: {error}") from None
+            raise ValueError(f"{name}: not a valid {self.reading.notation} tree: {error}") from None
 
 
 @dataclass(kw_only=True)

@@ -78,10 +78,12 @@ class Source:
             with opener(self.path, "rb") as file:
                 yield from lines_of(file, self.max_line)
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-            raise ValueError(f"{self.path}: no {Path(self.path).suffix} file, or a damaged one ({error})") from None
+            raise ValueError(f"{self.path}: not a {Path(self.path).suffix} file, or a damaged one ({error})") from None
         except OSError as error:
             if self.compressed and error.errno is None:  # how bz2 says that a file is not its own
-                raise ValueError(f"{self.path}: no {Path(self.path).suffix} file, or a damaged one ({error})") from None
+                raise ValueError(
+                    f"{self.path}: not a {Path(self.path).suffix} file, or a damaged one ({error})"
+                ) from None
             raise
 
     def first(self, count: int) -> list[bytes]:
