@@ -13,7 +13,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.reading import Reading
-from dgltree.datasets.splits import SPLITS, shared_examples, split
+from dgltree.datasets.splits import SPLITS, shared_examples, shared_groups, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.models.readouts import NumberReadout
@@ -23,6 +23,7 @@ from dgltree.read.text import shown
 from dgltree.training import harness, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
+from dgltree.training.card import BASELINE as NAME
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
 from dgltree.training.data import SplitsModule, loaders
@@ -74,12 +75,15 @@ def fit(
         seconds = _train(built, splits, folder, data.reading)
         trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
         evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
+        beside = {} if settings.no_baseline else _baseline(splits, trained)
     for name, found in evaluations.items():
         _say(f"{name}: {found}")
+        if name in beside:
+            _say(f"{name}, baseline ({NAME}): {beside[name]}")
     trained.save(folder)
     _leave(folder, evaluations)
     counts = {name: len(bad) for name, bad in left_out.items()}
-    made = card(trained, built.options, splits, counts, evaluations, digest, command, seconds)
+    made = card(trained, built.options, splits, counts, evaluations, beside, digest, command, seconds)
     _write(folder / "card.md", markdown(made))
     _write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
     return trained
@@ -134,6 +138,12 @@ def _say_what(splits: dict[str, TreeDataset], left_out: dict[str, list[Bad]], bu
     for name, count in shared_examples(splits).items():
         if count:
             _say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
+    for name, count in shared_groups(splits).items():
+        if count:
+            _say(
+                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
+                "--group-by file keeps each in one split"
+            )
 
 
 def _finished(folder: Path, settings: dict[str, Any]) -> bool:
@@ -189,6 +199,16 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path, reading: R
     module.load_state_dict(checked(folder / BEST)["state_dict"])
     lines = (folder / EPOCHS).read_text(encoding="utf-8").splitlines()
     return sum(json.loads(line)["seconds"] for line in lines)
+
+
+def _baseline(splits: dict[str, TreeDataset], trained: TrainedModel) -> dict[str, Evaluation]:
+    """What a linear model reaches, where scikit-learn is installed."""
+    try:
+        from dgltree.training.baseline import baseline
+    except ModuleNotFoundError as error:
+        _say(f"no baseline: {error}")
+        return {}
+    return baseline(splits, trained.classes)
 
 
 def _trained(model: TreeModel, scale: tuple[float, float] | None, reading: Reading) -> TrainedModel:

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Task = Literal["classify", "regress", "pair"]
-PASSING = {"threads"}
+PASSING = {"threads", "no_baseline"}
 """Options that may change when a training goes on: they are about the machine."""
 
 
@@ -38,6 +38,7 @@ class FitOptions:
         device: cpu, cuda, or auto.
         threads: CPU threads of torch. Default: one, or all cores but the data loader's where batches are large enough
             for several to be faster.
+        no_baseline: do not fit a linear model of the nodes beside this one, for comparison.
 
     Raises ``ValueError`` for a number that cannot be.
     """
@@ -62,6 +63,7 @@ class FitOptions:
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int | None = None
+    no_baseline: bool = False
 
     def __post_init__(self) -> None:
         for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads"):

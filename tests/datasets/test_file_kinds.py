@@ -137,7 +137,7 @@ def test_a_bad_record_of_a_folder_is_named_by_its_file_and_line(
     written(tmp_path, "a.conllu", CONLLU)
     written(tmp_path, "b.conllu", CONLLU.replace("-1", "-2") + "1\tbroken\n")
     data = TreeDataset.from_file(tmp_path)
-    assert (len(data), data.groups) == (4, ["a.conllu", "a.conllu", "b.conllu", "b.conllu"])
+    assert (len(data), data.files) == (4, ["a.conllu", "a.conllu", "b.conllu", "b.conllu"])
     assert [bad.where for bad in data.bad] == ["b.conllu, line 9"]
     assert main(["inspect", str(tmp_path), "--strict"]) == 1
     assert f"{tmp_path / 'b.conllu'}, line 9: line 9: found 2 columns" in capsys.readouterr().err

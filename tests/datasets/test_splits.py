@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splits import shared_examples
+from dgltree.datasets.splits import folds, shared_examples, shared_groups
 
 
 def numbered(count: int) -> TreeDataset:
@@ -89,3 +89,56 @@ def test_pairs_that_share_one_tree_alone_are_different_examples() -> None:
         "validation": 10,
         "test": 10,
     }
+
+
+def test_classes_are_dealt_out_evenly() -> None:
+    labels = ["rare" if i % 10 == 0 else "often" for i in range(1000)]
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(1000)], labels)
+    splits = split(data, 5)
+    assert {name: examples.labels.count("rare") for name, examples in splits.items()} == {
+        "train": 80,
+        "validation": 10,
+        "test": 10,
+    }
+
+
+def test_many_equal_trees_are_trained_on() -> None:
+    tokens = [0] * 300 + list(range(1, 101))
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in tokens])
+    for seed in range(5):
+        assert {name: len(examples) for name, examples in split(data, seed).items()} == {
+            "train": 380,
+            "validation": 10,
+            "test": 10,
+        }
+
+
+def test_a_group_stays_in_one_split_and_folds_test_each_example_once() -> None:
+    groups = [f"file{i % 30}" for i in range(300)]
+    trees = [Tree("f", (Tree("w", token=str(i)),)) for i in range(300)]
+    data = TreeDataset(trees, [i % 2 for i in range(300)], groups=groups)
+    splits = split(data, 0)
+    assert shared_groups(splits) == {"validation": 0, "test": 0}
+    assert sum(map(len, splits.values())) == 300
+    found = folds(data, 5, 0)
+    assert len(found) == 5
+    tested = [line for each in found for line, name in zip(each.lines, each.splits, strict=True) if name == "test"]
+    assert sorted(tested) == list(range(1, 301))
+    for each in found:
+        parts = split(each, 0)
+        assert shared_groups(parts) == {"validation": 0, "test": 0}
+        assert [len(parts[name]) for name in ("train", "validation", "test")] == [220, 20, 60]
+    assert shared_groups(split(TreeDataset(trees, groups=None), 0)) == {"validation": 0, "test": 0}
+    torn = {"train": data.select([0, 1, 2]), "test": data.select([30, 31, 33])}
+    assert shared_groups(torn) == {"test": 2}
+
+
+def test_folds_that_cannot_be_are_refused() -> None:
+    data = numbered(40)
+    with pytest.raises(ValueError, match="folds is 1; it must be 2 or more"):
+        folds(data, 1, 0)
+    with pytest.raises(ValueError, match="too few distinct trees for 5 folds: 6 examples"):
+        folds(numbered(6), 5, 0)
+    data.splits = ["train"] * 40
+    with pytest.raises(ValueError, match="the data has a column of splits"):
+        folds(data, 2, 0)

@@ -154,7 +154,7 @@ class Format(ABC):
         reading = self.reading
         label = Pick.of("label_from", reading.label_from) if reading.label_from else Pick(reading.label)
         split = Pick.of("split_from", reading.split_from) if reading.split_from else Pick(reading.split)
-        group = Pick.of("group_by", reading.group_by) if reading.group_by else Pick("file") if self.folders else None
+        group = Pick.of("group_by", reading.group_by) if reading.group_by else None
         return label, split, group
 
     @cached_property
