@@ -55,7 +55,7 @@ examples:
 def run(name: str, arguments: list[str]) -> int:
     """Run one of the commands; the exit code is 1 where a record could not be read."""
     options = _parse(name, arguments)
-    model = TrainedModel.load(options.model, options.device)
+    model = TrainedModel.load(options.model, options.device, options.cell)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
     width = int(model.model.encoder.config["hidden_size"])
     with threads.limited(options.threads or threads.worth(MOST_NODES, width)):
@@ -72,6 +72,9 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads; - reads the standard input")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to compute (default: cpu)")
+    parser.add_argument(
+        "--cell", metavar="FILE.py:CLASS", help="the cell of a model that was trained with one of your own"
+    )
     parser.add_argument(
         "--threads",
         type=int,
@@ -119,6 +122,13 @@ class _BadRecords:
         """To be called behind the last record."""
         if self.count > FEW:
             print(f"dgltree: {self.file}: {self.count - FEW} more could not be read", file=sys.stderr)
+
+
+def report_bad(file: str, bad: Sequence[Bad], strict: bool = False) -> None:
+    """Say what could not be read of a whole file."""
+    report = _BadRecords(file, strict)
+    report(bad)
+    report.close()
 
 
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
@@ -206,9 +216,7 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())
     known = with_labels(model.dataset(data), model.gives_numbers)
-    report = _BadRecords(options.file, options.strict)
-    report(known.bad)
-    report.close()
+    report_bad(options.file, known.bad, options.strict)
     found = evaluate(model, known)
     if options.json:
         print(write_json({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))

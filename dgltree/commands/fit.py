@@ -36,8 +36,8 @@ def run(_: str, arguments: list[str]) -> int:
     reading = given_reading(options)
     data = _read(options.file, reading, options)
     given = {name: getattr(options, name) for name in ("validation", "test")}
-    splits = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
-    settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
+    splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
+    settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)} | {"cell": options.cell}
     command = shlex.join(["dgltree", "fit", *arguments])
     if options.folds or options.seeds:
         repeated = {"out": options.out, "command": command, **splits, **settings}
@@ -90,6 +90,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         type=int | None,
         help="train so many times with different seeds on the same splits, and print the means",
     )
+    parser.add_argument("--cell", type=str | None, help="a cell of your own in place of --encoder, as FILE.py:CLASS")
     parser.add_argument("--strict", action="store_true", help="stop at a line that cannot be read")
     parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
     parser.add_argument("--config", action=ActionConfigFile, help="a YAML file with these settings")

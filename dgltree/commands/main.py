@@ -31,6 +31,7 @@ COMMANDS = {
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "measure a model's accuracy on labelled trees"),
+    "similar": ("similar", "find the trees of a file that are most like a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does."""
 
@@ -85,6 +86,13 @@ def _run(name: str, arguments: list[str]) -> int:
 def _command(given: list[str]) -> str:
     import argparse
 
+    class _Version(argparse.Action):
+        """Looks the version up where it is asked for: that takes a moment."""
+
+        def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+            print(f"dgltree {import_module('dgltree').__version__}")
+            parser.exit()
+
     parser = argparse.ArgumentParser(
         prog="dgltree",
         description="Recursive neural networks: equations, and your own trees.",
@@ -92,6 +100,7 @@ def _command(given: list[str]) -> str:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what, add_help=False)

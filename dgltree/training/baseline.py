@@ -5,6 +5,7 @@ and child, once by their functions and once by functions and tokens; logistic re
 for numbers. The strength of the penalty is chosen by validation, as the epoch of the model is.
 """
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -66,7 +67,9 @@ def baseline(splits: dict[str, TreeDataset], classes: Sequence[str]) -> dict[str
     y = {name: label_numbers(data.labels, classes or None) for name, data in splits.items()}
     best: dict[str, Evaluation] = {}
     for penalty in PENALTIES:
-        model = _model(penalty, bool(classes)).fit(x["train"], y["train"].numpy())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of sklearn, that the solver could go on
+            model = _model(penalty, bool(classes)).fit(x["train"], y["train"].numpy())
         found = {name: _evaluated(model, x[name], y[name], classes) for name in splits if name != "train"}
         if not best or _figure(found["validation"]) > _figure(best["validation"]):
             best = found

@@ -58,6 +58,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
         halve_after=options.halve_after,
         weight_decay=options.weight_decay,
         seed=options.seed,
+        class_weights=_class_weights(train, classes, options) if options.class_weights else None,
     )
     return Built(module, options)
 
@@ -79,6 +80,18 @@ def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
     if nodes:
         found |= {str(label) for label in data.trees.label[data.trees.label != NO_LABEL].unique().tolist()}
     return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+
+
+def _class_weights(train: TreeDataset, classes: list[str], options: FitOptions) -> torch.Tensor:
+    """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
+    if not classes:
+        raise ValueError("class_weights are for classes; the labels are numbers")
+    labels: list[str | None] = list(train.labels)
+    if options.nodes:
+        labels = [str(label) for label in train.trees.label[train.trees.label != NO_LABEL].tolist()]
+    numbers = label_numbers(labels, classes)
+    counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
+    return counts.sum() / (len(classes) * counts.float())
 
 
 def _cell_for(data: TreeDataset) -> str:

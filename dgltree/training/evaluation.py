@@ -33,6 +33,8 @@ class Evaluation:
     """(classes, classes) int64: row the label, column the prediction; of classes alone."""
     names: tuple[str, ...] = ()
     """Of the rows and columns."""
+    answers: tuple[Tensor, Tensor] | None = None
+    """(E,) numbers that were predicted, and (E,) the labels; of numbers alone."""
 
     def __str__(self) -> str:
         return ", ".join(
@@ -90,4 +92,5 @@ def of_numbers(answers: Tensor, labels: Tensor) -> Evaluation:
     """The metrics of numbers (E,) and what they should be (E,)."""
     rmse, mae = mean_squared_error(answers, labels, squared=False), mean_absolute_error(answers, labels)
     r2 = r2_score(answers, labels) if len(labels) > 1 else torch.nan
-    return Evaluation(len(labels), {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)})
+    metrics = {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
+    return Evaluation(len(labels), metrics, answers=(answers, labels))

@@ -4,8 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Task = Literal["classify", "regress", "pair"]
-PASSING = {"threads", "no_baseline"}
-"""Options that may change when a training goes on: they are about the machine."""
+PASSING = {"threads", "epochs", "max_time", "log", "no_baseline"}
+"""Options that may change when a training goes on: they do not change what an epoch does."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class FitOptions:
         device: cpu, cuda, or auto.
         threads: CPU threads of torch. Default: one, or all cores but the data loader's where batches are large enough
             for several to be faster.
+        precision: of the computation; mixed ones are for GPUs.
+        accumulate: batches whose gradients are added up before a step.
+        max_time: stop after the epoch in which so much time is over, as days:hours:minutes:seconds ("00:02:30:00").
+        class_weights: balanced gives rare classes as much weight in the loss as frequent ones.
+        log: also log the metrics as csv or for tensorboard, in the folder logs of the output.
         no_baseline: do not fit a linear model of the nodes beside this one, for comparison.
 
     Raises ``ValueError`` for a number that cannot be.
@@ -63,10 +68,15 @@ class FitOptions:
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     threads: int | None = None
+    precision: Literal["32", "bf16-mixed", "16-mixed"] = "32"
+    accumulate: int = 1
+    max_time: str | None = None
+    class_weights: Literal["balanced"] | None = None
+    log: Literal["csv", "tensorboard"] | None = None
     no_baseline: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads"):
+        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads", "accumulate"):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it is 1 or more")
@@ -74,6 +84,8 @@ class FitOptions:
             raise ValueError(f"halve_after is {self.halve_after}; it is 0 or more")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it is from 0 to {2**31 - 1}")
+        if self.class_weights and (self.task == "regress"):
+            raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a probability from 0 to below 1")

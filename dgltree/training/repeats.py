@@ -4,7 +4,7 @@ import json
 import statistics
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,8 @@ def fit_seeds(
 
 
 def _settings(options: dict[str, Any]) -> FitOptions:
-    return FitOptions(**{name: value for name, value in options.items() if name in FitOptions.__dataclass_fields__})
+    """What of the arguments of a fit is a setting."""
+    return FitOptions(**{field.name: options[field.name] for field in fields(FitOptions) if field.name in options})
 
 
 def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path, options: dict[str, Any]) -> Repeats:

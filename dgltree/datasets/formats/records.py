@@ -19,6 +19,8 @@ from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
+ROOT = "ROOT"
+"""The function of a treebank's tree whose root was its label."""
 SAMPLE = 100
 """Trees at a file's beginning that its notation is told by."""
 
@@ -88,7 +90,7 @@ class Records(Format):
         return texts, why
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
-        read = _reader_of(self.reading)
+        read = reader_of(self.reading)
         for item in self.items(chunk):
             if isinstance(item.raw, bytes) and not item.raw.strip():
                 yield Bad(item.line, "the line is empty", item.file)
@@ -154,7 +156,7 @@ def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> 
         if tree.label is not None:
             return trees, str(tree.label)
         if reading.notation == "treebank":
-            return (tree.replace(function="ROOT"),), tree.function
+            return (tree.replace(function=ROOT),), tree.function
     return trees, label
 
 
@@ -186,9 +188,10 @@ def _named_columns(reading: Reading) -> Iterator[tuple[str, str]]:
                 yield f"--{option.replace('_', '-')}", column
 
 
-def _reader_of(reading: Reading) -> Callable[[str], Tree]:
-    """The reader of the notation, with the settings that concern it."""
-    assert reading.notation is not None
+def reader_of(reading: Reading) -> Callable[[str], Tree]:
+    """The reader of the notation, with the settings that concern it. Raises ``ValueError`` where there is none."""
+    if reading.notation is None:
+        raise ValueError("these trees are not written as texts; give trees or a file")
     if reading.notation == "json":
         keys = Keys(*(name.strip() for name in reading.keys.split(",")))
         return lambda text: read_json_tree(text, keys)
