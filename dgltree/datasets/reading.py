@@ -13,8 +13,8 @@ class Reading:
     """The settings of a reader. What is None follows from the file.
 
     Args:
-        notation: how trees are written: sst, treebank, brackets, sexpr, json, node_link, infix or python. Default:
-            detected and printed.
+        notation: how trees are written: sst, treebank, brackets, sexpr, json, node_link, infix, python or smiles.
+            Default: detected and printed.
         tree: the column that holds the tree.
         left: the column that holds the first tree of a pair.
         right: the column that holds the second tree of a pair.

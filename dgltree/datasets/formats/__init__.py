@@ -13,7 +13,7 @@ from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
 from dgltree.datasets.formats.refused import REFUSED
 from dgltree.datasets.formats.source import TOO_LONG, Source, kind_of
-from dgltree.datasets.formats.tree_lines import TreeLines
+from dgltree.datasets.formats.tree_lines import SMILESLines, TreeLines
 from dgltree.datasets.formats.tsv import TSV
 from dgltree.datasets.reading import Reading
 
@@ -26,6 +26,7 @@ FORMATS: tuple[type[Format], ...] = (
     JSONLines,
     PythonSources,
     BracketBlocks,
+    SMILESLines,
     TreeLines,  # takes what no other one does
 )
 """In the order in which they are asked whether the first lines are theirs."""

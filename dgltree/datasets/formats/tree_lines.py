@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from dgltree.datasets.formats.records import LineRecords, bare_label
@@ -48,3 +48,19 @@ class TreeLines(LineRecords):
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
         return bare_label(trees, label, self.reading)
+
+
+@dataclass(kw_only=True)
+class SMILESLines(LineRecords):
+    """``CCO ethanol``: a molecule, and behind it a name, which need not be unique and is not read."""
+
+    suffixes = (".smi", ".smiles")
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises ``ValueError`` for an empty source."""
+        source.title()
+        return cls(source, replace(reading, notation=reading.notation or "smiles"))
+
+    def fields_of(self, text: str) -> Mapping[str, Any]:
+        return {self.reading.tree: text.split()[0]}
