@@ -7,7 +7,10 @@ from dgltree.datasets.numbers import number
 from dgltree.datasets.tree_dataset import TreeDataset
 
 MOST_STRATA = 0.1
-"""Different labels by example up to which each is dealt out evenly; of more, labels are numbers or names."""
+"""Different labels an example up to which each is dealt out evenly; of more, labels are numbers or names."""
+
+JITTER = 0.7
+"""How much, as an exponent, the size of a unit is changed by chance before the larger ones are dealt out first."""
 
 
 def units_of(dataset: TreeDataset) -> np.ndarray:
@@ -30,13 +33,35 @@ def deal(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -
     """
     units, strata = units_of(dataset), _strata(dataset)
     sizes = np.bincount(units)
-    stratum = _most_frequent(units, strata)
-    chance = np.random.default_rng(seed).random(len(sizes))
-    order = np.lexsort((chance, -sizes, stratum))
+    rng = np.random.default_rng(seed)
     part = np.zeros(len(sizes), np.int64)
-    dealt = order if most is None else order[sizes[order] <= most]
-    part[dealt] = np.arange(len(dealt)) % count
+    fixed = np.zeros(len(sizes), bool) if most is None else sizes > most
+    large = np.flatnonzero((sizes > 1) & ~fixed)
+    large = large[np.argsort(-sizes[large] * np.exp(JITTER * rng.random(len(large))), kind="stable")]
+    part[large] = _greedy(units, strata, large, count)
+    single = np.flatnonzero((sizes == 1) & ~fixed)
+    own = np.zeros(len(sizes), np.int64)
+    own[units] = strata  # of a single one its label
+    single = single[np.lexsort((rng.random(len(single)), own[single]))]
+    part[single] = np.arange(len(single)) % count
     return part[units]
+
+
+def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int) -> np.ndarray:
+    """(len(order),) int64: each unit in turn goes where the classes and the sizes of the parts stay most even."""
+    labels = int(strata.max()) + 1
+    table = np.zeros((int(units.max()) + 1, labels + 1))
+    np.add.at(table, (units, strata), 1)
+    table[:, -1] = table[:, :-1].sum(1)
+    shares = table / table.sum(0).clip(min=1)  # of all examples of a class, and of all examples
+    held = np.zeros((count, labels + 1))
+    found = np.empty(len(order), np.int64)
+    for i, unit in enumerate(order):
+        found[i] = np.argmin(
+            (held * shares[unit]).sum(1)
+        )  # the growth of the squares, but for what is the same anywhere
+        held[found[i]] += shares[unit]
+    return found
 
 
 def _strata(dataset: TreeDataset) -> np.ndarray:
@@ -48,12 +73,3 @@ def _strata(dataset: TreeDataset) -> np.ndarray:
     if numbers or len(names) > max(2, MOST_STRATA * len(labels)):
         return np.zeros(len(labels), np.int64)
     return codes
-
-
-def _most_frequent(units: np.ndarray, strata: np.ndarray) -> np.ndarray:
-    """(U,) int64, the stratum that most examples of each unit are in."""
-    pairs, counts = np.unique(np.stack([units, strata]), axis=1, return_counts=True)
-    found = np.zeros(int(units.max()) + 1, np.int64)
-    order = np.argsort(counts, kind="stable")
-    found[pairs[0, order]] = pairs[1, order]  # the last one, of the highest count, stays
-    return found
