@@ -214,7 +214,7 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     from dgltree.training.evaluation import evaluate
 
     reading = replace(model.reading, **given_reading(options))
-    data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())
+    data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
     known = with_labels(model.dataset(data), model.gives_numbers)
     report_bad(options.file, known.bad, options.strict)
     found = evaluate(model, known)

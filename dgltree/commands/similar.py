@@ -69,7 +69,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _read(path: str, model: TrainedModel, reading: dict[str, Any]) -> TreeDataset:
     """The trees of a file that the model knows; the others are reported."""
-    known = model.dataset(TreeDataset.from_file(path, cached=False, progress=True, **reading))
+    known = model.dataset(TreeDataset.from_file(path, cached=False, progress=True, named=False, **reading))
     report_bad(path, known.bad)
     print(f"{path}: {len(known):,} trees", file=sys.stderr)
     return known

@@ -14,6 +14,7 @@ from dgltree.datasets import cache
 from dgltree.datasets.flat import join
 from dgltree.datasets.formats import Bad, Format, open_format
 from dgltree.datasets.formats.format import in_order
+from dgltree.datasets.formats.records import check_named
 from dgltree.datasets.ids import Ids
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
@@ -25,10 +26,12 @@ Columns = dict[str, Any]
 
 
 def read_file(
-    path: str | Path, reading: Reading, workers: int | None, cached: bool, progress: bool
+    path: str | Path, reading: Reading, workers: int | None, cached: bool, progress: bool, named: bool
 ) -> tuple[TreeBatch, Columns]:
     """Flat trees and, by name, what stands beside them; see :meth:`dgltree.datasets.TreeDataset.from_file`."""
     file = open_format(path, reading)
+    if named and file.column_names is not None:
+        check_named(file.source.path, file.column_names, reading)
     cached = cached and file.source.stream is None
     digest = cache.digest_of(file) if cached else ""
     known = cache.read(cache.cache_path(path), digest) if cached else None

@@ -116,6 +116,7 @@ class TreeDataset(Dataset[Any]):
         cached: bool = True,
         strict: bool = False,
         progress: bool = False,
+        named: bool = True,
         **reading: Any,
     ) -> "TreeDataset":
         """Read a TSV, JSON lines, Parquet, CoNLL-U or Python file, bare trees line by line, or a folder of sources.
@@ -129,12 +130,13 @@ class TreeDataset(Dataset[Any]):
             cached: whether to use and leave the hidden file.
             strict: whether a bad record is an error.
             progress: whether to show a progress bar.
+            named: whether the columns that ``reading`` names must be there; a file for a trained model may lack some.
             reading: settings of :class:`dgltree.datasets.reading.Reading`.
 
         Raises ``FileNotFoundError``, and ``ValueError`` for a file that is empty, has no column of trees or no tree
         that can be read, and with ``strict`` for the first bad record.
         """
-        trees, columns = read_file(path, Reading(**reading), workers, cached, progress)
+        trees, columns = read_file(path, Reading(**reading), workers, cached, progress, named)
         dataset = cls.__new__(cls)
         dataset.reading = Reading(**columns["reading"])
         dataset._set(trees, columns)

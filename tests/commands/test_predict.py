@@ -127,3 +127,18 @@ def test_nothing_is_printed_of_what_cannot_be_opened(
     for missing in (tmp_path / "none.tsv", tmp_path / "empty"):
         assert main(["predict", str(fitted / "model"), str(missing)]) == 1
         assert capsys.readouterr().out == ""
+
+
+def test_a_file_to_be_answered_may_lack_the_columns_that_training_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"x{'+y' * (i % 9)}{'*x' * (i % 7)},{'ab'[i % 2]}-1,f{i}\n" for i in range(60))
+    (tmp_path / "train.csv").write_text(f"tree,kind,file\n{rows}")
+    (tmp_path / "new.csv").write_text("tree\nx+y\n")
+    settings = ["--label-from", "kind:[ab]", "--group-by", "file", "--out", str(tmp_path / "model"), *SMALL]
+    assert main(["fit", str(tmp_path / "train.csv"), *settings, "--epochs", "1", "--no-baseline"]) == 0
+    assert main(["predict", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
+    assert main(["similar", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--query", "x"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 1
+    assert "no example can be used" in capsys.readouterr().err

@@ -41,6 +41,10 @@ class CSV(Records):
         header = 0 if reading.columns else 1
         return cls(source, reading, pairs=reading.tree not in names, columns=names, delimiter=delimiter, header=header)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
     def fields(self, raw: list[str] | str) -> Mapping[str, Any]:
         if isinstance(raw, str):
             raise ValueError(raw)

@@ -107,6 +107,11 @@ class Format(ABC):
         """The source in this format. Raises ``ValueError`` for one that is not in it."""
         return cls(source, reading)
 
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """Of a table; None where columns have no names or each record has its own."""
+        return None
+
     def with_notation(self) -> Self:
         """The same with the notation of its trees, where they have one. ``ValueError`` where none reads them."""
         return self

@@ -42,6 +42,10 @@ class Parquet(Records):
         check_columns(source.path, names, reading)
         return cls(source, reading, pairs=reading.tree not in names, columns=names)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
     def fields(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return raw
 

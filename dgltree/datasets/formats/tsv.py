@@ -35,6 +35,10 @@ class TSV(LineRecords):
         header = 0 if reading.columns else 1
         return cls(source, reading, pairs=reading.tree not in names, header=header, columns=names)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
+
     def fields_of(self, text: str) -> Mapping[str, Any]:
         values = text.split("\t")
         if len(values) != len(self.columns):
