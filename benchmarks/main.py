@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, propagate, rank, scale
+from benchmarks import batches, encoders, epoch, fit, propagate, rank, scale
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -21,6 +21,7 @@ SUITES = {
     "encoders": encoders.rows,
     "scale": scale.rows,
     "epoch": epoch.rows,
+    "fit": fit.rows,
 }
 
 
