@@ -82,4 +82,5 @@ class StackTreeLSTM(StackCell):
     def fused(self) -> Fused:
         """Of all options; the kernel is told pop, no_op, normalize, data_gate, top_k and gated_top_k."""
         pop, no_op = "pop" in self.actions, "noop" in self.actions
-        return Fused("stack", (int(pop), int(no_op), int(self.normalize), int(self.data_gate), self.top_k, int(self.gated_top_k)))
+        flags = (pop, no_op, self.normalize, self.data_gate, self.top_k, self.gated_top_k)
+        return Fused("stack", tuple(map(int, flags)))

@@ -11,8 +11,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.cells.check import check_finite
 from dgltree.cells.step import State
-from dgltree.engine.kernels.choice import kernel_for
-from dgltree.engine.kernels.concatenated import ConcatenatedPass
+from dgltree.engine.kernels.choice import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
 from dgltree.engine.level_pass import LevelPass, Run, parameters_of
 from dgltree.engine.memory import check_memory
@@ -101,18 +100,16 @@ def _planned_states(
 def _run(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     differentiable = any(p.requires_grad for p in cell.parameters()) or (batch.x is not None and batch.x.requires_grad)
-    kernel = None if recompute or traced.names or not plan.steps else kernel_for(cell, torch.is_grad_enabled())
-    check_memory(cell, plan, torch.is_grad_enabled() and differentiable, recompute)
+    record = torch.is_grad_enabled() and differentiable
+    steps = None if recompute or traced.names else fused_pass(cell, plan, record)
+    check_memory(cell, plan, record, recompute, None if steps is None else steps.least_bytes())
     leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
     traced.keep(slice(0, plan.leaves), leaf)
     x_pre = _input_products(cell, plan, batch)
     parameters = parameters_of(cell)
     leaf_states = [leaf[part] for part in cell.state]
     given = (*leaf_states, *x_pre, *parameters.values())
-    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in given)
-    if kernel is not None:
-        kernel, fused = kernel
-        steps = ConcatenatedPass(cell, fused, plan, kernel, record)
+    if steps is not None:
         h, memory = FusedPass.apply(steps, list(parameters), *given)
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
     run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))

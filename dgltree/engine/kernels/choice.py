@@ -9,8 +9,11 @@ import torch
 
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
-from dgltree.engine.kernels.kernel import Kernel
+from dgltree.engine.kernels.cell_pass import CellPass
+from dgltree.engine.kernels.concatenated import ConcatenatedPass
 from dgltree.engine.kernels.numba_backend import numba_kernel
+from dgltree.engine.kernels.summed import SummedPass
+from dgltree.engine.schedule import Schedule
 
 MODES = ("on", "cached", "off")
 DTYPES = (torch.float32, torch.float64)
@@ -34,19 +37,23 @@ def kernels(mode: str) -> Iterator[None]:
         _mode.reset(token)
 
 
-def kernel_for(cell: Cell, backward: bool) -> tuple[type[Kernel], Fused] | None:
-    """The kernel of a cell as it stands, and what the cell says to it; None: torch's operations compute ``combine``.
+def fused_pass(cell: Cell, plan: Schedule, record: bool) -> CellPass | None:
+    """A pass of the cell, as it stands, through its kernel; None: torch's operations compute ``combine``.
 
     Args:
         cell: any.
-        backward: whether there may be a backward pass.
+        plan: of what.
+        record: whether there may be a backward pass.
     """
     mode, weight = _mode.get() or _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
-    fused = None if mode == "off" else fused_of(cell)
+    fused = None if mode == "off" or not plan.steps else fused_of(cell)
     if fused is None or weight.dtype not in DTYPES or weight.device.type != "cpu":
         return None
-    kernel = numba_kernel(fused, weight.dtype, backward, mode == "on")
-    return None if kernel is None else (kernel, fused)
+    kernel = numba_kernel(fused, weight.dtype, record, mode == "on")
+    if kernel is None:
+        return None
+    kind = SummedPass if fused.family == "sum" else ConcatenatedPass
+    return kind(cell, fused, plan, kernel, record)
 
 
 def fused_of(cell: Cell) -> Fused | None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree.cells.once import once_differentiable
-from dgltree.engine.kernels.concatenated import ConcatenatedPass
+from dgltree.engine.kernels.cell_pass import CellPass
 
 
 class FusedPass(torch.autograd.Function):
@@ -15,7 +15,7 @@ class FusedPass(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, steps: ConcatenatedPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor
+        ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor
     ) -> tuple[Tensor, Tensor]:
         """(R, n) and (R - base, depth, n), from the leaves, what x adds to each step, and the parameters named."""
         x_pre, parameters = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
@@ -32,13 +32,13 @@ class FusedPass(torch.autograd.Function):
         _ = ctx.saved_tensors
         if d_h is None and d_memory is None:
             return (None,) * len(ctx.needs_input_grad)
-        steps: ConcatenatedPass = ctx.steps
+        steps: CellPass = ctx.steps
         states = steps.states
         keep = torch._C._autograd._get_current_graph_task_keep_graph()
         given_h = torch.zeros_like(states.h) if d_h is None else d_h.contiguous()
-        given_memory = states.memory.new_empty(0, *states.memory.shape[1:]) if d_memory is None else d_memory
-        d_leaf_h, d_leaf_memory, d_x, found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
+        given_memory = states.memory[:0] if d_memory is None else d_memory
+        found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
         if not keep:
             ctx.steps = None
-        d_leaf = d_leaf_memory.view(ctx.leaf_shape) if len(d_leaf_memory) else None
-        return None, None, d_leaf_h, d_leaf, *d_x, *(found.get(name) for name in ctx.names)
+        d_leaf = found.leaf_memory.view(ctx.leaf_shape) if len(found.leaf_memory) else None
+        return None, None, found.leaf_h, d_leaf, *found.x_pre, *map(found.parameters.get, ctx.names)

@@ -34,6 +34,21 @@ class Gates(NamedTuple):
     """The first of the step's runs in the table."""
 
 
+class SumGates(NamedTuple):
+    """The same where children are added up."""
+
+    pre: Tensor
+    """(slots, widths)"""
+    bias: Tensor
+    """(matrices, widths)"""
+    edge_pre: Tensor
+    """(edges, n): the pre-activations of messages, of all edges of the schedule; then their gates, which stay."""
+    edge_bias: Tensor
+    """(matrices, n)"""
+    mask: Tensor
+    run: int
+
+
 class Sent(NamedTuple):
     """What a backward pass was given, and what parents leave for their children in it."""
 
@@ -61,8 +76,8 @@ class Kernel(ABC):
         table: (runs, 5) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
     """
 
-    def __init__(self, options: tuple[int, ...], states: States, table: Tensor) -> None:
-        self.options, self.states, self.table = options, states, table
+    @abstractmethod
+    def __init__(self, options: tuple[int, ...], states: States, table: Tensor) -> None: ...
 
     @abstractmethod
     def forward(self, start: int, stop: int, gates: Gates, depth: int, kept: int) -> None:

@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING
 import torch
 
 from dgltree.cells.fused import Fused
-from dgltree.engine.kernels.kernel import Kernel
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_kernel import NumbaKernel
+    from dgltree.engine.kernels.numba_sum import SumKernel
 
-FAMILIES = {"stack": "numba_stack.StackKernel", "lstm": "numba_lstm.LSTMKernel"}
-INSTEAD = "cells run on torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off is silent"
+    CompiledKernel = type[NumbaKernel] | type[SumKernel]
 
-_known: "dict[tuple[Fused, torch.dtype, bool], type[NumbaKernel] | None]" = {}
+Key = tuple[Fused, torch.dtype, bool]
+
+FAMILIES = {"stack": "numba_stack.StackKernel", "lstm": "numba_lstm.LSTMKernel", "sum": "numba_sum.SumKernel"}
+INSTEAD = (
+    "cells run on torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off is silent"
+)
+
+_known: "dict[Key, CompiledKernel | None]" = {}
 """What was found: a kernel that is compiled, or None where there is none for this process."""
 
 
-def numba_kernel(fused: Fused, dtype: torch.dtype, backward: bool, compile_it: bool) -> type[Kernel] | None:
+def numba_kernel(fused: Fused, dtype: torch.dtype, backward: bool, compile_it: bool) -> "CompiledKernel | None":
     """The kernel, compiled, or None where that fails, or would have to be done first and ``compile_it`` is False."""
     key = fused, dtype, backward
     if key not in _known:
         try:
             kernel = _class_of(fused.family)
-            if not kernel.compile(fused, dtype, backward, compile_it):
+            if not kernel.compile(fused.options, dtype, backward, compile_it):
                 return None
             _known[key] = kernel
         except ModuleNotFoundError as error:
@@ -37,9 +43,9 @@ def numba_kernel(fused: Fused, dtype: torch.dtype, backward: bool, compile_it: b
     return _known[key]
 
 
-def _class_of(family: str) -> "type[NumbaKernel]":
+def _class_of(family: str) -> "CompiledKernel":
     module, name = FAMILIES[family].split(".")
-    found: type[NumbaKernel] = getattr(import_module(f"dgltree.engine.kernels.{module}"), name)
+    found: CompiledKernel = getattr(import_module(f"dgltree.engine.kernels.{module}"), name)
     return found
 
 
@@ -53,7 +59,7 @@ def _told(error: Exception) -> str:
     return f"Numba cannot compile dgltree's kernels ({type(error).__name__}: {lines[-1] if lines else ''})"
 
 
-def _give_up(key: "tuple[Fused, torch.dtype, bool]", why: str | None) -> None:
+def _give_up(key: Key, why: str | None) -> None:
     """Say it once, whatever the kernels that are asked for later."""
     if why is not None and None not in _known.values():
         warnings.warn(f"{why}: {INSTEAD}", RuntimeWarning, stacklevel=2)

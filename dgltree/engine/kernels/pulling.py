@@ -10,7 +10,7 @@ from dgltree.engine.kernels.compiled import compiled
 
 
 @compiled
-def inverse(children: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
+def inverse(children, rows):
     """Where each row's edges to its parents stand, (rows + 1,), among the edges (edges,) sorted by child and number."""
     pointer = np.zeros(rows + 1, np.int64)
     for child in children:
@@ -25,7 +25,7 @@ def inverse(children: np.ndarray, rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @compiled
-def pull_h(d_h: np.ndarray, row: int, given: np.ndarray, pointer: np.ndarray, edges: np.ndarray, sent: np.ndarray) -> None:
+def pull_h(d_h, row, given, pointer, edges, sent):
     """Into d_h (n,): what was given for the row, and what its parents sent along their edges, (edges, n)."""
     n = len(d_h)
     own = given[row]
@@ -38,9 +38,7 @@ def pull_h(d_h: np.ndarray, row: int, given: np.ndarray, pointer: np.ndarray, ed
 
 
 @compiled
-def pull_memory(
-    d_S, row, given, pointer, edges, parents, base, gates, sent
-):
+def pull_memory(d_S, row, given, pointer, edges, parents, base, gates, sent):
     """Into d_S (depth, n): what was given for the row (nothing, if there are no rows of it), and of each parent what
     stands for all its children, (rows, depth, n), times the gate (edges, n) of this one."""
     depth, n = d_S.shape
@@ -57,9 +55,7 @@ def pull_memory(
 
 
 @compiled
-def leaves(
-    lo, hi, d_h, d_S, given_h, given_S, pointer, edges, parents, base, gates, sent_h, sent_S
-):
+def leaves(lo, hi, d_h, d_S, given_h, given_S, pointer, edges, parents, base, gates, sent_h, sent_S):
     """The gradients of leaves ``lo:hi``: of h, (leaves, n), and of memory, (leaves, depth, n), if they have any."""
     for row in range(lo, hi):
         pull_h(d_h[row], row, given_h, pointer, edges, sent_h)

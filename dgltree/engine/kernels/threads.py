@@ -32,9 +32,7 @@ def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: 
         return
     bounds = [start + (stop - start) * k // parts for k in range(parts + 1)]
     pool = _pool(torch.get_num_threads() - 1)
-    others: list[Future[None]] = [
-        pool.submit(function, bounds[k], bounds[k + 1], *arguments) for k in range(1, parts)
-    ]
+    others: list[Future[None]] = [pool.submit(function, bounds[k], bounds[k + 1], *arguments) for k in range(1, parts)]
     try:
         function(bounds[0], bounds[1], *arguments)
     finally:
