@@ -139,12 +139,17 @@ class Gradients:
         }
         self._weight, self._bias = (self.named.get(f"{name}.{kind}") for kind in ("weight", "bias"))
 
-    def add(self, matrix: int, d_out: Tensor, v: Tensor) -> None:
-        """The outputs' gradients (rows, out) and the inputs (rows, in) of a product."""
-        if self._weight is not None:
-            self._weight[matrix].addmm_(d_out.t(), v)
+    def add(self, matrix: int, d_out: Tensor, places: Tensor, h: Tensor) -> None:
+        """Of a product: the gradients of its outputs (rows, out), and where its inputs lie in h (R, n), side by side.
+
+        Inputs are gathered for some thousands of rows at a time.
+        """
+        arity = len(places) // len(d_out)
         if self._bias is not None:
             self._bias[matrix] += d_out.sum(0)
+        if self._weight is not None:
+            for rows, own in zip(d_out.split(TOGETHER), places.split(TOGETHER * arity), strict=True):
+                self._weight[matrix].addmm_(rows.t(), h.index_select(0, own).view(len(rows), -1))
 
 
 def rows_of(tensor: Tensor, run: Run, step: Step) -> Tensor:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from dgltree.cells.once import once_differentiable
 from dgltree.engine.kernels.cell_pass import CellPass
+from dgltree.engine.kernels.threads import threads_of_torch
 
 
 class FusedPass(torch.autograd.Function):
@@ -19,7 +20,8 @@ class FusedPass(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """(R, n) and (R - base, depth, n), from the leaves, what x adds to each step, and the parameters named."""
         x_pre, parameters = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
-        states = steps.forward(leaf_h, leaf_memory, x_pre)
+        with threads_of_torch():
+            states = steps.forward(leaf_h, leaf_memory, x_pre)
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
         ctx.save_for_backward(*parameters, *outputs[:1])  # only to notice what was changed, and what was freed
         ctx.set_materialize_grads(False)
@@ -37,7 +39,8 @@ class FusedPass(torch.autograd.Function):
         keep = torch._C._autograd._get_current_graph_task_keep_graph()
         given_h = torch.zeros_like(states.h) if d_h is None else d_h.contiguous()
         given_memory = states.memory[:0] if d_memory is None else d_memory
-        found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
+        with threads_of_torch():
+            found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
         if not keep:
             ctx.steps = None
         d_leaf = found.leaf_memory.view(ctx.leaf_shape) if len(found.leaf_memory) else None

@@ -57,10 +57,8 @@ class NumbaKernel(NumbaStates, Kernel):
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
         """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
         nothing = Nothing(dtype)
-        kernel, gates = (
-            cls(options, nothing.states, nothing.table),
-            Gates(nothing.matrix, nothing.matrix, nothing.matrix, 0, 0),
-        )
+        some, kernel = nothing.matrix, cls(options, nothing.states, nothing.table)
+        gates = Gates(some, some, some, 0, 0)
         needed: list[tuple[Any, Arguments]] = [(cls.forward_rows, (0, 0, *kernel._forward(gates, 0, 0)))]
         if backward:
             kernel._receive(nothing.sent, nothing.index, nothing.index)

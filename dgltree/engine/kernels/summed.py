@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from dgltree.cells.typed import Runs, TypedLinear
-from dgltree.engine.kernels.cell_pass import TOGETHER, CellPass, Found, Gradients, gates_of, rows_of
+from dgltree.engine.kernels.cell_pass import CellPass, Found, Gradients, gates_of, rows_of
 from dgltree.engine.kernels.kernel import Sent, States, SumGates
+from dgltree.engine.kernels.threads import Products
 from dgltree.engine.schedule import Step
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class SummedPass(CellPass):
         self.f = h.new_empty(len(plan.children), self.n)
         kernel = self.kernel(self.states, self.layout.table(), self.parents)
         weight, message = self.maps[None].weight.detach().mT, self._message.weight.detach().mT
-        run = 0
+        run, products = 0, Products()
         for k, (step, runs) in enumerate(zip(plan.steps, self.layout.steps, strict=True)):
             total, sent = h.new_empty(step.stop - step.start, self.n), self.f[step.edges]
             kernel.add_up(step.start, step.stop, total)
@@ -35,11 +36,13 @@ class SummedPass(CellPass):
             if x_pre:
                 torch.index_select(x_pre[k][:, width:], 0, plan.parent[step.edges], out=sent)
             for matrix, start, stop in self._edge_runs(step):
-                sent[start:stop].addmm_(children[start:stop], message[matrix], beta=int(bool(x_pre)))
+                products.add(children[start:stop], message[matrix], sent[start:stop], int(bool(x_pre)))
             for own in runs:
                 out = gates_of(self.pre[None], own)
-                added = rows_of(x_pre[k], own, step)[:, :width] if x_pre else out
-                torch.addmm(added, rows_of(total, own, step), weight[own.matrix], beta=int(bool(x_pre)), out=out)
+                if x_pre:
+                    out.copy_(rows_of(x_pre[k], own, step)[:, :width])
+                products.add(rows_of(total, own, step), weight[own.matrix], out, int(bool(x_pre)))
+            products.run()
             kernel.forward(step.start, step.stop, self._gates(run, self._draw(step)))
             run += len(runs)
         return self.states
@@ -53,18 +56,20 @@ class SummedPass(CellPass):
         kernel = self.kernel(states, self.layout.table(), self.parents)
         kernel.start_backward(Sent(d_h, d_memory, self.parents, edge_h, self.f, row_memory))
         weight, message = self.maps[None].weight.detach(), self._message.weight.detach()
-        run, d_x = sum(map(len, self.layout.steps)), list[Tensor]()
+        run, d_x, products = sum(map(len, self.layout.steps)), list[Tensor](), Products()
         for k in reversed(range(len(plan.steps))):
             step, runs = plan.steps[k], self.layout.steps[k]
             run -= len(runs)
             kernel.backward(step.start, step.stop, self._gates(run, self._drawn(k)), d_f)
             total, parent = d_h.new_empty(step.stop - step.start, self.n), plan.parent[step.edges]
             for own in runs:
-                torch.mm(gates_of(self.pre[None], own), weight[own.matrix], out=rows_of(total, own, step))
+                products.add(gates_of(self.pre[None], own), weight[own.matrix], rows_of(total, own, step))
+            products.run()
             back, own_f = edge_h[step.edges], d_f[step.edges]
             torch.index_select(total, 0, parent, out=back)
             for matrix, start, stop in self._edge_runs(step):
-                back[start:stop].addmm_(own_f[start:stop], message[matrix])
+                products.add(own_f[start:stop], message[matrix], back[start:stop], 1)
+            products.run()
             if inputs:
                 gates = torch.cat([gates_of(self.pre[None], own) for own in runs])
                 d_x.append(torch.cat([gates, torch.zeros_like(total).index_add_(0, parent, own_f)], 1))
@@ -93,7 +98,12 @@ class SummedPass(CellPass):
             for run in runs:
                 total = self.states.h.new_empty(run.stop - run.start, self.n)
                 kernel.add_up(run.start, run.stop, total)
-                gradients.add(matrix, gates_of(self.pre[None], run), total)
+                gradients.add(
+                    matrix,
+                    gates_of(self.pre[None], run),
+                    torch.arange(run.stop - run.start, device=total.device),
+                    total,
+                )
         return gradients.named
 
     def _message_parameters(self, d_f: Tensor) -> dict[str, Tensor]:
@@ -104,10 +114,7 @@ class SummedPass(CellPass):
                 whole.setdefault(matrix, []).append(slice(step.edges.start + start, step.edges.start + stop))
         for matrix, parts in whole.items():
             for edges in _joined(parts):
-                for rows, places in zip(
-                    d_f[edges].split(TOGETHER), self.plan.children[edges].split(TOGETHER), strict=True
-                ):
-                    gradients.add(matrix, rows, self.states.h.index_select(0, places))
+                gradients.add(matrix, d_f[edges], self.plan.children[edges], self.states.h)
         return gradients.named
 
 
