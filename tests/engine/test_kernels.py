@@ -170,7 +170,8 @@ def results(name: str) -> dict[str, Tensor]:
 
 def _in_a_child(name: str, least: int, send: "multiprocessing.connection.Connection") -> None:
     threads.LEAST = least
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # OpenMP, which the parent used, would hang in a child that was forked
+    threads._count.set(2)
     send.send({what: tensor.numpy() for what, tensor in results(name).items()})
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import torch
 
@@ -11,6 +12,7 @@ from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
+from dgltree.engine.kernels.kernel import Kernel
 from dgltree.engine.kernels.numba_backend import numba_kernel
 from dgltree.engine.kernels.summed import SummedPass
 from dgltree.engine.schedule import Schedule
@@ -45,15 +47,27 @@ def fused_pass(cell: Cell, plan: Schedule, record: bool) -> CellPass | None:
         plan: of what.
         record: whether there may be a backward pass.
     """
-    mode, weight = _mode.get() or _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
-    fused = None if mode == "off" or not plan.steps else fused_of(cell)
-    if fused is None or weight.dtype not in DTYPES or weight.device.type != "cpu":
+    found = _kernel(cell, record) if plan.steps else None
+    if found is None:
         return None
-    kernel = numba_kernel(fused, weight.dtype, record, mode == "on")
-    if kernel is None:
-        return None
+    kernel, fused = found
     kind = SummedPass if fused.family == "sum" else ConcatenatedPass
     return kind(cell, fused, plan, kernel, record)
+
+
+def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
+    """The kernel for the steps of a path, without a backward pass; of cells that read their children one by one."""
+    fused = fused_of(cell)
+    return None if fused is None or fused.family == "sum" else _kernel(cell, backward=False)
+
+
+def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
+    mode, weight = _mode.get() or _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
+    fused = None if mode == "off" else fused_of(cell)
+    if fused is None or weight.dtype not in DTYPES or weight.device.type != "cpu":
+        return None
+    kernel = numba_kernel(fused, weight.dtype, backward, mode == "on")
+    return None if kernel is None else (kernel, fused)
 
 
 def fused_of(cell: Cell) -> Fused | None:
