@@ -24,6 +24,7 @@ Beside the model's probability stands what numerical evaluation at random comple
 holds, does not hold, or is undecided.
 """
 BLOCK = 64  # equations answered between two updates of the progress bar
+MANY = 32  # equations for which it pays to load Numba, if what it compiled is at hand
 
 
 def run(name: str, arguments: list[str]) -> int:
@@ -51,7 +52,11 @@ def run(name: str, arguments: list[str]) -> int:
     known = set(parser._option_string_actions)
     options, equations = parser.parse_known_args([_shielded(argument, known) for argument in arguments])
     options.equations += equations  # what argparse does not place because it stands behind an option
-    return answer(options)
+    from dgltree.engine.kernels.choice import kernels
+
+    many = len(options.equations) >= MANY or "-" in options.equations
+    with kernels("cached" if many else "off"):
+        return answer(options)
 
 
 def _count(text: str) -> int:

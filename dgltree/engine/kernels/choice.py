@@ -29,8 +29,8 @@ _mode: ContextVar[str | None] = ContextVar("kernels", default=None)
 def kernels(mode: str) -> Iterator[None]:
     """Within it passes run through kernels: "on", "cached" (those alone that need not be compiled first) or "off".
 
-    Elsewhere the environment says it, ``DGLTREE_KERNELS=off``; without a word they are on. It holds for the thread
-    that enters it. Raises ``ValueError`` for another mode.
+    Elsewhere they are as ``DGLTREE_KERNELS`` in the environment says, or on; "off" there is off everywhere. It holds
+    for the thread that enters it. Raises ``ValueError`` for another mode.
     """
     token = _mode.set(_checked(mode))
     try:
@@ -62,7 +62,8 @@ def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
 
 
 def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
-    mode, weight = _mode.get() or _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
+    environment, weight = _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
+    mode = "off" if environment == "off" else _mode.get() or environment
     fused = None if mode == "off" else fused_of(cell)
     if fused is None or weight.dtype not in DTYPES or weight.device.type != "cpu":
         return None
