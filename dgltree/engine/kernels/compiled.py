@@ -1,7 +1,7 @@
 """What all Numba kernels share: how they are compiled, and exponentials that LLVM can put side by side in a register.
 
-Numba keeps compiled code by the file of the kernel: who changes a file that kernels call, such as this one, removes what
-was kept of them (``__pycache__/*.nbi``). The tests have a folder of their own for each state of the files.
+Numba keeps compiled code by the file of the kernel: who changes a file that kernels call, such as this one, removes
+what was kept (``__pycache__/*.nbi``). The tests have a folder of their own for each state of the files.
 """
 
 import math
