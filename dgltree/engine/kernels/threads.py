@@ -24,16 +24,16 @@ _count: ContextVar[int] = ContextVar("threads", default=1)
 
 
 @contextmanager
-def threads_of_torch() -> Iterator[None]:
-    """Within it the functions below use as many threads as torch has, and torch itself one."""
+def threads_of_torch() -> Iterator[int]:
+    """Within it the functions below use as many threads as torch has, so many as it gives, and torch itself one."""
     count = torch.get_num_threads()
     if count == 1:
-        yield
+        yield 1
         return
     token = _count.set(count)
     torch.set_num_threads(1)
     try:
-        yield
+        yield count
     finally:
         torch.set_num_threads(count)
         _count.reset(token)
