@@ -9,18 +9,20 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, propagate, rank, scale
+from benchmarks import batches, encoders, epoch, fit, kernels, propagate, rank, scale
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
 
 SUITES = {
     "propagate": propagate.rows,
+    "kernels": kernels.rows,
     "rank": rank.rows,
     "batch": batches.rows,
     "encoders": encoders.rows,
     "scale": scale.rows,
     "epoch": epoch.rows,
+    "fit": fit.rows,
 }
 
 

@@ -87,6 +87,7 @@ class BareProducts:
             self.steps.append((v, weight, torch.randn(stop - start, weight.shape[0], device=device)))
             rows[name, matrix] = rows.get((name, matrix), 0) + stop - start
         self.weights = []
+        self.inputs = list(_input_rows(cell, plan, device))
         for (name, matrix), count in rows.items():
             out, inside = maps[name].weight[matrix].shape
             self.weights.append((torch.randn(count, out, device=device), torch.randn(count, inside, device=device)))
@@ -99,15 +100,31 @@ class BareProducts:
                 torch.mm(d_out, weight)
             for d_out, v in self.weights:
                 torch.mm(d_out.t(), v)
+            for v, weight, d_out in self.inputs:  # whose own gradients nobody wants
+                torch.mm(v, weight.t())
+                torch.mm(d_out.t(), v)
 
 
 def _products(cell: Cell, plan: Schedule) -> Iterator[tuple[str, int, int, int]]:
-    """(map, start, stop, matrix) of the typed products of gates, step by step."""
+    """(map, start, stop, matrix) of the typed products of gates, and of messages, step by step."""
     maps = cell.named_maps()
     for step in plan.steps:
-        name = f"gates_{cell.key(step.arity)}"
-        for matrix, start, stop in maps[name].runs(step.segments):
-            yield name, start, stop, matrix
+        for kind, segments in (("gates", step.segments), ("message", step.edge_segments)):
+            name = f"{kind}_{cell.key(step.arity)}"
+            for matrix, start, stop in maps[name].runs(segments) if name in maps else []:
+                yield name, start, stop, matrix
+
+
+def _input_rows(cell: Cell, plan: Schedule, device: str) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Inputs, weight, and gradients of outputs of the products of x, one for each map, of all nodes that read one."""
+    rows = {cell.key(step.arity): 0 for step in plan.steps}
+    for step in plan.steps:
+        rows[cell.key(step.arity)] += step.stop - step.start
+    if cell.leaf == "gates":
+        rows[cell.key(0)] = rows.get(cell.key(0), 0) + plan.leaves
+    for key, count in rows.items() if cell.input_size else []:
+        weight = cell.named_maps()[f"input_{key}"].weight[0].detach()
+        yield torch.randn(count, len(weight.T), device=device), weight, torch.randn(count, len(weight), device=device)
 
 
 def child_sum_input(trees: list[Tree], vocabulary: Vocabulary, width: int) -> dict[str, Any]:

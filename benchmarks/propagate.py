@@ -47,7 +47,7 @@ def _training(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) 
     if "dgl" not in steps:
         yield Skipped(f"{name}, against dgl.prop_nodes_topo", "DGL is not installed, or this is no CPU")
         return
-    yield against(f"{name}, shared", "dgl", times, aim=15, least=8, work=work)
+    yield against(f"{name}, shared", "dgl", times, aim=14, least=9, work=work)
     unshared = {"ours": times["unshared"], "dgl": times["dgl"]}
     yield against(f"{name}, not shared", "dgl", unshared, aim=6, least=4)
 
@@ -76,7 +76,9 @@ def _over_products(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: 
     bare = BareProducts(cell, planned.schedule, device)
     ours = training_step(cell, lambda: root_states(planned, cell))
     times = in_turn({"ours": ours, "bare products": bare}, repeats, device)
-    row = against(f"Tree-SMU, training, {size} equations, shared", "bare products", times, aim=3, least=6, falling=True)
+    row = against(
+        f"Tree-SMU, training, {size} equations, shared", "bare products", times, aim=2.5, least=3.5, falling=True
+    )
     row.ratio, row.unit = 1 / row.ratio, "times the bare products"
     row.work = {"equations": size / times["ours"].median, "nodes": trees.num_nodes / times["ours"].median}
     return row

@@ -61,7 +61,7 @@ def _memory(recompute: bool) -> Row:
     process.join()
     how = "recomputing" if recompute else "keeping"
     name = f"memory of a training step, {how}, {used / nodes:,.0f} bytes a node"
-    return Row(name, used / kept, "times what must be kept", 1.5, 3, falling=True)
+    return Row(name, used / kept, "times what must be kept", 1.3, 1.8, falling=True)
 
 
 def _peak(recompute: bool, send: Connection) -> None:

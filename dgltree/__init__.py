@@ -49,7 +49,28 @@ _MODULES = {
 stopped, or that only prints its help, need not wait for; and some need packages that the others do without."""
 
 
+_PACKAGES = (
+    "batching",
+    "cells",
+    "datasets",
+    "encoders",
+    "engine",
+    "equations",
+    "induction",
+    "models",
+    "plotting",
+    "read",
+    "training",
+    "trees",
+)
+"""Folders with further public names: ``dgltree.cells.TreeLSTM``."""
+
+
 def __getattr__(name: str) -> "Any":
+    if name == "__version__":
+        return _version()
+    if name in _PACKAGES:
+        return import_module(f"dgltree.{name}")
     for module, names in _MODULES.items():
         if name in names:
             globals()[name] = found = getattr(import_module(f"dgltree.{module}"), name)
@@ -57,8 +78,18 @@ def __getattr__(name: str) -> "Any":
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dgltree")
+    except PackageNotFoundError:
+        return "0+unknown"  # run from a checkout that was not installed
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    hidden = {"import_module", "TYPE_CHECKING"}
+    return sorted({*globals(), *__all__, *_PACKAGES, "__version__"} - hidden)
 
 
 __all__ = [

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 import dgltree
 from dgltree.files import replacing
-from dgltree.training import harness
+from dgltree.training import harness, threads
 
 TEST = "test.json"
 """The file in a run's folder with the figures of its best epoch on the test data."""
@@ -21,9 +22,13 @@ class TaskCLI(LightningCLI):
     """Trains, then evaluates the epoch that was best in validation on the test data."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
+        parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU, beside the loader's process")
         parser.link_arguments("seed_everything", "data.seed", int)
         parser.link_arguments("seed_everything", "model.seed", int)
         parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
+
+    def before_instantiate_classes(self) -> None:
+        torch.set_num_threads(self.config[self.subcommand].threads)
 
     def instantiate_trainer(self, **options: Any) -> lightning.Trainer:
         return harness.with_whole_checkpoints(super().instantiate_trainer(**options))
@@ -54,7 +59,7 @@ def run(
     What our own code refuses, such as a line of a file, ends the program with its message alone.
     """
     try:
-        with harness.without_noise():
+        with harness.without_noise(), threads.limited(1):  # which are set back in the end
             cli(
                 model,
                 data,

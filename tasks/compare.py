@@ -2,11 +2,10 @@
 
 One training for each model (a configuration of the task), variant and seed. A training that is done is not done again,
 one that was interrupted goes on from its last epoch. DIR/report.md has the tables and pictures. What follows ``--``
-goes to every training as it is, such as ``-- --data.folder FOLDER``.
+goes to every training as it is, such as ``-- --data.folder FOLDER --threads 4``.
 """
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Mapping
@@ -30,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     trainings = _trainings(options)
     try:
-        failed = run(trainings, options.jobs, threads=_threads(options.jobs))
+        failed = run(trainings, options.jobs)
     except ValueError as error:
         raise SystemExit(str(error)) from None
     print(report(trainings, options.out))
@@ -47,7 +46,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", help="names of configurations (default: all of the task)")
     parser.add_argument("--variants", nargs="+", help="splits (logic: full, A, B, C) or shares (listops: '25 %%')")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, which share the cores (default 2)")
+    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, of one thread each (default 2)")
     given = sys.argv[1:] if arguments is None else arguments
     end = given.index("--") if "--" in given else len(given)
     options = parser.parse_args(given[:end])
@@ -64,12 +63,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 def _of(task: str) -> Any:
     """What a task says of itself."""
     return import_module(f"tasks.{task}.variants")
-
-
-def _threads(jobs: int) -> int:
-    """Of each training: an equal share of the cores, unless the environment says how many."""
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    return int(given) if given.isdecimal() else max(1, (os.cpu_count() or 1) // max(1, jobs))
 
 
 def _trainings(options: argparse.Namespace) -> list[Training]:

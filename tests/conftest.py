@@ -1,9 +1,18 @@
 """What all tests share."""
 
+import importlib.util
 import os
+import zlib
 from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
+if importlib.util.find_spec("numba") is None:
+    os.environ["DGLTREE_KERNELS"] = "off"  # which is to be told, and a warning fails a test
+else:  # compiled code of these very files: Numba itself looks at one file a kernel, not at those that it calls
+    sources = b"".join(file.read_bytes() for file in sorted((ROOT / "dgltree" / "engine" / "kernels").glob("*.py")))
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "kernels" / f"{zlib.crc32(sources):08x}"))
 
 try:
     from hypothesis import HealthCheck, settings

@@ -7,10 +7,12 @@ from collections.abc import Callable
 import pytest
 import torch
 from oracle import recursion
+from rows import ROWS, make_cell
 from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
+from dgltree.engine.kernels.choice import fused_of, kernels
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
 State = dict[str, Tensor]
@@ -35,12 +37,44 @@ def runner_engine(cell: Cell, trees: TreeBatch) -> State:
     return {part: graph.ndata[part] for part in cell.state}
 
 
+def levels(share: bool) -> Engine:
+    """Torch's operations."""
+
+    def run(cell: Cell, trees: TreeBatch) -> State:
+        with kernels("off"):
+            return propagate(trees, cell, share=share)
+
+    return run
+
+
+def fused(share: bool) -> Engine:
+    """Compiled kernels, where they cover the cell."""
+
+    def run(cell: Cell, trees: TreeBatch) -> State:
+        pytest.importorskip("numba", reason="the fast extra is not installed")
+        with kernels("on"):
+            return propagate(trees, cell, share=share)
+
+    return run
+
+
+KERNELS: dict[str, Engine] = {"kernels": fused(share=False), "kernels shared": fused(share=True)}
 ENGINES: dict[str, Engine] = {
     "dgl": dgl_engine,
     "runner": runner_engine,
-    "levels": lambda cell, trees: propagate(trees, cell),
-    "levels shared": lambda cell, trees: propagate(trees, cell, share=True),
+    "levels": levels(share=False),
+    "levels shared": levels(share=True),
+    **KERNELS,
 }
+
+
+def engines_of(name: str) -> list[str]:
+    """The engines that a row of ROWS runs on."""
+    return [engine for engine in ENGINES if engine not in KERNELS or fused_of(make_cell(name)) is not None]
+
+
+CASES = [(name, engine) for name in ROWS for engine in engines_of(name)]
+"""Every row on every engine that it runs on."""
 
 
 def cotangents(states: State) -> State:

@@ -8,6 +8,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -252,7 +253,7 @@ def targets() -> Iterator[dict[str, Target]]:
     """All of them, by name."""
     with small_files() as files:
         yield {
-            **{f"read {name}": notation(name) for name in NOTATIONS},
+            **{f"read {name}": notation(name) for name in NOTATIONS if name != "smiles" or find_spec("rdkit")},
             "read equation": Target(mutated("2*x - _ = sin(pi/2)^-1"), equation),
             "read typed": Target(mutated(TYPED), typed),
             "read conllu": Target(mutated(CONLLU), conllu),

@@ -83,3 +83,28 @@ def test_importing_prints_nothing_and_imports_nothing_heavy() -> None:
 def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
     assert sorted(name for names in dgltree._MODULES.values() for name in names) == sorted(dgltree.__all__)
     assert set(dgltree.__all__) <= set(dir(dgltree))
+
+
+def test_dir_shows_what_is_public_and_the_version_is_known() -> None:
+    assert {"cells", "datasets", "training", "__version__", "fit"} <= set(dir(dgltree))
+    assert not {"import_module", "TYPE_CHECKING"} & set(dir(dgltree))
+    assert dgltree.cells.TreeLSTM
+    from importlib.metadata import version
+
+    assert dgltree.__version__ == version("dgltree")
+    done = subprocess.run([sys.executable, "-m", "dgltree", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"dgltree {version('dgltree')}\n"
+
+
+def test_a_graph_without_dgl_says_why_there_is_none() -> None:
+    code = HIDE + (
+        "import dgltree\n"
+        "tree = dgltree.Tree('f')\n"
+        "try:\n"
+        "    dgltree.batch([tree], dgltree.Vocabulary.from_trees([tree])).graph\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error)\n"
+    )
+    done = run(code)
+    assert ".graph needs DGL (dgl is hidden by the test); " in done.stdout
+    assert ("no wheels" in done.stdout) == (sys.version_info >= (3, 12))

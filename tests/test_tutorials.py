@@ -48,7 +48,7 @@ def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
     assert [line.split("\t")[:2] for line in (first, second, third)] == [
         ["1.py", "largest"],
         ["2.py", "reverse"],
-        ["3", ""],
+        ["3.py", ""],
     ]
     assert names["code"] == 1
 

@@ -1,6 +1,7 @@
 """TreeBatch to DGLGraph and back: the only file that imports DGL, and only when called."""
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 def to_dgl(batch: "TreeBatch") -> "dgl.DGLGraph":
     """One DGLGraph of the whole batch, made from its flat arrays (``dgl.batch`` of small graphs is far slower)."""
     os.environ.setdefault("DGLBACKEND", "pytorch")  # else DGL prints and writes a file in the user's home
-    import dgl
+    try:
+        import dgl
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(_no_dgl(str(error)), name=error.name) from None
 
     graph = dgl.graph((batch.child_index, batch.parent_index), num_nodes=batch.num_nodes)
     graph.edata["slot"] = batch.slot
@@ -30,6 +34,15 @@ def to_dgl(batch: "TreeBatch") -> "dgl.DGLGraph":
     ends = torch.cumsum(batch.sizes, 0)
     graph.set_batch_num_edges(batch.child_ptr[ends] - batch.child_ptr[ends - batch.sizes])
     return graph
+
+
+def _no_dgl(reason: str) -> str:
+    """Why there is no DGL, and what does without."""
+    own = ".".join(map(str, sys.version_info[:2]))
+    help_ = (
+        f"DGL has no wheels for Python {own}, only up to 3.11" if sys.version_info >= (3, 12) else "install dgl 1.1.3"
+    )
+    return f".graph needs DGL ({reason}); {help_}; all else works without it: propagate, encoders, fit, ranking"
 
 
 def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:

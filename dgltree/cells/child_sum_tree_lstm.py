@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.fused import Fused
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.sum_cell import SumCell
 from dgltree.cells.typed import Linear
@@ -56,3 +57,6 @@ class ChildSumTreeLSTM(SumCell):
         u = torch.tanh(pre["u"])
         c = in_ * self.drop(u) + children["fc"][0]
         return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u}
+
+    def fused(self) -> Fused:
+        return Fused("sum")

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.fused import Fused
 from dgltree.cells.inputs import Leaf
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Affine, Linear
@@ -104,6 +105,13 @@ class CellContract(nn.Module, ABC):
         Returns the state. Whatever else is in the result (gates, actions) can be asked for by name from
         ``propagate(..., trace=...)`` and costs nothing otherwise.
         """
+
+    def fused(self) -> Fused | None:
+        """The kernel that computes, for these options, what ``combine`` does; None: there is none.
+
+        It holds for subclasses too, as long as they leave the mathematics as they are.
+        """
+        return None
 
     def reachable(self, state: State, steps: int) -> State:
         """The part of a state that a readout ``steps`` cells further up can depend on; all of it unless overridden."""

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.fused import Fused
 from dgltree.cells.stack_cell import StackCell
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Linear
@@ -77,3 +78,9 @@ class StackTreeLSTM(StackCell):
             read = (q * top).sum(-2)
             computed["q"] = q
         return {**computed, "h": o * torch.tanh(read)}
+
+    def fused(self) -> Fused:
+        """Of all options; the kernel is told pop, no_op, normalize, data_gate, top_k and gated_top_k."""
+        pop, no_op = "pop" in self.actions, "noop" in self.actions
+        flags = (pop, no_op, self.normalize, self.data_gate, self.top_k, self.gated_top_k)
+        return Fused("stack", tuple(map(int, flags)))

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
+from dgltree.cells.fused import Fused
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Linear
 
@@ -58,3 +59,6 @@ class TreeLSTM(Cell):
         for f_k, c_k in zip(f, children["c"], strict=True):
             c = c + f_k * c_k
         return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u, "f": f}
+
+    def fused(self) -> Fused:
+        return Fused("lstm")

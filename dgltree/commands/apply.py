@@ -13,6 +13,7 @@ from tqdm import tqdm
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.formats import Bad, open_format
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.from_file import FEW
 from dgltree.datasets.ids import Ids
 from dgltree.datasets.labels import with_labels
@@ -23,7 +24,8 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
-from dgltree.training.trained import TrainedModel
+from dgltree.training import threads
+from dgltree.training.trained import MOST_NODES, TrainedModel
 
 EXAMPLES = {
     "predict": """\
@@ -31,17 +33,17 @@ examples:
   dgltree predict runs/trees new.tsv > answers.tsv
   cat trees.txt | dgltree predict runs/trees -
 
-One line for each record, in order, below a line of names: its id, or else its line in the file, the answer, and of
-classes the probability of each. A record that cannot be read gets a line without an answer, and is reported on the
-standard error.
+Prints a table with one line for each record, in order: its id (or its line number), the prediction, and for classes
+the probability of each. A record that cannot be read gets a line without a prediction, and a message on the standard
+error.
 """,
     "encode": """\
 examples:
   dgltree encode runs/trees new.tsv --out vectors.npy
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
 
-A .npy file has one row a tree (two for a pair), of NaN where the tree cannot be read; a .parquet file has the line and
-the id beside each vector, and with --nodes a row for each node.
+A .npy file has one row for each tree (two for a pair), filled with NaN where the tree cannot be read. A .parquet file
+has the line and the id beside each vector, and with --nodes a row for each node.
 """,
     "evaluate": """\
 examples:
@@ -53,8 +55,11 @@ examples:
 def run(name: str, arguments: list[str]) -> int:
     """Run one of the commands; the exit code is 1 where a record could not be read."""
     options = _parse(name, arguments)
-    model = TrainedModel.load(options.model, options.device)
-    return {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name](model, options)
+    model = TrainedModel.load(options.model, options.device, options.cell)
+    command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
+    width = int(model.model.encoder.config["hidden_size"])
+    with threads.limited(options.threads or threads.worth(MOST_NODES, width)):
+        return command(model, options)
 
 
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
@@ -67,6 +72,15 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads; - reads the standard input")
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to compute (default: cpu)")
+    parser.add_argument(
+        "--cell", metavar="FILE.py:CLASS", help="the cell of a model that was trained with one of your own"
+    )
+    parser.add_argument(
+        "--threads",
+        type=int,
+        metavar="N",
+        help="of torch on the CPU (default: one, or all cores where the model is large enough to need them)",
+    )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     if name == "encode":
         parser.add_argument("--out", required=True, metavar="FILE", help="a .npy or .parquet file")
@@ -96,8 +110,8 @@ class _BadRecords:
         self.file, self.strict, self.count = file, strict, 0
 
     def __call__(self, bad: Sequence[Bad]) -> None:
-        for line, message in sorted(bad):
-            text = f"{self.file}, line {line}: {message}"
+        for each in in_order(bad):
+            text = each.at(self.file)
             if self.strict:
                 raise ValueError(text)
             self.count += 1
@@ -108,6 +122,13 @@ class _BadRecords:
         """To be called behind the last record."""
         if self.count > FEW:
             print(f"dgltree: {self.file}: {self.count - FEW} more could not be read", file=sys.stderr)
+
+
+def report_bad(file: str, bad: Sequence[Bad], strict: bool = False) -> None:
+    """Say what could not be read of a whole file."""
+    report = _BadRecords(file, strict)
+    report(bad)
+    report.close()
 
 
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
@@ -126,23 +147,21 @@ def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]
 
 
 def _block(model: TrainedModel, part: Part, reading: Reading, ids: Ids) -> Block:
-    places = [(bad.line, 0) for bad in part.bad]
+    readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
     if part.trees is None:
-        return Block(None, part.bad, list(range(len(places))))
+        return Block(None, part.bad, list(range(len(part.bad))))
     data = TreeDataset.of_part(part, reading)
     model.check_kind(data)
     known, unknown = data.known(model.model.encoder.vocabulary)
-    wrong = {i: Bad(data.lines[i], message) for i, message in unknown.items()}
-    repeated = ids.repeated(data.ids, data.lines)
+    wrong = {i: data.bad_at(i, message) for i, message in unknown.items()}
+    repeated = ids.repeated(data.ids, data.lines, data.files)
     if repeated and known is not None:
         rows = [i for i in range(len(data)) if i not in wrong]
         fresh = [place for place, i in enumerate(rows) if i not in repeated]
         known = known.select(fresh) if fresh else None
-    wrong |= repeated
-    bad = [*wrong.values(), *part.bad]
-    # a source file may have many trees, which are told apart by their number
-    places = [(data.lines[i], i) for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + places
-    return Block(known, bad, sorted(range(len(places)), key=places.__getitem__))
+    wrong = dict(sorted((wrong | repeated).items()))
+    places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
+    return Block(known, [*wrong.values(), *part.bad], sorted(range(len(places)), key=places.__getitem__))
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
@@ -166,7 +185,7 @@ def _answers(model: TrainedModel, block: Block) -> list[str]:
         predictions = _predictions(model, model.predict(block.known))
         lines = [f"{name}\t{prediction}" for name, prediction in zip(names, predictions, strict=True)]
     nothing = "\t" * (1 + len(model.classes))
-    lines += [f"{bad.line}{nothing}" for bad in block.bad]
+    lines += [f"{bad.name}{nothing}" for bad in block.bad]
     return [lines[i] for i in block.order]
 
 
@@ -195,11 +214,9 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     from dgltree.training.evaluation import evaluate
 
     reading = replace(model.reading, **given_reading(options))
-    data = TreeDataset.from_file(options.file, cached=False, progress=True, **reading.to_json())
+    data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
     known = with_labels(model.dataset(data), model.gives_numbers)
-    report = _BadRecords(options.file, options.strict)
-    report(known.bad)
-    report.close()
+    report_bad(options.file, known.bad, options.strict)
     found = evaluate(model, known)
     if options.json:
         print(write_json({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))

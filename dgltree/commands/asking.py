@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from dgltree.read.json_text import write_json
 
 BLOCK = 64  # equations answered between two updates of the progress bar
+MANY = 32  # equations for which it pays to load Numba, if what it compiled is at hand
 
 
 class Asked(NamedTuple):
@@ -55,6 +56,14 @@ def count(text: str) -> int:
 
 def answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, block: int = BLOCK) -> int:
     """Answer block after block, in order; the exit code."""
+    from dgltree.engine.kernels.choice import kernels
+
+    many = len(texts) >= MANY or "-" in texts
+    with kernels("cached" if many else "off"):
+        return _answer_all(texts, as_json, answer, show, block)
+
+
+def _answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, block: int) -> int:
     from tqdm import tqdm
 
     report = _Report(as_json)

@@ -1,6 +1,7 @@
 """Failures that are the machine's: too little memory, no GPU. In one line, with what would help."""
 
 import re
+from importlib.metadata import PackageNotFoundError, requires
 
 NO_MEMORY = re.compile(
     "out of memory|can't allocate memory|cannot allocate memory|not enough memory|bad_alloc|size calculation overflow"
@@ -9,12 +10,27 @@ NO_MEMORY = re.compile(
 )
 NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|sees no CUDA", re.IGNORECASE)
 ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNORECASE)
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
+"""Modules that packages of other names bring."""
 HELP = {
-    "fit": "smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line) need less",
+    "fit": "use smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line)",
     "complete": "fewer fillers (--fillers FILE) or a smaller equation need less",
     "verify": "a smaller equation needs less",
 }
 """What makes a command need less memory; the others read files."""
+
+
+def packages_for(module: str | None) -> str:
+    """What to install where a module is missing: all packages of the extra ``train`` where it is one of them."""
+    try:
+        needed = requires("dgltree") or []
+    except PackageNotFoundError:  # run from a checkout that was not installed
+        needed = []
+    extras = [line.split(";")[0].strip() for line in needed if "extra == 'train'" in line.replace('"', "'")]
+    name = DISTRIBUTIONS.get(str(module), str(module))
+    if any(re.match(rf"{re.escape(name)}\b", extra) for extra in extras):
+        return " ".join(f"'{extra}'" for extra in extras)
+    return name
 
 
 def said_of(error: BaseException, command: str) -> str | None:
@@ -27,8 +43,8 @@ def said_of(error: BaseException, command: str) -> str | None:
     if type(error) is MemoryError and text:  # our own: it says by itself what helps
         return text
     asked = ASKED.search(text)
-    more = f" ({_size(*asked.groups())} more were asked for)" if asked else ""
-    return f"out of memory{more}: {HELP.get(command, 'leaving out long records (--max-line) needs less')}"
+    more = f" ({_size(*asked.groups())} more were requested)" if asked else ""
+    return f"out of memory{more}: {HELP.get(command, 'leave out long records (--max-line)')}"
 
 
 def _size(number: str, unit: str) -> str:

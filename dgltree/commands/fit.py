@@ -19,8 +19,9 @@ examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
   dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
   dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
+  dgltree fit sources/ --unit function --group-by file --folds 5
 
-A YAML file given by --config holds the same settings (hidden_size: 150); the command line has the last word.
+A YAML file given by --config holds the same settings (hidden_size: 150); the command line overrides it.
 """
 
 
@@ -28,13 +29,23 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
     from dgltree.training.fitting import fit
+    from dgltree.training.repeats import fit_folds, fit_seeds
 
+    if options.folds and (options.seeds or options.validation or options.test):
+        raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
     reading = given_reading(options)
     data = _read(options.file, reading, options)
     given = {name: getattr(options, name) for name in ("validation", "test")}
-    splits = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
-    settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
+    splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
+    settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)} | {"cell": options.cell}
     command = shlex.join(["dgltree", "fit", *arguments])
+    if options.folds or options.seeds:
+        repeated = {"out": options.out, "command": command, **splits, **settings}
+        found = (
+            fit_folds(data, options.folds, **repeated) if options.folds else fit_seeds(data, options.seeds, **repeated)
+        )
+        print(f"{found}\nthe models are in the folders of {options.out}")
+        return 0
     fit(data, **splits, out=options.out, command=command, **settings)
     print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
     return 0
@@ -57,14 +68,29 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", help="trees: TSV, JSON lines, Parquet, one tree a line, CoNLL-U, a folder of sources")
-    parser.add_argument("--validation", type=str | None, help="a further file, to choose the epoch by")
-    parser.add_argument("--test", type=str | None, help="a further file, for the metrics at the end")
+    parser.add_argument(
+        "file", help="labelled trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank, one tree a line, a folder"
+    )
+    parser.add_argument(
+        "--validation", type=str | None, help="a file of validation trees, by which the best epoch is chosen"
+    )
+    parser.add_argument("--test", type=str | None, help="a file of test trees, for the metrics at the end")
     parser.add_argument(
         "--out",
         default="runs/fit",
-        help="folder of the model; a training that stopped goes on there (default: runs/fit)",
+        help="output folder; an interrupted training is resumed there (default: runs/fit)",
     )
+    parser.add_argument(
+        "--folds",
+        type=int | None,
+        help="train so many times, each time with another part as test set, and print the means",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int | None,
+        help="train so many times with different seeds on the same splits, and print the means",
+    )
+    parser.add_argument("--cell", type=str | None, help="a cell of your own in place of --encoder, as FILE.py:CLASS")
     parser.add_argument("--strict", action="store_true", help="stop at a line that cannot be read")
     parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
     parser.add_argument("--config", action=ActionConfigFile, help="a YAML file with these settings")

@@ -19,13 +19,17 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     parser = argparse.ArgumentParser(
         prog="dgltree inspect",
-        description="Say what is in a file of trees, and what a model would make of it.",
+        description="Describe a file of trees, and what a model would read of it.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="trees: TSV, JSON lines, Parquet, one a line, CoNLL-U, sources")
-    parser.add_argument("--min-count", type=int, default=2, metavar="N", help="as in fit (default: 2)")
+    parser.add_argument(
+        "file", metavar="FILE", help="trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank, one tree a line, a folder"
+    )
+    parser.add_argument(
+        "--min-count", type=int, default=2, metavar="N", help="tokens that occur fewer times become <unk> (default: 2)"
+    )
     parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser)

@@ -1,8 +1,8 @@
 """The ``dgltree`` command.
 
 Exit codes: 0 all answered; 1 an equation, a file, a setting, or a record for predict or encode was bad, or memory or a
-GPU was missing; 2 the command line was bad; 130 interrupted; 143 terminated. What fit, evaluate and inspect leave out
-they say, and go on.
+GPU was missing; 2 the command line was bad; 130 interrupted; 143 terminated. fit, evaluate and inspect report the
+records that they leave out, and continue.
 
 Imports stand where Ctrl-C is answered: they take longer than a person may wait before pressing it.
 """
@@ -21,16 +21,17 @@ examples:
   dgltree predict runs/trees new.tsv > answers.tsv
   dgltree encode runs/trees new.tsv --out vectors.npy
 
-dgltree COMMAND --help says more.
+For details run: dgltree COMMAND --help
 """
 COMMANDS = {
     "complete": ("complete", "find the expressions that may fill the blank _"),
     "verify": ("verify", "say whether an equation holds"),
-    "inspect": ("inspect", "say what is in a file of trees"),
+    "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
-    "predict": ("apply", "answer for each tree of a file"),
+    "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
-    "evaluate": ("apply", "say how right a model is on labelled trees"),
+    "evaluate": ("apply", "measure a model's accuracy on labelled trees"),
+    "similar": ("similar", "find the trees of a file that are most like a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does."""
 
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(given: list[str]) -> int:
     import warnings
 
-    from dgltree.commands.failures import said_of
+    from dgltree.commands.failures import packages_for, said_of
     from dgltree.commands.stopping import TERMINATED, Terminated
 
     name = _command(given)
@@ -58,7 +59,7 @@ def _main(given: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except ModuleNotFoundError as error:
-        print(f"dgltree {name}: {error}; install it with: pip install 'dgltree[train,plot]'", file=sys.stderr)
+        print(f"dgltree {name}: {error}; install it with: pip install {packages_for(error.name)}", file=sys.stderr)
         return 1
     except (OSError, ValueError, MemoryError, RuntimeError, AssertionError) as error:
         text = said_of(error, name) or (str(error) if isinstance(error, (OSError, ValueError)) else None)
@@ -85,6 +86,13 @@ def _run(name: str, arguments: list[str]) -> int:
 def _command(given: list[str]) -> str:
     import argparse
 
+    class _Version(argparse.Action):
+        """Looks the version up where it is asked for: that takes a moment."""
+
+        def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+            print(f"dgltree {import_module('dgltree').__version__}")
+            parser.exit()
+
     parser = argparse.ArgumentParser(
         prog="dgltree",
         description="Recursive neural networks: equations, and your own trees.",
@@ -92,6 +100,7 @@ def _command(given: list[str]) -> str:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name, (_, what) in COMMANDS.items():
         commands.add_parser(name, help=what, add_help=False)

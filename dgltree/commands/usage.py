@@ -24,4 +24,6 @@ def _memory() -> str:
     unit = 1 if sys.platform == "darwin" else 1024
     both = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     own, readers = (resource.getrusage(who).ru_maxrss * unit for who in both)
-    return f"; at most {own / 1e6:,.0f} MB of memory" + (f", {readers / 1e6:,.0f} MB a reader" if readers else "")
+    return f"; peak memory {own / 1e6:,.0f} MB" + (
+        f", {readers / 1e6:,.0f} MB in each reading process" if readers else ""
+    )

@@ -90,7 +90,7 @@ def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -
         return torch.tensor([UNSEEN if label is None else number.get(label, UNSEEN) for label in labels])
     numbers = [torch.nan if label is None else label_number(label) for label in labels]
     if None in numbers:
-        raise ValueError(f"a label is no number, or none of 32 bits: {labels[numbers.index(None)]!r:.60}")
+        raise ValueError(f"a label is not a number that float32 can hold: {labels[numbers.index(None)]!r:.60}")
     return torch.tensor(numbers)
 
 

@@ -17,7 +17,7 @@ from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 from dgltree.datasets.formats import Format
 from dgltree.files import save_tensors
 
-VERSION = 1
+VERSION = 2
 DIGEST = "dgltree"  # the key in the file's metadata
 CHECKSUM = "contents"
 BLOCK = 1 << 22

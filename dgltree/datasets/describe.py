@@ -44,7 +44,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
         _duplicates(data),
         _labels(data),
         _node_labels(data),
-        f"a tree of middling size:\n{draw(_sample(data, sizes))}",
+        f"a tree of median size:\n{draw(_sample(data, sizes))}",
     ]
     if data.bad:
         parts.append(listed(data.bad))
@@ -97,7 +97,7 @@ def _functions(data: TreeDataset) -> str:
     counts: Counter[str] = Counter()
     for (name, arity), count in zip(vocabulary.functions, numbers, strict=True):
         counts[f"{name}/{arity}"] += count
-    return f"functions and their numbers of children, {len(counts):,}:\n{_most(counts)}"
+    return f"functions and their numbers of children: {len(counts):,} different ones\n{_most(counts)}"
 
 
 def _tokens(data: TreeDataset, min_count: int) -> str:
@@ -106,10 +106,11 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
     numbers = torch.bincount(trees.token[trees.token >= 0], minlength=len(trees.vocabulary.tokens))
     counts = Counter(dict(zip(trees.vocabulary.tokens, numbers.tolist(), strict=True)))
     total, rare = int(numbers.sum()), numbers[numbers < min_count]
-    text = f"tokens, {len(counts):,} at {total:,} nodes:\n{_most(counts)}" if counts else "no tokens"
+    text = f"tokens: {len(counts):,} different ones at {total:,} nodes\n{_most(counts)}" if counts else "no tokens"
     if len(rare):
+        times = "once" if min_count == 2 else f"fewer than {min_count} times"
         share = f"{int(rare.sum()) / max(total, 1):.1%} of these nodes"
-        text += f"\n  {len(rare):,} stand fewer than {min_count} times and would become {UNKNOWN}: {share}"
+        text += f"\n  {len(rare):,} occur {times} and would become {UNKNOWN}: {share}"
     if trees.value is not None:
         numbers = trees.value[~trees.value.isnan()]
         text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"
@@ -128,9 +129,9 @@ def _duplicates(data: TreeDataset) -> str:
 def _labels(data: TreeDataset) -> str:
     known = [label for label in data.labels if label is not None]
     if not known:
-        return f"no labels (they would stand in the column {data.reading.label!r}, or in the one that --label names)"
+        return f"no labels (they are read from the column {data.reading.label!r}; --label and --label-from name others)"
     counts = Counter(known)
-    title = f"labels, {len(counts):,} at {len(known):,} of {len(data):,} examples"
+    title = f"labels: {len(counts):,} different ones on {len(known):,} of {len(data):,} examples"
     if any(number(label) is None for label in counts):
         return f"{title}:\n{_most(counts)}"
     numbers = np.array([float(label) for label in known])

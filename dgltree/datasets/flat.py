@@ -12,8 +12,8 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.datasets.numbers import number
 
-UNKNOWN_FUNCTION = " (fit with --unk to learn a stand-in for rare functions, which unknown ones are then read as)"
-UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to read any number of children)"
+UNKNOWN_FUNCTION = " (fit with --unk to learn <unk> for unknown functions)"
+UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
 LONGEST = 400
 """Characters of a message: a name may be as long as its file."""
 FEW = 10

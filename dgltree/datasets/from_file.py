@@ -13,6 +13,8 @@ from dgltree.batching.select import select
 from dgltree.datasets import cache
 from dgltree.datasets.flat import join
 from dgltree.datasets.formats import Bad, Format, open_format
+from dgltree.datasets.formats.format import in_order
+from dgltree.datasets.formats.records import check_named
 from dgltree.datasets.ids import Ids
 from dgltree.datasets.parallel import parts
 from dgltree.datasets.parse import Part
@@ -24,10 +26,12 @@ Columns = dict[str, Any]
 
 
 def read_file(
-    path: str | Path, reading: Reading, workers: int | None, cached: bool, progress: bool
+    path: str | Path, reading: Reading, workers: int | None, cached: bool, progress: bool, named: bool
 ) -> tuple[TreeBatch, Columns]:
     """Flat trees and, by name, what stands beside them; see :meth:`dgltree.datasets.TreeDataset.from_file`."""
     file = open_format(path, reading)
+    if named and file.column_names is not None:
+        check_named(file.source.path, file.column_names, reading)
     cached = cached and file.source.stream is None
     digest = cache.digest_of(file) if cached else ""
     known = cache.read(cache.cache_path(path), digest) if cached else None
@@ -63,15 +67,15 @@ def _parts(file: Format, workers: int | None, progress: bool) -> list[Part]:
 
 def _gather(found: list[Part], path: str) -> tuple[TreeBatch, Columns]:
     """All parts as one; an example whose id was there before is bad. ``ValueError`` where there are no examples."""
-    names = ("lines", "labels", "splits", "ids", "bad")
+    names = ("lines", "labels", "splits", "ids", "groups", "files", "bad")
     columns = {name: [value for part in found for value in getattr(part, name)] for name in names}
     if not columns["lines"]:
         raise ValueError(f"{path}: no trees. {listed(columns['bad'])}")
     trees = join([part.trees for part in found if part.trees is not None])
     found.clear()
-    twice = Ids().repeated(columns["ids"], columns["lines"])
+    twice = Ids().repeated(columns["ids"], columns["lines"], columns["files"])
     if twice:
-        columns["bad"] = sorted([*columns["bad"], *twice.values()])
+        columns["bad"] = in_order([*columns["bad"], *twice.values()])
         each = len(trees) // len(columns["lines"])
         kept = [i for i in range(len(columns["lines"])) if i not in twice]
         trees = select(trees, (torch.tensor(kept).unsqueeze(1) * each + torch.arange(each)).flatten())
@@ -83,5 +87,5 @@ def listed(bad: Sequence[Bad]) -> str:
     """The first few bad records, and how many there are."""
     if not bad:
         return ""
-    lines = [f"{len(bad)} could not be read:", *(f"  line {line}: {message}" for line, message in bad[:FEW])]
+    lines = [f"{len(bad)} could not be read:", *(f"  {each.where}: {each.message}" for each in bad[:FEW])]
     return "\n".join([*lines, f"  and {len(bad) - FEW} more"] if len(bad) > FEW else lines)

@@ -1,4 +1,4 @@
-"""Ids that stood before: an example's is its own."""
+"""Ids, which must be unique."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ class Ids:
     """The ids of a file, as far as it was read."""
 
     def __init__(self) -> None:
-        self.lines: dict[str, int] = {}
+        self.places: dict[str, str] = {}
 
-    def repeated(self, ids: Sequence[str | None], lines: Sequence[int]) -> dict[int, Bad]:
-        """Those of the next examples whose id stood before, by their numbers."""
+    def repeated(self, ids: Sequence[str | None], lines: Sequence[int], files: Sequence[str]) -> dict[int, Bad]:
+        """Those of the next examples whose id occurred before, by their numbers."""
         found = {}
-        for i, (name, line) in enumerate(zip(ids, lines, strict=True)):
-            if name is not None and name in self.lines:
-                found[i] = Bad(line, f"the id {name!r} stands on line {self.lines[name]} already")
+        for i, (name, line, file) in enumerate(zip(ids, lines, files, strict=True)):
+            if name is not None and name in self.places:
+                found[i] = Bad(line, f"the id {name!r} also occurs in {self.places[name]}; an id must be unique", file)
             elif name is not None:
-                self.lines[name] = line
+                self.places[name] = Bad(line, "", file).where
         return found

@@ -1,6 +1,6 @@
 """Which examples have a label that can be used."""
 
-from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.numbers import label_number
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -13,18 +13,24 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
     wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers))}
     if not wrong:
         return data
-    bad = [Bad(data.lines[i], f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
+    bad = [data.bad_at(i, f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
     if len(bad) == len(data):
-        hint = f"labels stand in the column {data.reading.label!r}, or in the one that --label names"
-        raise ValueError(f"no example can be used: line {bad[0].line}: {bad[0].message} ({hint})")
+        raise ValueError(f"no example can be used: {bad[0].where}: {bad[0].message} ({_where(data)})")
     kept = data.select([i for i in range(len(data)) if i not in wrong])
-    kept.bad = sorted([*data.bad, *bad])
+    kept.bad = in_order([*data.bad, *bad])
     return kept
+
+
+def _where(data: TreeDataset) -> str:
+    reading = data.reading
+    if reading.label_from:
+        return f"--label-from {reading.label_from} found none in any record"
+    return f"labels are read from the column {reading.label!r}; --label names another one, --label-from other places"
 
 
 def _wrong(label: str | None, numbers: bool) -> str | None:
     if label is None:
         return "no label"
     if numbers and label_number(label) is None:
-        return f"the label {label!r} is no number, or none of 32 bits"
+        return f"the label {label!r} is not a number that float32 can hold"
     return None

@@ -1,7 +1,9 @@
 """A chunk of records to flat trees: what a reader's process does."""
 
 import gc
+import re
 from dataclasses import dataclass, field
+from operator import is_
 
 from dgltree.batching.batch import TreeBatch, batch
 from dgltree.batching.vocabulary import Vocabulary
@@ -22,7 +24,11 @@ class Part:
     labels: list[str | None] = field(default_factory=list)
     splits: list[str | None] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
+    groups: list[str | None] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
+    could: list[bool] = field(default_factory=list)
+    """Of each record in the order of the file whether it could be read."""
 
 
 def parse(file: Format, chunk: Chunk) -> Part:
@@ -39,20 +45,26 @@ def parse(file: Format, chunk: Chunk) -> Part:
 def _parse(file: Format, chunk: Chunk) -> Part:
     part = Part(None)
     flat: list[Tree] = []
+    drop = dropped(file.reading)
     for example in file.examples(chunk):
         if isinstance(example, Bad):
             part.bad.append(example)
+            part.could.append(False)
             continue
         try:
-            trees = [_binarized(tree, file.reading) for tree in example.trees]
+            trees = [prepared(tree, file.reading, drop) for tree in example.trees]
         except ValueError as error:
-            part.bad.append(Bad(example.line, str(error)))
+            part.bad.append(Bad(example.line, str(error), example.file))
+            part.could.append(False)
             continue
+        part.could.append(True)
         flat += trees
         part.lines.append(example.line)
         part.labels.append(example.label)
         part.splits.append(example.split)
         part.ids.append(example.id)
+        part.groups.append(example.group)
+        part.files.append(example.file)
     if flat:
         part.trees = flatten(flat, file.reading)
     return part
@@ -64,5 +76,32 @@ def flatten(trees: list[Tree], reading: Reading) -> TreeBatch:
     return with_numbers(found) if reading.numbers else found
 
 
-def _binarized(tree: Tree, reading: Reading) -> Tree:
+def dropped(reading: Reading) -> re.Pattern[str] | None:
+    """What leaves are taken out of the trees."""
+    return None if reading.drop is None else re.compile(reading.drop)
+
+
+def prepared(tree: Tree, reading: Reading, drop: re.Pattern[str] | None) -> Tree:
+    """A tree with what the settings ask for. Raises ``ValueError`` where nothing is left of it."""
+    if drop is not None:
+        tree = _without_leaves(tree, drop)
     return tree if reading.binarize is None else tree.binarize(reading.binarize)
+
+
+def _without_leaves(tree: Tree, drop: re.Pattern[str]) -> Tree:
+    """A tree without the leaves that match, and without the inner nodes that have no leaves then."""
+
+    def kept(node: Tree, children: list[Tree | None]) -> Tree | None:
+        if not node.children:
+            return None if node.token is not None and drop.fullmatch(node.token) else node
+        left = [child for child in children if child is not None]
+        if not left and node.token is None:
+            return None
+        return (
+            node if len(left) == len(children) and all(map(is_, left, node.children)) else node.replace(children=left)
+        )
+
+    found = tree.fold(kept)
+    if found is None:
+        raise ValueError(f"nothing is left of the tree without the leaves that match {drop.pattern!r} (--drop)")
+    return found

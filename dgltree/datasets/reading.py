@@ -3,32 +3,41 @@
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from dgltree.datasets.pick import Pick
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The settings of a reader. What is None is found out from the file.
+    """The settings of a reader. What is None follows from the file.
 
     Args:
-        notation: of the trees: sst, treebank, brackets, sexpr, json, node_link, infix or python. Default: detected, and
-            said.
-        tree: the column with the tree.
-        left: the column with the first tree of a pair.
-        right: the column with the second tree of a pair.
-        label: the column with what is to be predicted; of a CoNLL-U file, the name of a comment (``# label = ...``).
-        split: the column that says train, validation (or valid, val, dev) or test.
-        id: the column with a name of the example, which must be its own.
-        columns: the names of the columns of a TSV file without a header line, separated by commas.
-        keys: of generic JSON trees, the names of label, children and token, separated by commas; other ones mean that
-            the notation is json.
-        node: the CoNLL-U column that gives a node's function.
-        word: the CoNLL-U column that gives a node's token.
-        unit: of Python files, whether a tree is a whole "file" or a "function".
-        numbers: read leaves that are written as numbers as numbers, instead of tokens.
-        binarize: give nodes at most two children, by intermediate nodes that branch to the "left" or "right".
-        max_line: bytes of a line, a CoNLL-U sentence or a source file; longer ones are reported and left out.
+        notation: how trees are written: sst, treebank, brackets, sexpr, json, node_link, infix, python or smiles.
+            Default: detected and printed.
+        tree: the column that holds the tree.
+        left: the column that holds the first tree of a pair.
+        right: the column that holds the second tree of a pair.
+        label: the column that holds the label to predict; in a CoNLL-U file the comment of that name.
+        label_from: another place to read the label from: COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of a
+            CoNLL-U sentence, file, folder or id; the label is what REGEX matches, or its first group, or of named
+            groups the name of the one that matched, as in "text:(?P<question>[?]$)|(?P<statement>$)".
+        split: the column that holds train, validation (or valid, val, dev) or test.
+        split_from: another place to read the split from, as in label_from, such as "file:train|dev|test".
+        group_by: keep examples with the same value in one split; given as in label_from, such as "file" or
+            "sent_id:(.*)-". Default: no groups, with a warning where one file of a folder is in two splits.
+        id: the column that names each example; an id must be unique.
+        drop: a regular expression; leaves whose whole token matches are removed from the trees, such as the one that
+            gives the label away.
+        columns: column names for a table without a header line, separated by commas.
+        keys: what JSON trees call label, children and token, separated by commas; giving others implies the notation
+            json.
+        node: the CoNLL-U column used as a node's function.
+        word: the CoNLL-U column used as a node's token.
+        unit: in Python files, whether a tree is a whole "file" or a "function".
+        numbers: read numeric leaves as numbers instead of tokens.
+        binarize: give nodes at most two children, with intermediate nodes that branch to the "left" or "right".
+        max_line: longest line, CoNLL-U sentence or source file in bytes; longer ones are reported and left out.
     """
 
     notation: str | None = None
@@ -36,8 +45,12 @@ class Reading:
     left: str = "left"
     right: str = "right"
     label: str = "label"
+    label_from: str | None = None
     split: str = "split"
+    split_from: str | None = None
+    group_by: str | None = None
     id: str = "id"
+    drop: str | None = None
     columns: str | None = None
     keys: str = "label,children,token"
     node: str = "deprel"
@@ -57,6 +70,11 @@ class Reading:
         for name in (self.node, self.word):
             if name not in COLUMNS:
                 raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")
+        for name in ("label_from", "split_from", "group_by"):
+            if (text := getattr(self, name)) is not None:
+                Pick.of(name, text)
+        if self.drop is not None:
+            Pick.of("drop", f"token:{self.drop}")
         if len(self.keys.split(",")) != 3:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
         if self.max_line < 1:

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dgltree.batching.subtrees import subtree_numbers
+from dgltree.datasets.deal import deal
 from dgltree.datasets.flat import join
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -22,8 +24,10 @@ TENTH = 10
 def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dict[str, TreeDataset]:
     """The splits of a data set by their names: by its own column, else by chance.
 
-    By chance a tenth each is for validation and test. Equal trees stay together, so that none is trained on and tested
-    on; a column that names no examples for validation gets a tenth of the training examples.
+    By chance a tenth each is for validation and test, with about the same share of each class. What belongs to one
+    group stays together, and where there are no groups equal trees do, so that none is trained on and tested on; more
+    than a tenth of all examples that belong together are trained on. A column that names no examples for validation
+    gets a tenth of the training examples.
 
     Args:
         dataset: to be split.
@@ -42,7 +46,7 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
         found = _by_chance(dataset, seed, names)
     for name in SPLITS[:2]:
         if not found.get(name):
-            raise ValueError(f"{len(dataset)} examples leave none for the split {name!r}")
+            raise ValueError(f"too few distinct trees for a {name} set: {len(dataset)} examples")
     return {name: dataset.select(rows) for name, rows in found.items()}
 
 
@@ -63,12 +67,45 @@ def _without_column(dataset: TreeDataset) -> TreeDataset:
 
 
 def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
-    kinds = _kinds(subtree_numbers(dataset.trees)[dataset.trees.roots].view(-1, dataset.each))
-    count = int(kinds.max()) + 1
-    place = torch.randperm(count, generator=torch.Generator().manual_seed(seed))[kinds] * TENTH // count
+    part = deal(dataset, TENTH, seed, most=max(1, len(dataset) // TENTH))
     held_out = {name: TENTH - 1 - i for i, name in enumerate(names[1:])}
-    found = {name: torch.nonzero(place == tenth).flatten().tolist() for name, tenth in held_out.items()}
-    return {"train": torch.nonzero(place < TENTH - len(held_out)).flatten().tolist(), **found}
+    found = {name: np.flatnonzero(part == tenth).tolist() for name, tenth in held_out.items()}
+    return {"train": np.flatnonzero(part < TENTH - len(held_out)).tolist(), **found}
+
+
+def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
+    """The data set ``count`` times, each with another part for testing and a tenth of the rest for validation.
+
+    Every example is tested once. Raises ``ValueError`` for a column of splits, which says otherwise, for fewer than two
+    folds, and where there is too little to deal out.
+    """
+    if count < 2:
+        raise ValueError(f"folds is {count}; it must be 2 or more")
+    if any(dataset.splits):
+        raise ValueError("folds make splits of their own, but the data has a column of splits; leave one of them out")
+    part = deal(dataset, count, seed)
+    found = []
+    for fold in range(count):
+        rest = np.flatnonzero(part != fold)
+        chosen = _by_chance(dataset.select(rest.tolist()), seed, SPLITS[:2])
+        if not chosen["train"] or not chosen["validation"] or len(rest) == len(dataset):
+            raise ValueError(f"too few distinct trees for {count} folds: {len(dataset)} examples")
+        copy = dataset.select(range(len(dataset)))
+        names = np.full(len(dataset), "test", object)
+        names[rest[chosen["train"]]], names[rest[chosen["validation"]]] = "train", "validation"
+        copy.splits = names.tolist()
+        found.append(copy)
+    return found
+
+
+def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
+    """How many groups of the other splits, or else files of a folder, have examples in the training split too."""
+    by_split = {
+        name: {group or file for group, file in zip(data.groups, data.files, strict=True)} - {""}
+        for name, data in splits.items()
+    }
+    train = by_split.pop("train")
+    return {name: len(groups & train) for name, groups in by_split.items()}
 
 
 def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:

@@ -15,10 +15,14 @@ from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.flat import translate, vocabulary_of
 from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.from_file import read_file
-from dgltree.datasets.parse import Part, flatten
+from dgltree.datasets.parse import Part, dropped, flatten, prepared
 from dgltree.datasets.reading import Reading
 from dgltree.trees.tree import Tree
+
+COLUMNS = ("lines", "labels", "splits", "ids", "groups", "files")
+"""What stands beside the trees, a value an example."""
 
 
 class TreeDataset(Dataset[Any]):
@@ -33,6 +37,7 @@ class TreeDataset(Dataset[Any]):
         labels: texts (classes) or numbers, one an example; None for what is not known. Default: those of the roots.
         splits: "train", "validation" or "test" for each example.
         ids: a name for each example.
+        groups: of each example, what splits must not tear apart, such as the document of a sentence.
         reading: what ``numbers`` and ``binarize`` it names is done to the trees.
 
     Raises ``ValueError`` for no trees, for trees beside pairs, for columns of other lengths, and for labels that
@@ -46,6 +51,10 @@ class TreeDataset(Dataset[Any]):
     ids: list[str | None]
     lines: list[int]
     """Where each example stands in its file, from 1."""
+    groups: list[str | None]
+    """What splits must not tear apart, such as the file of a function."""
+    files: list[str]
+    """The file of each example, where a folder was read."""
     bad: list[Bad]
     """The records that could not be read."""
     reading: Reading
@@ -56,6 +65,7 @@ class TreeDataset(Dataset[Any]):
         labels: Sequence[str | float | None] | None = None,
         splits: Sequence[str | None] | None = None,
         ids: Sequence[str | None] | None = None,
+        groups: Sequence[str | None] | None = None,
         reading: Reading | None = None,
     ) -> None:
         count = len(trees)
@@ -66,12 +76,12 @@ class TreeDataset(Dataset[Any]):
             raise ValueError("some examples are trees and others pairs; give one kind")
         if labels is None:
             labels = [None if tree.label is None else str(tree.label) for tree in flat[:: len(flat) // count]]
-        for name, column in (("labels", labels), ("splits", splits), ("ids", ids)):
+        for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
             if column is not None and len(column) != count:
                 raise ValueError(f"{len(column)} {name} for {count} examples")
         self.reading = reading or Reading()
-        if self.reading.binarize is not None:
-            flat = [tree.binarize(self.reading.binarize) for tree in flat]
+        drop = dropped(self.reading)
+        flat = [prepared(tree, self.reading, drop) for tree in flat]
         texts = [None if label is None else str(label) for label in labels]
         for i, label in enumerate(labels):
             if isinstance(label, Real) and not isfinite(label):
@@ -79,13 +89,21 @@ class TreeDataset(Dataset[Any]):
         empty: list[str | None] = [None] * count
         self._set(
             flatten(flat, self.reading),
-            {"lines": list(range(1, count + 1)), "labels": texts, "splits": splits or empty, "ids": ids or empty},
+            {
+                "lines": list(range(1, count + 1)),
+                "labels": texts,
+                "splits": splits or empty,
+                "ids": ids or empty,
+                "groups": groups or empty,
+                "files": [""] * count,
+            },
         )
 
     def _set(self, trees: TreeBatch, columns: dict[str, Any]) -> None:
         self.trees = trees
         self.lines, self.labels = columns["lines"], columns["labels"]
         self.splits, self.ids = list(columns["splits"]), list(columns["ids"])
+        self.groups, self.files = list(columns["groups"]), columns["files"]
         self.bad = [Bad(*bad) for bad in columns.get("bad", ())]
         self.each = len(trees) // len(self.lines)
 
@@ -98,6 +116,7 @@ class TreeDataset(Dataset[Any]):
         cached: bool = True,
         strict: bool = False,
         progress: bool = False,
+        named: bool = True,
         **reading: Any,
     ) -> "TreeDataset":
         """Read a TSV, JSON lines, Parquet, CoNLL-U or Python file, bare trees line by line, or a folder of sources.
@@ -111,17 +130,18 @@ class TreeDataset(Dataset[Any]):
             cached: whether to use and leave the hidden file.
             strict: whether a bad record is an error.
             progress: whether to show a progress bar.
+            named: whether the columns that ``reading`` names must be there; a file for a trained model may lack some.
             reading: settings of :class:`dgltree.datasets.reading.Reading`.
 
         Raises ``FileNotFoundError``, and ``ValueError`` for a file that is empty, has no column of trees or no tree
         that can be read, and with ``strict`` for the first bad record.
         """
-        trees, columns = read_file(path, Reading(**reading), workers, cached, progress)
+        trees, columns = read_file(path, Reading(**reading), workers, cached, progress, named)
         dataset = cls.__new__(cls)
         dataset.reading = Reading(**columns["reading"])
         dataset._set(trees, columns)
         if strict and dataset.bad:
-            raise ValueError(f"{path}, line {dataset.bad[0].line}: {dataset.bad[0].message}")
+            raise ValueError(dataset.bad[0].at(path))
         return dataset
 
     @classmethod
@@ -153,7 +173,7 @@ class TreeDataset(Dataset[Any]):
         rows = np.asarray(examples, np.int64)
         chosen = self.__class__.__new__(self.__class__)
         chosen.reading = self.reading
-        columns = {name: [getattr(self, name)[i] for i in rows] for name in ("lines", "labels", "splits", "ids")}
+        columns = {name: [getattr(self, name)[i] for i in rows] for name in COLUMNS}
         chosen._set(select(self.trees, (rows[:, None] * self.each + np.arange(self.each)).ravel().tolist()), columns)
         return chosen
 
@@ -168,9 +188,14 @@ class TreeDataset(Dataset[Any]):
         """
         moved, messages = self.known(vocabulary)
         if moved is None:
-            raise ValueError(f"the model knows none of the trees: line {self.lines[0]}: {messages[0]}")
-        moved.bad = sorted([*self.bad, *(Bad(self.lines[i], message) for i, message in messages.items())])
+            bad = self.bad_at(0, messages[0])
+            raise ValueError(f"the model knows none of the trees: {bad.where}: {bad.message}")
+        moved.bad = in_order([*self.bad, *(self.bad_at(i, message) for i, message in messages.items())])
         return moved
+
+    def bad_at(self, i: int, message: str) -> Bad:
+        """What is wrong with example ``i``."""
+        return Bad(self.lines[i], message, self.files[i])
 
     def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:
         """The examples that a model knows, in its vocabulary, None for none; and why not, by number, the others."""

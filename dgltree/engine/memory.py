@@ -21,12 +21,17 @@ SAMPLE = 64
 """Rows of a step that are run to see what they keep."""
 
 
-def check_memory(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> None:
-    """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit."""
+def check_memory(cell: Cell, plan: Schedule, record: bool, recompute: bool, fused: int | None = None) -> None:
+    """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit.
+
+    Args:
+        cell, plan, record, recompute: as in :func:`least_bytes`.
+        fused: bytes that a pass through a kernel needs at least, if it is one.
+    """
     if len(plan) * _state_bytes(cell) < LARGE:
         return
     device = plan.node.device
-    left, needed = available_bytes(device), least_bytes(cell, plan, record, recompute)
+    left, needed = available_bytes(device), fused or least_bytes(cell, plan, record, recompute)
     if left is None or needed <= left:
         return
     hints = [f"at most {int(len(plan) * left / needed):,} of these nodes in a batch"]

@@ -11,6 +11,8 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.cells.check import check_finite
 from dgltree.cells.step import State
+from dgltree.engine.kernels.choice import fused_pass
+from dgltree.engine.kernels.fused_pass import FusedPass
 from dgltree.engine.level_pass import LevelPass, Run, parameters_of
 from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
@@ -62,7 +64,7 @@ def propagate(
         batch = TreeBatch.from_graph(batch)
     traced = Trace(cell, trace)
     planned, states = _planned_states(cell, batch, share, traced, recompute)
-    states = {part: tensor.index_select(0, planned.schedule.row) for part, tensor in states.items()}
+    states = {part: _public(tensor, planned.schedule) for part, tensor in states.items()}
     if check:
         check_finite(cell, planned.batch, states)
     return states | traced.results(planned.schedule, planned.batch)
@@ -98,16 +100,30 @@ def _planned_states(
 def _run(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     differentiable = any(p.requires_grad for p in cell.parameters()) or (batch.x is not None and batch.x.requires_grad)
-    check_memory(cell, plan, torch.is_grad_enabled() and differentiable, recompute)
+    record = torch.is_grad_enabled() and differentiable
+    steps = None if recompute or traced.names else fused_pass(cell, plan, record)
+    check_memory(cell, plan, record, recompute, None if steps is None else steps.least_bytes())
     leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
     traced.keep(slice(0, plan.leaves), leaf)
     x_pre = _input_products(cell, plan, batch)
-    parameters = list(parameters_of(cell).values())
+    parameters = parameters_of(cell)
     leaf_states = [leaf[part] for part in cell.state]
-    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*leaf_states, *x_pre, *parameters))
+    given = (*leaf_states, *x_pre, *parameters.values())
+    if steps is not None:
+        h, memory = FusedPass.apply(steps, list(parameters), *given)
+        return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
     run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))
-    outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters)
+    outputs = LevelPass.apply(run, *given)
     return dict(zip(cell.state, outputs, strict=True))
+
+
+def _public(states: Tensor, plan: Schedule) -> Tensor:
+    """(N, *shape) in public numbering; states without the leaves' rows, (R - leaves, *shape), are 0 there."""
+    if len(states) == len(plan):
+        return states.index_select(0, plan.row)
+    base = len(plan) - len(states)
+    without = (plan.row < base).view(-1, *[1] * (states.dim() - 1))
+    return states.index_select(0, (plan.row - base).clamp(min=0)).masked_fill_(without, 0)
 
 
 def _input_products(cell: Cell, plan: Schedule, batch: TreeBatch) -> list[Tensor]:

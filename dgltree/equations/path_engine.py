@@ -5,6 +5,7 @@ filler is once a call, and a piece of path that several equations share once a b
 the path runs through the same ``Cell.step`` as everything else.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import prod
@@ -15,8 +16,10 @@ from torch import Tensor
 from dgltree.batching.batch import batch
 from dgltree.cells import Cell
 from dgltree.cells.step import State
+from dgltree.engine.kernels.choice import path_kernel
 from dgltree.engine.propagate import propagate
-from dgltree.equations.path_rows import PathRows
+from dgltree.equations.fused_paths import FusedPathStates
+from dgltree.equations.path_states import Group, PathStates, TorchPathStates
 from dgltree.equations.paths import Context, Path, find_blank, merge_paths, path_order
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import Equation
@@ -102,16 +105,17 @@ class _Block:
         for equation, (root, _, _) in enumerate(ends):
             at_root.setdefault(root, []).append(equation)
         self._read_out(out, at_root.get(None, []), fillers["h"])
-        below: dict[int | None, State] = {None: fillers}
+        states = self._path_states(fillers)
         for _, level in groupby(self._groups(len(out[0])), key=lambda group: contexts[self.order[group.start]].height):
-            states: dict[int | None, State] = {}
             for group in level:
-                rows = self._step(group, below)
-                for i, c in enumerate(self.order[group]):
-                    self._read_out(out, at_root.get(c, []), rows["h"][i])
-                    if contexts[c].above:
-                        states[c] = {part: tensor[i] for part, tensor in rows.items()}
-            below = states
+                numbers = self.order[group]
+                arity = contexts[numbers[0]].arity
+                siblings = [index[group] for index in self.siblings[: arity - 1]]
+                x = self.cell.node_inputs(self.token[group], None, None)
+                h = states.step(Group(numbers, [contexts[c] for c in numbers], siblings, x))
+                for i, c in enumerate(numbers):
+                    self._read_out(out, at_root.get(c, []), h[i])
+            states.rise()
         return out
 
     def _groups(self, width: int) -> Iterator[slice]:
@@ -122,27 +126,13 @@ class _Block:
             for start in range(places[0], places[-1] + 1, size):
                 yield slice(start, min(start + size, places[-1] + 1))
 
-    def _step(self, places: slice, below: dict[int | None, State]) -> State:
-        """The states of C contexts for F fillers, part name to (C, F, *shape)."""
-        cell = self.cell
-        group = [self.paths.contexts[c] for c in self.order[places]]
-        first = group[0]
-
-        def reached(state: State) -> State:
-            return cell.reachable(state, first.above + 1)  # cells between the children's states and a root
-
-        children = [reached(below[context.below]) for context in group]
-        path = {part: _stack([child[part] for child in children]) for part in cell.state}
-        siblings = [
-            reached({part: rows.index_select(0, index[places]).unsqueeze(1) for part, rows in self.off_path.items()})
-            for index in self.siblings[: first.arity - 1]
-        ]
-        runs = [list(run) for _, run in groupby(range(len(group)), key=lambda i: group[i].function)]
-        segments = [(group[run[0]].function, run[0], run[-1] + 1) for run in runs]
-        x = cell.node_inputs(self.token[places], None, None)
-        slots = [*siblings[: first.slot], path, *siblings[first.slot :]]
-        computed, _ = cell.step(PathRows(cell, slots, first.slot, segments, x))
-        return {part: computed[part] for part in cell.state}
+    def _path_states(self, fillers: State) -> PathStates:
+        found = path_kernel(self.cell)
+        if found is None:
+            return TorchPathStates(self.cell, self.off_path, fillers)
+        kernel, fused = found
+        widest = max(Counter(context.height for context in self.paths.contexts).values(), default=0)
+        return FusedPathStates(self.cell, fused, kernel, self.off_path, fillers, widest)
 
     def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
         """Scores of equations whose blank side has the root states h, (F, n)."""
@@ -155,7 +145,3 @@ class _Block:
 def _together(context: Context) -> tuple[int, int, int, int]:
     """Contexts that run through the cell together have the same height, arity, slot and reach."""
     return context.height, context.arity, context.slot, context.above
-
-
-def _stack(states: list[Tensor]) -> Tensor:
-    return states[0].unsqueeze(0) if len(states) == 1 else torch.stack(states)

@@ -11,6 +11,11 @@ from dgltree.cells import Cell
 from dgltree.encoders import Encoder, Planned, TreeEncoder
 from dgltree.models.readouts import EquationReadout
 
+NO_GRAPH = (
+    "a tree model cannot be exported to TorchScript or ONNX: which products it computes depends on the shape of each "
+    "tree, and those formats hold one fixed graph; save it with dgltree.save, and run it in Python"
+)
+
 
 class TreeModel(nn.Module):
     """An encoder of trees and a readout of their states.
@@ -26,6 +31,10 @@ class TreeModel(nn.Module):
         self.encoder = encoder
         self.readout = readout
         self.classes = tuple(classes)
+
+    def __prepare_scriptable__(self) -> None:
+        """What ``torch.jit.script`` asks for. Raises ``NotImplementedError``: a pass follows the shape of its trees."""
+        raise NotImplementedError(NO_GRAPH)
 
     def forward(self, batch: TreeBatch | Planned, share: bool = False) -> Tensor:
         """Logits (B, C), or numbers (B,), one a root."""

@@ -1,6 +1,6 @@
 """Lines, points and confusions: plain, labelled at the lines themselves, and readable without colour.
 
-Needs matplotlib (``pip install "dgltree[plot]"``), which is imported when a picture is made. No state of pyplot is
+Needs matplotlib (the extra ``plot``), which is imported when a picture is made. No state of pyplot is
 touched and no window opened: each function returns a ``matplotlib.figure.Figure`` that :func:`save` writes.
 """
 
@@ -93,19 +93,25 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
     return figure
 
 
-def confusion(counts: ArrayLike, names: Sequence[str]) -> "Figure":
-    """How often what class (rows) is taken for which (columns), (C, C): shaded by the share of its row."""
+RATES = 12
+"""Classes up to which a field has room for a rate beside its count."""
+
+
+def confusion(counts: ArrayLike, names: Sequence[str], title: str = "") -> "Figure":
+    """How often what class (rows) is taken for which (columns), (C, C): counts, and their shares of the row."""
     counts = np.asarray(counts)
-    side = 1.4 + 0.42 * len(names)
-    figure, axes = _figure(side, side)
+    room = len(names) <= RATES
+    side = 1.6 + (0.62 if room else 0.42) * len(names)
+    figure, axes = _figure(max(side, 3.4), side)
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
-    heat_map(axes, shares, {place: f"{counts[place]}" for place in zip(*np.nonzero(counts), strict=True)})
+    places = [(int(row), int(column)) for row, column in zip(*np.nonzero(counts), strict=True)]
+    heat_map(axes, shares, {at: f"{counts[at]}" + (f"\n{shares[at]:.0%}" if room else "") for at in places})
     axes.grid(visible=False)
     plain: dict[str, Any] = {"parse_math": False}  # a name may have dollar signs
     turned = 90 if max(map(len, names)) > 3 else 0  # a turned < is another sign
     axes.set_xticks(range(len(names)), names, rotation=turned, **plain)
     axes.set_yticks(range(len(names)), names, **plain)
-    axes.set(xlabel="predicted", ylabel="true")
+    axes.set(xlabel="predicted", ylabel="true", title=title)
     return figure
 
 
@@ -122,15 +128,20 @@ def save(figure: "Figure", stem: str | Path) -> list[Path]:
 
 
 def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
-    from matplotlib.ticker import MaxNLocator
-
     figure = new_figure(width, height)
     with styled():
         axes = figure.subplots()
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     axes.set_axisbelow(True)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))  # depths and shares are whole
+    integer_axis(axes)  # depths and shares are whole
     return figure, axes
+
+
+def integer_axis(axes: "Axes") -> None:
+    """Whole numbers alone on the horizontal axis."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def _lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> None:
@@ -145,10 +156,10 @@ def _lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) ->
         axes.fill_between(x, mean - deviation, mean + deviation, color=colour, alpha=0.15, lw=0)
         axes.plot(x, mean, color=colour, ms=3.5, lw=1.4, **style)
         ends.append((name, colour, x[-1], mean[-1]))
-    _label_ends(axes, ends)
+    label_ends(axes, ends)
 
 
-def _label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
+def label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
     """Names beside the last points, moved apart where they would cover each other, each tied to its line."""
     low, high = axes.get_ylim()
     ends = sorted(ends, key=lambda end: end[3])

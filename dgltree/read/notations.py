@@ -10,6 +10,7 @@ from dgltree.read.json_tree import read_json_tree
 from dgltree.read.networkx import read_node_link
 from dgltree.read.python import read_python
 from dgltree.read.sexpr import read_sexpr
+from dgltree.read.smiles import read_smiles
 from dgltree.trees.tree import Tree
 
 
@@ -34,13 +35,15 @@ NOTATIONS: dict[str, Notation] = {
     "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),
     "sexpr": Notation(read_sexpr, "(+ x (sin y))"),
     "python": Notation(read_python, "def f(x): return x + 1"),
+    "smiles": Notation(read_smiles, "c1ccccc1C(=O)O"),
 }
 """In the order in which they are tried: what reads less comes first, because an S-expression could be nearly anything
-with brackets around it. Python comes last, because it reads much that is meant otherwise: x^2 is its "xor"."""
+with brackets around it. Python comes late, because it reads much that is meant otherwise: x^2 is its "xor". SMILES are
+never detected: nearly every word of capital letters is one."""
 
 MOST = 100_000
 """Characters that are looked at: a megabyte takes infix ten seconds."""
-_ORDER = tuple(name for name in NOTATIONS if name != "python")
+_ORDER = tuple(name for name in NOTATIONS if name not in ("python", "smiles"))
 _OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
 _TIGHT = re.compile(r"[()](?=\S)")
 

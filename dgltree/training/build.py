@@ -58,6 +58,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
         halve_after=options.halve_after,
         weight_decay=options.weight_decay,
         seed=options.seed,
+        class_weights=_class_weights(train, classes, options) if options.class_weights else None,
     )
     return Built(module, options)
 
@@ -81,6 +82,18 @@ def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
     return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
 
 
+def _class_weights(train: TreeDataset, classes: list[str], options: FitOptions) -> torch.Tensor:
+    """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
+    if not classes:
+        raise ValueError("class_weights are for classes; the labels are numbers")
+    labels: list[str | None] = list(train.labels)
+    if options.nodes:
+        labels = [str(label) for label in train.trees.label[train.trees.label != NO_LABEL].tolist()]
+    numbers = label_numbers(labels, classes)
+    counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
+    return counts.sum() / (len(classes) * counts.float())
+
+
 def _cell_for(data: TreeDataset) -> str:
     return "tree_lstm" if int(data.trees.arity.max()) <= WIDEST else "child_sum"
 
@@ -91,13 +104,17 @@ def _sums(encoder: str | None) -> bool:
 
 def _check_labels(train: TreeDataset, options: FitOptions) -> None:
     if (options.task == "pair") != (train.each == 2):
-        raise ValueError(f"the task is {options.task!r}, and an example has {train.each} of the columns of trees")
+        raise ValueError(
+            f"the task is {options.task!r}, but an example has {train.each} {'tree' if train.each == 1 else 'trees'}"
+        )
     labels = set(train.labels)
     if options.task != "regress" and len(labels) < 2:
         [label] = labels
-        raise ValueError(f"all {len(train)} training examples have the label {label!r:.60}; two classes are needed")
+        raise ValueError(
+            f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
+        )
     if options.nodes and (options.task != "classify" or bool((train.trees.label == NO_LABEL).all())):
-        raise ValueError("nodes needs classes and trees with labels at their nodes, such as (3 (2 The) (4 Rock))")
+        raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
 
 
 def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -> tuple[Encoder, FitOptions]:
@@ -111,7 +128,7 @@ def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) ->
         if trees.value is not None:
             further = {"numbers": True, **further}
     elif options.input_size is not None or options.nodes:
-        raise ValueError(f"input_size and nodes are for cells; {options.encoder} reads sequences")
+        raise ValueError(f"input_size and nodes need a cell; {options.encoder} reads sequences")
     try:
         encoder = make_encoder(str(options.encoder), vocabulary, options.hidden_size, **further)
     except TypeError as error:

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -16,6 +17,7 @@ from dgltree.training.options import FitOptions
 from dgltree.training.trained import TrainedModel
 
 MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
+BASELINE = "a linear model of the counts of nodes and of parent-child pairs"
 PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 
 
@@ -37,11 +39,12 @@ def card(
     splits: dict[str, TreeDataset],
     left_out: dict[str, int],
     evaluations: dict[str, Evaluation],
+    beside: dict[str, Evaluation],
     digest: str,
     command: str,
     seconds: float,
 ) -> dict[str, Any]:
-    """The card as JSON."""
+    """The card as JSON; ``beside`` has the metrics of the baseline."""
     vocabulary = trained.model.encoder.vocabulary
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -49,6 +52,7 @@ def card(
         "task": options.task,
         "classes": list(trained.classes),
         "metrics": {name: {"examples": found.examples, **found.metrics} for name, found in evaluations.items()},
+        "baseline": {name: found.metrics for name, found in beside.items()},
         "data": {
             "sha256": digest,
             "examples": {name: len(data) for name, data in splits.items()},
@@ -83,11 +87,9 @@ def markdown(card: dict[str, Any]) -> str:
         "",
         f"| split | {' | '.join(names)} |",
         f"| --- |{' ---: |' * len(names)}",
-        *(
-            f"| {split} | {' | '.join(f'{found[name]:.4g}' for name in names)} |"
-            for split, found in card["metrics"].items()
-        ),
+        *(f"| {split} | {' | '.join(f'{found[name]:.4g}' for name in names)} |" for split, found in _rows(card)),
         "",
+        *([f"- Baseline: {BASELINE}"] if card["baseline"] else []),
         f"- Classes: {', '.join(map(_escaped, card['classes']))}"
         if card["classes"]
         else "- Gives numbers, in the unit of the labels.",
@@ -100,6 +102,14 @@ def markdown(card: dict[str, Any]) -> str:
         f"- Versions: {_listed(card['versions'])}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _rows(card: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
+    """The metrics of each split, and below them those of the baseline."""
+    for split, found in card["metrics"].items():
+        yield split, found
+        if split in card["baseline"]:
+            yield f"{split}, baseline", {"examples": found["examples"], **card["baseline"][split]}
 
 
 def _listed(values: dict[str, Any]) -> str:

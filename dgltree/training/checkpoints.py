@@ -56,7 +56,9 @@ def checked(path: Path) -> dict[str, Any]:
             raise ValueError("no state_dict in it")
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
         kind = str(error) if type(error) is ValueError else type(error).__name__
-        raise ValueError(f"{path}: no checkpoint of a training, or damaged ({kind}); delete it to begin anew") from None
+        raise ValueError(
+            f"{path}: not a checkpoint of a training, or damaged ({kind}); delete it to start again"
+        ) from None
     return found
 
 

@@ -49,5 +49,9 @@ class SplitsModule(lightning.LightningDataModule):
     def _loader(self, data: TreeDataset, batches: NodeBatches, training: bool) -> DataLoader[Labelled]:
         module = self._module()
         collate: Any = Collate(module.model.classes or None, module.encoder, module.shares_in(training))
-        workers = int(data.trees.num_nodes > SMALL)
-        return DataLoader(data, batch_sampler=batches, collate_fn=collate, num_workers=workers)
+        return DataLoader(data, batch_sampler=batches, collate_fn=collate, num_workers=loaders(data))
+
+
+def loaders(data: TreeDataset) -> int:
+    """Processes that make batches of a data set while the model computes."""
+    return int(data.trees.num_nodes > SMALL)

@@ -33,6 +33,8 @@ class Evaluation:
     """(classes, classes) int64: row the label, column the prediction; of classes alone."""
     names: tuple[str, ...] = ()
     """Of the rows and columns."""
+    answers: tuple[Tensor, Tensor] | None = None
+    """(E,) numbers that were predicted, and (E,) the labels; of numbers alone."""
 
     def __str__(self) -> str:
         return ", ".join(
@@ -58,24 +60,37 @@ def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
     known = with_labels(model.dataset(dataset), model.gives_numbers)
     answers, labels = model.predict(known), label_numbers(known.labels, model.classes or None)
     if model.gives_numbers:
-        return Evaluation(len(known), _of_numbers(answers, labels))
-    count, predicted = len(model.classes), answers.argmax(1)
+        return of_numbers(answers, labels)
+    return of_classes(answers.argmax(1), labels, model.classes)
+
+
+def of_classes(predicted: Tensor, labels: Tensor, classes: tuple[str, ...]) -> Evaluation:
+    """The metrics of classes.
+
+    Args:
+        predicted: (E,) int64, class numbers.
+        labels: (E,) int64, class numbers; ``UNSEEN`` counts as an error.
+        classes: the names.
+    """
+    count = len(classes)
     labels = torch.where(labels == UNSEEN, count, labels)
     confusion = multiclass_confusion_matrix(predicted, labels, count + 1)
-    names = (*model.classes, OTHER)
-    stands = confusion.sum(1) > 0  # torchmetrics' own mean counts classes that are predicted alone, too
+    names = (*classes, OTHER)
+    occurs = confusion.sum(1) > 0  # torchmetrics' own mean counts classes that are predicted alone, too
     f1 = multiclass_f1_score(predicted, labels, count + 1, average="none")
     metrics = {
         "accuracy": float(multiclass_accuracy(predicted, labels, count + 1, average="micro")),
-        "macro_f1": float(f1[stands].mean()),
+        "macro_f1": float(f1[occurs].mean()),
         "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
     }
-    if not stands[count]:
-        confusion, names = confusion[:count, :count], model.classes
-    return Evaluation(len(known), metrics, confusion, names)
+    if not occurs[count]:
+        confusion, names = confusion[:count, :count], classes
+    return Evaluation(len(labels), metrics, confusion, names)
 
 
-def _of_numbers(answers: Tensor, labels: Tensor) -> dict[str, float]:
+def of_numbers(answers: Tensor, labels: Tensor) -> Evaluation:
+    """The metrics of numbers (E,) and what they should be (E,)."""
     rmse, mae = mean_squared_error(answers, labels, squared=False), mean_absolute_error(answers, labels)
     r2 = r2_score(answers, labels) if len(labels) > 1 else torch.nan
-    return {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
+    metrics = {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
+    return Evaluation(len(labels), metrics, answers=(answers, labels))

@@ -2,34 +2,43 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lightning import Callback
 from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
+from dgltree.cells import Cell
 from dgltree.datasets.flat import with_classes
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.reading import Reading
-from dgltree.datasets.splits import SPLITS, shared_examples, split
+from dgltree.datasets.splits import SPLITS, shared_examples, shared_groups, split
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.files import replacing
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
-from dgltree.training import harness
+from dgltree.training import harness, pictures, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
+from dgltree.training.card import BASELINE as NAME
 from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
-from dgltree.training.data import SplitsModule
+from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
+from dgltree.training.folder import finished, write
 from dgltree.training.options import FitOptions
+from dgltree.training.own_cells import register
 from dgltree.training.report import EPOCHS, EpochReport
-from dgltree.training.trained import CARD, SETTINGS_FILE, TrainedModel
+from dgltree.training.trained import CARD, TrainedModel
+
+PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
+"""Options to what Lightning calls them."""
 
 
 def fit(
@@ -39,6 +48,9 @@ def fit(
     test: TreeDataset | None = None,
     out: str | Path = "runs/fit",
     command: str = "dgltree.fit",
+    cell: type[Cell] | str | None = None,
+    callbacks: Sequence[Callback] = (),
+    logger: Logger | Sequence[Logger] | None = None,
     **options: Any,
 ) -> TrainedModel:
     """Train a model on own trees and leave it in a folder.
@@ -55,31 +67,46 @@ def fit(
         out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
+        cell: a class of your own, or ``FILE.py:CLASS``; ``TrainedModel.load`` takes the same.
+        callbacks: of Lightning, besides ours.
+        logger: of Lightning, besides the one that the option ``log`` names.
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it, and for a folder with
     another training.
     """
+    if cell is not None:
+        if "encoder" in options and options["encoder"] is not None:
+            raise ValueError("give an encoder or a cell of your own, not both")
+        options["encoder"] = register(cell)
     folder, settings = Path(out), FitOptions(**options)
     given = {"train": data, "validation": validation, "test": test}
     files = {name: dataset for name, dataset in given.items() if dataset is not None}
-    splits, left_out, built = _prepare(files, settings)
-    digest = digest_of(splits)
-    if _finished(folder, {"options": settings.to_json(), "data": digest}):
-        _say(f"the training in {folder} is done: nothing to do")
+    with threads.limited(settings.threads or 1):
+        splits, left_out, built = _prepare(files, settings)
+        digest = digest_of(splits)
+    if finished(folder, settings, digest):
+        _say(f"the training in {folder} is already finished; nothing to do")
         return TrainedModel.load(folder)
     _say_what(splits, left_out, built)
-    seconds = _train(built, splits, folder, data.reading)
-    trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
-    evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
+    with threads.limited(_threads(built.options, splits["train"])):
+        seconds = _train(built, splits, folder, data.reading, callbacks, _loggers(settings, folder, logger))
+        trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
+        evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
+        beside = {} if settings.no_baseline else _baseline(splits, trained)
     for name, found in evaluations.items():
         _say(f"{name}: {found}")
+        if name in beside:
+            _say(f"{name}, baseline ({NAME}): {beside[name]}")
     trained.save(folder)
-    _leave(folder, evaluations)
+    monitored = built.module.monitored
+    level = beside["validation"].metrics[monitored] if beside else None
+    if why := pictures.leave(folder, evaluations, monitored, level):
+        _say(why)
     counts = {name: len(bad) for name, bad in left_out.items()}
-    made = card(trained, built.options, splits, counts, evaluations, digest, command, seconds)
-    _write(folder / "card.md", markdown(made))
-    _write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
+    made = card(trained, built.options, splits, counts, evaluations, beside, digest, command, seconds)
+    write(folder / "card.md", markdown(made))
+    write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
     return trained
 
 
@@ -91,7 +118,7 @@ def _prepare(
     labelled = {name: with_labels(dataset, task == "regress") for name, dataset in files.items()}
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
-        raise ValueError("r2 needs two examples for validation, and there is one")
+        raise ValueError("R2 needs at least two validation examples; there is one")
     built = build(splits["train"], replace(settings, task=task))
     splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
     bad = {name: labelled[name].bad if name in labelled else [] for name in splits}
@@ -118,7 +145,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
         known.trees = with_classes(known.trees, model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
         if strange:
-            _say(f"{name}: labels that no training example has count as errors: {shown(', '.join(strange))}")
+            _say(f"{name}: labels that do not occur in the training set count as errors: {shown(', '.join(strange))}")
     return known
 
 
@@ -131,33 +158,37 @@ def _say_what(splits: dict[str, TreeDataset], left_out: dict[str, list[Bad]], bu
     _say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
     for name, count in shared_examples(splits).items():
         if count:
-            _say(f"warning: {count} of {len(splits[name])} {name} examples stand in the training split too")
+            _say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
+    for name, count in shared_groups(splits).items():
+        if count:
+            _say(
+                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
+                "--group-by file keeps each in one split"
+            )
 
 
-def _finished(folder: Path, settings: dict[str, Any]) -> bool:
-    """Whether this training is done; it is begun or goes on otherwise. ``ValueError`` where there is another one."""
-    file = folder / SETTINGS_FILE
-    if file.exists():
-        try:
-            found = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError:
-            raise ValueError(f"{file}: damaged; delete the folder to begin anew") from None
-        if found != settings:
-            raise ValueError(f"{folder} holds a training with {_other(found, settings)}: give another folder")
-        return (folder / CARD).exists()
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(file, write_json(settings, indent=1) + "\n")
-    return False
+def _threads(options: FitOptions, train: TreeDataset) -> int:
+    assert options.batch_nodes is not None
+    return options.threads or threads.worth(options.batch_nodes, options.hidden_size, loaders(train))
 
 
-def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
-    """What of a training is not as in the one that the folder holds."""
-    before, now = found.get("options", {}), settings["options"]
-    names = [f"{name} {before.get(name)}" for name in now if before.get(name) != now[name]]
-    return ", ".join(names) or "other data"
+def _loggers(options: FitOptions, folder: Path, given: Logger | Sequence[Logger] | None) -> list[Logger]:
+    loggers = [] if given is None else [given] if isinstance(given, Logger) else list(given)
+    if options.log == "csv":
+        loggers.append(CSVLogger(folder, "logs", version=""))
+    if options.log == "tensorboard":
+        loggers.append(TensorBoardLogger(folder, "logs", version=""))
+    return loggers
 
 
-def _train(built: Built, parts: dict[str, TreeDataset], folder: Path, reading: Reading) -> float:
+def _train(
+    built: Built,
+    parts: dict[str, TreeDataset],
+    folder: Path,
+    reading: Reading,
+    callbacks: Sequence[Callback],
+    loggers: list[Logger],
+) -> float:
     """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
     options, module = built.options, built.module
     assert options.batch_nodes is not None
@@ -171,8 +202,14 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path, reading: R
                 EpochReport(),
                 EarlyStopping(module.monitored, mode="max", patience=options.patience),
                 BestSoFar(folder / BEST, lambda model: _trained(model, module.scale, reading).save(folder)),
+                *([harness.TimeLimit(options.max_time)] if options.max_time else []),
+                *callbacks,
             ],
             max_epochs=options.epochs,
+            precision=PRECISIONS[options.precision],
+            accumulate_grad_batches=options.accumulate,
+            logger=loggers or False,
+            log_every_n_steps=1,
             accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
             devices=1,
             gradient_clip_val=harness.CLIP,
@@ -184,30 +221,21 @@ def _train(built: Built, parts: dict[str, TreeDataset], folder: Path, reading: R
     return sum(json.loads(line)["seconds"] for line in lines)
 
 
+def _baseline(splits: dict[str, TreeDataset], trained: TrainedModel) -> dict[str, Evaluation]:
+    """What a linear model reaches, where scikit-learn is installed."""
+    try:
+        from dgltree.training.baseline import baseline
+    except ModuleNotFoundError as error:
+        _say(f"no baseline: {error}")
+        return {}
+    return baseline(splits, trained.classes)
+
+
 def _trained(model: TreeModel, scale: tuple[float, float] | None, reading: Reading) -> TrainedModel:
     if scale is not None:
         assert isinstance(model.readout, NumberReadout)
         model.readout.rescale(*scale)
     return TrainedModel(model, reading)
-
-
-def _leave(folder: Path, evaluations: dict[str, Evaluation]) -> None:
-    """Confusions of classes, of the test split or else of the validation."""
-    found = evaluations.get("test", evaluations["validation"])
-    if found.confusion is None:
-        return
-    _write(folder / "confusion.tsv", found.confusion_table())
-    try:
-        from dgltree.plotting import charts
-
-        charts.save(charts.confusion(found.confusion.numpy(), found.names), folder / "confusion")
-    except ImportError:
-        _say("no picture of the confusions: pip install 'dgltree[plot]'")
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
 
 
 def _say(text: str) -> None:

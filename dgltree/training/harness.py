@@ -13,7 +13,8 @@ from typing import Any
 
 import lightning
 from lightning import Callback
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import ModelCheckpoint, Timer
+from lightning.pytorch.utilities.exceptions import MisconfigurationException
 
 from dgltree.training.checkpoints import LAST, WholeCheckpoints, checked, checkpoints
 from dgltree.training.report import EpochReport
@@ -32,6 +33,24 @@ NOISE = (
     "Checkpoint directory .* exists and is not empty",  # of a training that goes on
     "LightningCLI's args parameter is intended",  # what leads to a command took its own part of the arguments
 )
+
+
+class TimeLimit(Timer):
+    """Ends a training after the epoch in which so much time is over, but not before the first: there is a model then.
+
+    Args:
+        duration: as ``days:hours:minutes:seconds``.
+    """
+
+    def __init__(self, duration: str) -> None:
+        try:
+            super().__init__(duration, interval="epoch", verbose=False)
+        except MisconfigurationException:
+            raise ValueError(f"max_time is {duration!r}; expected days:hours:minutes:seconds, as 00:02:30:00") from None
+
+    def on_fit_start(self, trainer: lightning.Trainer, *args: Any, **kwargs: Any) -> None:
+        if trainer.current_epoch:
+            super().on_fit_start(trainer, *args, **kwargs)
 
 
 def defaults(monitor: str) -> dict[str, Any]:

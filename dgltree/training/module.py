@@ -32,7 +32,10 @@ class TreeTraining(EncoderModule):
         halve_after: epochs of which none was better after which the rate is halved; 0: never.
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+        class_weights: (C,) what an example of each class weighs in the loss; None: all the same.
     """
+
+    class_weights: Tensor | None
 
     def __init__(
         self,
@@ -44,10 +47,12 @@ class TreeTraining(EncoderModule):
         halve_after: int,
         weight_decay: float,
         seed: int,
+        class_weights: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.model, self.scale, self.nodes, self.input_dropout = model, scale, nodes, input_dropout
         self.lr, self.halve_after, self.weight_decay, self.seed = lr, halve_after, weight_decay, seed
+        self.register_buffer("class_weights", class_weights, persistent=False)
         self.metrics = MetricCollection(self._metrics())
         if input_dropout:
             cell = self._cell()
@@ -94,11 +99,11 @@ class TreeTraining(EncoderModule):
             mean, deviation = self.scale
             return nn.functional.mse_loss(self.model(inputs, self.shares), (labels - mean) / deviation)
         if not self.nodes:
-            return nn.functional.cross_entropy(self(inputs), labels)
+            return nn.functional.cross_entropy(self(inputs), labels, self.class_weights)
         encoder = self.encoder
         assert isinstance(encoder, TreeEncoder)
         logits = self.model.read_out(encoder.node_states(inputs, self.shares))
-        return nn.functional.cross_entropy(logits, labelled.trees.label, ignore_index=NO_LABEL)
+        return nn.functional.cross_entropy(logits, labelled.trees.label, self.class_weights, ignore_index=NO_LABEL)
 
     def _metrics(self) -> dict[str, Metric | MetricCollection]:
         if self.scale is None:

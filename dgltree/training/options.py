@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Task = Literal["classify", "regress", "pair"]
+PASSING = {"threads", "epochs", "max_time", "log", "no_baseline"}
+"""Options that may change when a training goes on: they do not change what an epoch does."""
 
 
 @dataclass(frozen=True)
@@ -11,28 +13,37 @@ class FitOptions:
     """What ``dgltree fit`` and :func:`dgltree.fit` are told. What is None follows from the data, and is said.
 
     Args:
-        encoder: a cell, which encodes trees, or an encoder of sequences by its name. Default: child_sum for trees of
-            many arities, else tree_lstm.
-        hidden_size: n, the width of a node's state, and of a tree's vector.
-        input_size: width of tokens' vectors, which the gates then read, also at leaves; without it a leaf's state is
-            its token's vector. Default: none, but hidden_size where inner nodes have tokens.
-        options: further options of the encoder.
-        task: classes of trees, numbers, or classes of pairs. Default: pair where there are two trees, regress where all
-            labels are numbers and some not whole, else classify.
-        nodes: learn from the labels of all nodes, as sentiment treebanks have them.
-        readout_size: width of the readout's hidden layer; 0: none.
-        dropout: of the states before the readout.
-        input_dropout: of tokens' vectors, with an input_size.
-        min_count: a token that stands fewer times in training becomes <unk>; with unk a function too.
-        unk: learn a function <unk> from rare functions, so that unknown ones can be read later on.
-        epochs: passes over the training trees at most.
-        patience: epochs without a better validation after which to stop.
-        lr: learning rate of Adam at first.
-        halve_after: epochs that the rate is kept without a better validation before it is halved; 0: always kept.
-        weight_decay: L2.
-        batch_nodes: nodes of a batch. Default: a two-hundredth of the training nodes, from 512 to 8192.
-        seed: of weights, order, dropout and the choice of splits.
+        encoder: the name of a cell (reads trees) or of a sequence encoder. Default: child_sum where a node has more
+            than three children, else tree_lstm.
+        hidden_size: width of a node's state and of a tree's vector.
+        input_size: width of the token embeddings, which the gates then read; without it a leaf's state is its token's
+            embedding. Default: none, but hidden_size where inner nodes have tokens.
+        options: further options of the encoder, as JSON.
+        task: predict classes, numbers, or classes of pairs. Default: pair where an example has two trees, regress where
+            all labels are numbers and some are not whole, else classify.
+        nodes: train on the labels of all nodes, as in sentiment treebanks.
+        readout_size: width of the output layer's hidden layer; 0: none.
+        dropout: of a tree's vector before the output layer.
+        input_dropout: dropout of the token embeddings, with an input_size.
+        min_count: tokens that occur fewer times in the training set become <unk>; with unk functions too.
+        unk: learn a function <unk> from rare functions, so that trees with unknown functions can be read later.
+        epochs: passes over the training set at most; more of them continue a finished training.
+        patience: stop after so many epochs without a better validation result.
+        lr: initial learning rate of Adam.
+        halve_after: halve the learning rate after more than so many epochs without a better validation result; 0:
+            never.
+        weight_decay: L2 penalty.
+        batch_nodes: nodes in a batch. Default: a two-hundredth of the nodes of the training set, from 512 to 8192.
+        seed: for weights, order, dropout and random splits.
         device: cpu, cuda, or auto.
+        threads: CPU threads of torch. Default: one, or all cores but the data loader's where batches are large enough
+            for several to be faster.
+        precision: of the computation; mixed ones are for GPUs.
+        accumulate: batches whose gradients are added up before a step.
+        max_time: stop after the epoch in which so much time is over, as days:hours:minutes:seconds ("00:02:30:00").
+        class_weights: balanced gives rare classes as much weight in the loss as frequent ones.
+        log: also log the metrics as csv or for tensorboard, in the folder logs of the output.
+        no_baseline: do not fit a linear model of the nodes beside this one, for comparison.
 
     Raises ``ValueError`` for a number that cannot be.
     """
@@ -56,9 +67,16 @@ class FitOptions:
     batch_nodes: int | None = None
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    threads: int | None = None
+    precision: Literal["32", "bf16-mixed", "16-mixed"] = "32"
+    accumulate: int = 1
+    max_time: str | None = None
+    class_weights: Literal["balanced"] | None = None
+    log: Literal["csv", "tensorboard"] | None = None
+    no_baseline: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes"):
+        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads", "accumulate"):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it is 1 or more")
@@ -66,9 +84,15 @@ class FitOptions:
             raise ValueError(f"halve_after is {self.halve_after}; it is 0 or more")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it is from 0 to {2**31 - 1}")
+        if self.class_weights and (self.task == "regress"):
+            raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a probability from 0 to below 1")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    def identity(self) -> dict[str, Any]:
+        """What makes a training this one and no other: a folder with another one is refused."""
+        return {name: value for name, value in self.to_json().items() if name not in PASSING}

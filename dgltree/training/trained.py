@@ -4,11 +4,14 @@ import json
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
+from dgltree.datasets.formats.records import ROOT, reader_of
 from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -18,8 +21,11 @@ from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import PairModel, TreeModel, evaluating
+from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
 
+Examples = Sequence[Tree | str | tuple[Tree, Tree] | tuple[str, str]] | TreeDataset
+"""What a model answers."""
 WEIGHTS = "model.safetensors"
 READING = "reading.json"
 SETTINGS_FILE, CARD = "fit.json", "card.json"
@@ -40,12 +46,19 @@ class TrainedModel:
         self.model, self.reading = model.eval(), reading
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "cpu") -> "TrainedModel":
+    def load(cls, folder: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None) -> "TrainedModel":
         """Read the folder that a training wrote; of one that is not finished the best epoch so far, with a warning.
+
+        Args:
+            folder: the ``out`` of :func:`dgltree.fit`.
+            device: where to compute.
+            cell: the class, or ``FILE.py:CLASS``, of a model with a cell of your own.
 
         Raises ``FileNotFoundError`` for a folder without a model, and ``ValueError`` for damaged files.
         """
         folder = Path(folder)
+        if cell is not None:
+            register(cell)
         for name in (WEIGHTS, READING):
             if not (folder / name).exists():
                 raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
@@ -55,7 +68,12 @@ class TrainedModel:
             raise ValueError(f"{folder / READING}: {error}") from None
         if (folder / SETTINGS_FILE).exists() and not (folder / CARD).exists():
             warnings.warn(f"{folder}: its training is not finished; this is the best epoch so far", stacklevel=2)
-        return cls(load(folder / WEIGHTS).to(device), reading)
+        try:
+            return cls(load(folder / WEIGHTS).to(device), reading)
+        except ValueError as error:
+            if "cell with a" in str(error) and cell is None:
+                raise ValueError(f"{error}; a cell of your own is given as FILE.py:CLASS (cell=, --cell)") from None
+            raise
 
     def save(self, folder: str | Path) -> None:
         """Write the folder that :meth:`load` reads."""
@@ -79,15 +97,39 @@ class TrainedModel:
     def gives_numbers(self) -> bool:
         return isinstance(self.model.readout, NumberReadout)
 
-    def dataset(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> TreeDataset:
+    def dataset(self, trees: Examples) -> TreeDataset:
         """Trees in the model's vocabulary; those that it does not know are left out and kept in ``bad``.
 
         Raises ``ValueError`` for pairs where the model reads trees, and the other way round.
         """
-        given = trees if isinstance(trees, TreeDataset) else TreeDataset(trees, reading=self.reading)
+        given = trees if isinstance(trees, TreeDataset) else TreeDataset(self._read(trees), reading=self.reading)
         self.check_kind(given)
         vocabulary = self.model.encoder.vocabulary
         return given if given.trees.vocabulary == vocabulary else given.within(vocabulary)
+
+    def _read(self, examples: Sequence[Any]) -> list[Tree | tuple[Tree, Tree]]:
+        """Texts as trees."""
+        if isinstance(examples, str | Tree):
+            raise ValueError("one tree alone: give a list of trees or of texts")
+        read: Any = None
+        found: list[Any] = []
+        for i, example in enumerate(examples):
+            parts = [example] if isinstance(example, str | Tree) else list(example)
+            for k, part in enumerate(parts):
+                if isinstance(part, str):
+                    read = read or reader_of(self.reading)
+                    try:
+                        parts[k] = self._bare(read(part))
+                    except ValueError as error:
+                        raise ValueError(f"tree {i + 1}: not a valid {self.reading.notation} tree: {error}") from None
+            found.append(parts[0] if len(parts) == 1 else tuple(parts))
+        return found
+
+    def _bare(self, tree: Tree) -> Tree:
+        """A treebank's tree as those were read whose label stood at the root."""
+        known = {name for name, _ in self.model.encoder.vocabulary.functions}
+        takes = self.reading.notation == "treebank" and ROOT in known and not self.reading.label_from
+        return tree.replace(function=ROOT) if takes else tree
 
     def check_kind(self, dataset: TreeDataset) -> None:
         """``ValueError`` for pairs where the model reads trees, and the other way round."""
@@ -95,14 +137,15 @@ class TrainedModel:
             kinds = {1: "single trees", 2: "pairs of trees"}
             raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[dataset.each]}")
 
-    def predict(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> Tensor:
+    def predict(self, trees: Examples) -> Tensor:
         """Probabilities (E, classes) in the order of ``classes``, or numbers (E,), of all examples.
 
-        Raises ``ValueError`` naming the first example that the model does not know.
+        Examples are trees, texts in the notation of the training file such as ``"(add x y)"``, pairs of either, or a
+        data set. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
         """
         return torch.cat([self._answers(part) for part in self._batches(self._known(trees))]).cpu()
 
-    def encode(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> Tensor:
+    def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
         with evaluating(self.model):
             return torch.cat([self._roots(part) for part in self._batches(self._known(trees))]).cpu()
@@ -116,7 +159,7 @@ class TrainedModel:
             parts = self._batches(self._known(dataset))
             return torch.cat([propagate(part.trees, encoder.cell, share=True)["h"] for part in parts]).cpu()
 
-    def _known(self, trees: Sequence[Tree | tuple[Tree, Tree]] | TreeDataset) -> TreeDataset:
+    def _known(self, trees: Examples) -> TreeDataset:
         dataset = self.dataset(trees)
         if dataset.bad and not isinstance(trees, TreeDataset):
             raise ValueError(f"tree {dataset.bad[0].line}: {dataset.bad[0].message}")

@@ -55,4 +55,6 @@ def test_examples_without_a_label_are_left_out_and_said(
     assert f"{path}, line 3: no label" in capsys.readouterr().err
     path.write_text("tree\tlabel\ny\t\n", encoding="utf-8")
     assert main(arguments) == 1
-    assert "no example can be used: line 2: no label (labels stand in the column 'label'" in capsys.readouterr().err
+    assert (
+        "no example can be used: line 2: no label (labels are read from the column 'label'" in capsys.readouterr().err
+    )

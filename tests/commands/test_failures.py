@@ -29,8 +29,8 @@ def allocation_of_python() -> None:
 @pytest.mark.parametrize(
     ("fail", "said"),
     [
-        (allocation_of_the_cpu, "out of memory (4,000,000,000 MB more were asked for): {}"),
-        (allocation_of_a_gpu, "out of memory (20.00 GiB more were asked for): {}"),
+        (allocation_of_the_cpu, "out of memory (4,000,000,000 MB more were requested): {}"),
+        (allocation_of_a_gpu, "out of memory (20.00 GiB more were requested): {}"),
         (allocation_of_python, "out of memory: {}"),
     ],
 )
@@ -38,7 +38,7 @@ def allocation_of_python() -> None:
     ("command", "module", "helps"),
     [
         ("verify", equations, "a smaller equation needs less"),
-        ("inspect", inspect, "leaving out long records (--max-line) needs less"),
+        ("inspect", inspect, "leave out long records (--max-line)"),
     ],
 )
 def test_too_little_memory_is_one_line(

@@ -28,25 +28,29 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        ("tree\nx\ny\n", [], "no example can be used: line 2: no label (labels stand in the column 'label'"),
-        ("tree\tlabel\n" + "".join(f"x+{'x+' * i}x\ta\n" for i in range(30)), [], "have the label 'a'; two classes"),
-        (table(30), ["--task", "regress"], "is no number"),
-        (table(30), ["--task", "pair"], "the task is 'pair'"),
-        (table(30), ["--nodes"], "nodes needs classes and trees with labels at their nodes"),
+        ("tree\nx\ny\n", [], "no example can be used: line 2: no label (labels are read from the column 'label'"),
+        (
+            "tree\tlabel\n" + "".join(f"x+{'x+' * i}x\ta\n" for i in range(30)),
+            [],
+            "have the label 'a'; at least two classes",
+        ),
+        (table(30), ["--task", "regress"], "is not a number that float32 can hold"),
+        (table(30), ["--task", "pair"], "the task is 'pair', but an example has 1 tree"),
+        (table(30), ["--nodes"], "nodes needs trees with class labels at their nodes"),
         (table(30), ["--encoder", "tree_gru"], "the encoder is 'tree_gru'; it is one of tree_rnn"),
         (
             table(30),
             ["--encoder", "lstm", "--input-size", "5"],
-            "input_size and nodes are for cells; lstm reads sequences",
+            "input_size and nodes need a cell; lstm reads sequences",
         ),
         (table(30), ["--input-dropout", "0.5"], "input_dropout needs a cell with an input_size"),
         (table(30), ["--options", '{"leaves": 3}'], "its options are"),
         (table(30), ["--hidden-size", "0"], "hidden_size is 0; it is 1 or more"),
         (table(30), ["--dropout", "1"], "dropout is 1.0; it is a probability"),
-        (table(4), [], "4 examples leave none for the split"),
+        (table(4), [], "too few distinct trees for a validation set: 4 examples"),
         (table(30), ["--seed", "-1"], "seed is -1; it is from 0 to"),
-        (table(12, "value"), [], "r2 needs two examples for validation"),
-        ("tree\tlabel\n" + "x\tinf\ny\tnan\nx+y\t1e200\n" * 9, ["--task", "regress"], "or none of 32 bits"),
+        (table(12, "value"), [], "R2 needs at least two validation examples"),
+        ("tree\tlabel\n" + "x\tinf\ny\tnan\nx+y\t1e200\n" * 9, ["--task", "regress"], "float32 can hold"),
     ],
 )
 def test_what_cannot_be_learnt_is_refused_before_the_first_step(

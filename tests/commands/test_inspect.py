@@ -19,9 +19,9 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
     assert main(["inspect", str(path), "--no-cache"]) == 0
     out, err = capsys.readouterr()
     assert "50 trees, read as infix" in out
-    assert "labels, 2 at 50 of 50 examples" in out
-    assert "line 52: tree: no infix tree" in out
-    assert re.search(r"nodes in .* a second; at most .* MB of memory", err)
+    assert "labels: 2 different ones on 50 of 50 examples" in out
+    assert "line 52: tree: not a valid infix tree" in out
+    assert re.search(r"nodes in .* a second; peak memory .* MB", err)
     assert [entry.name for entry in tmp_path.iterdir()] == ["trees.tsv"]
 
 

@@ -33,7 +33,7 @@ def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_pla
     assert [len(row) for row in rows] == [4] * 6
     for row in (rows[0], rows[4]):
         assert float(row[2]) + float(row[3]) == pytest.approx(1, abs=2e-6)
-    for line in ("line 3: tree: no infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
+    for line in ("line 3: tree: not a valid infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
         assert line in err
     assert "fit with --unk" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
@@ -66,7 +66,7 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(["predict", str(tmp_path / "model"), str(new)]) == 1
     rows = rows_of(capsys.readouterr().out)[1:]
-    assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("1", False), ("new.py:7:h", True)]
+    assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("4", False), ("new.py:7:h", True)]
 
 
 def test_a_pipe_is_answered_record_by_record(
@@ -83,7 +83,7 @@ def test_a_pipe_is_answered_record_by_record(
     assert [row[0] for row in rows] == [str(i) for i in range(2, 403)]
 
 
-def test_an_id_that_stood_before_is_left_out_as_in_training(
+def test_an_id_that_occurred_before_is_left_out_as_in_training(
     fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "CHUNK", 20)  # wherever it stood
@@ -94,7 +94,7 @@ def test_an_id_that_stood_before_is_left_out_as_in_training(
     rows = [(row[0], row[1] != "") for row in rows_of(out)[1:]]
     known = [("a", True), ("b", True), ("4", False), ("5", True), ("6", True)]
     assert rows == [*known, ("7", False), ("8", False), ("9", False), ("d", True)]
-    assert "line 4: the id 'a' stands on line 2 already" in err
+    assert "line 4: the id 'a' also occurs in line 2; an id must be unique" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
 
 
@@ -117,7 +117,7 @@ def test_an_empty_folder_is_an_error(fitted: Path, capsys: pytest.CaptureFixture
     for command in (["predict"], ["encode", "--out", str(tmp_path / "v.npy")], ["evaluate"]):
         (tmp_path / "empty").mkdir(exist_ok=True)
         assert main([command[0], str(fitted / "model"), str(tmp_path / "empty"), *command[1:]]) == 1
-        assert "no Python files (.py) in this folder" in capsys.readouterr().err
+        assert "no files of trees in this folder" in capsys.readouterr().err
 
 
 def test_nothing_is_printed_of_what_cannot_be_opened(
@@ -127,3 +127,18 @@ def test_nothing_is_printed_of_what_cannot_be_opened(
     for missing in (tmp_path / "none.tsv", tmp_path / "empty"):
         assert main(["predict", str(fitted / "model"), str(missing)]) == 1
         assert capsys.readouterr().out == ""
+
+
+def test_a_file_to_be_answered_may_lack_the_columns_that_training_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"x{'+y' * (i % 9)}{'*x' * (i % 7)},{'ab'[i % 2]}-1,f{i}\n" for i in range(60))
+    (tmp_path / "train.csv").write_text(f"tree,kind,file\n{rows}")
+    (tmp_path / "new.csv").write_text("tree\nx+y\n")
+    settings = ["--label-from", "kind:[ab]", "--group-by", "file", "--out", str(tmp_path / "model"), *SMALL]
+    assert main(["fit", str(tmp_path / "train.csv"), *settings, "--epochs", "1", "--no-baseline"]) == 0
+    assert main(["predict", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 0
+    assert main(["similar", str(tmp_path / "model"), str(tmp_path / "new.csv"), "--query", "x"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", str(tmp_path / "model"), str(tmp_path / "new.csv")]) == 1
+    assert "no example can be used" in capsys.readouterr().err

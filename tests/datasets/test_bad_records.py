@@ -10,8 +10,10 @@ import pytest
 from own_trees import written
 
 from dgltree import TreeDataset
-from dgltree.datasets.formats import conllu, source
+from dgltree.datasets.formats import source
+from dgltree.datasets.formats.blocks import LONG
 from dgltree.datasets.formats.chunks import cut
+from dgltree.datasets.formats.conllu import CoNLLU
 
 
 def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Path) -> None:
@@ -29,19 +31,19 @@ def test_bad_records_are_kept_with_their_lines_and_the_rest_is_read(tmp_path: Pa
     path = written(tmp_path, "trees.tsv", b"\n".join([*lines, b"g\t" + b"x+" * 200 + b"x\t1"]))
     data = TreeDataset.from_file(path, max_line=100)
     assert data.ids == ["a", "f"]
-    messages = dict(data.bad)
+    messages = {bad.line: bad.message for bad in data.bad}
     assert sorted(messages) == [3, 4, 5, 6, 7, 8, 10]
     for line, part in {
-        3: "tree: no infix tree: line 1, column 3",
+        3: "tree: not a valid infix tree: line 1, column 3",
         4: "2 columns, separated by tabs; expected 3",
         5: "the line is empty",
         6: "byte 0xff in column 3 is not UTF-8",
-        7: "no 'tree'; expected a tree",
-        8: "the id 'a' stands on line 2 already",
+        7: "nothing in the column 'tree'; expected a tree",
+        8: "the id 'a' also occurs in line 2; an id must be unique",
         10: "longer than 100 bytes, the limit (--max-line)",
     }.items():
         assert part in messages[line]
-    with pytest.raises(ValueError, match=r"trees.tsv, line 3: tree: no infix tree"):
+    with pytest.raises(ValueError, match=r"trees.tsv, line 3: tree: not a valid infix tree"):
         TreeDataset.from_file(path, max_line=100, strict=True)
 
 
@@ -60,7 +62,7 @@ def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -
     data = TreeDataset.from_file(written(tmp_path, "t.jsonl", "".join(json.dumps(r) + "\n" for r in records)))
     assert data.labels == ["fine", "3"]
     assert len(data.bad) == 7
-    assert all("another control character or half of a character" in bad.message for bad in data.bad)
+    assert all("another control character or half of a surrogate pair" in bad.message for bad in data.bad)
     assert all(bad.message.isprintable() for bad in data.bad)
     tree = written(tmp_path, "t.txt", "(a\x1b[31m (b c))\n(a (b c))\n")
     data = TreeDataset.from_file(tree, notation="treebank")
@@ -93,7 +95,8 @@ def test_a_source_file_whose_name_would_break_a_line_is_bad(tmp_path: Path) -> N
         written(tmp_path, name, "x = 1\n")
     data = TreeDataset.from_file(tmp_path, cached=False)
     assert data.ids == ["a.py"]
-    assert data.bad[0].message.startswith("b\\n.py: the name of the file:")
+    assert data.bad[0].message.startswith("the name of the file: 'b\\n.py' contains a tab, a line break")
+    assert data.bad[0].where == "b\\n.py"
 
 
 def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Pat
     text = good + good.replace(b"x", b"\xff") + b"# caf\xe9\n" + good
     data = TreeDataset.from_file(written(tmp_path, "t.conllu", text))
     assert data.lines == [1, 5]
-    assert [tuple(bad) for bad in data.bad] == [(3, "line 3: byte 0xff in column 3 is not UTF-8")]
+    assert [bad[:2] for bad in data.bad] == [(3, "line 3: byte 0xff in column 3 is not UTF-8")]
 
 
 def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None:
@@ -110,7 +113,7 @@ def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None
     path = written(tmp_path, "t.conllu", f"{row}\n{row * 200}\n\n{row}\n{comments}\n")
     data = TreeDataset.from_file(path, max_line=1000)
     assert data.lines == [1, 205]
-    assert [tuple(bad) for bad in data.bad] == [
+    assert [bad[:2] for bad in data.bad] == [
         (3, "line 3: a sentence of more than 1,000 bytes, the limit (--max-line)"),
         (207, "line 207: found a sentence without words; expected at least one"),
     ]
@@ -123,11 +126,11 @@ def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None
 
     tracemalloc.start()
     try:
-        [chunk] = cut(conllu._sentences(endless(), 1000), lambda sentence: sum(map(len, sentence[1])))
+        [chunk] = cut(CoNLLU.blocks(endless(), 1000), lambda block: sum(map(len, block.lines)))
         assert tracemalloc.get_traced_memory()[1] < 100_000
     finally:
         tracemalloc.stop()
-    assert chunk.raw == [(1, [conllu.LONG_SENTENCE])]
+    assert chunk.raw == [(1, [LONG], "")]
 
 
 def test_one_bad_comment_of_a_sentence_loses_that_sentence_alone(tmp_path: Path) -> None:

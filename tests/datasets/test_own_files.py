@@ -105,7 +105,7 @@ def test_a_folder_of_sources_by_file_and_by_function(tmp_path: Path) -> None:
     files = TreeDataset.from_file(folder, cached=False)
     assert (files.ids, files.labels) == (["good/a.py", "good/latin_declared.py"], ["good", "good"])
     assert Tree("str", token="'é'") in files[1][0].preorder()
-    assert [message.split(":")[0] for _, message in files.bad] == ["bad/b.py", "good/latin.py"]
+    assert [bad.where for bad in files.bad] == ["bad/b.py", "good/latin.py"]
     functions = TreeDataset.from_file(folder, unit="function", cached=False)
     assert functions.ids == ["good/a.py:1:f", "good/a.py:4:g"]
 
@@ -132,7 +132,7 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
     data = TreeDataset.from_file(path)
     assert data.labels == ["3", "1"]
     assert data.bad[0].line == 3
-    assert "no sst tree" in data.bad[0].message
+    assert "not a valid sst tree" in data.bad[0].message
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_mixed_notations_are_read_as_the_first_ones_are(tmp_path: Path) -> None:
         ("trees.tsv", "tree\tlabel\n", "no trees"),
         ("trees.tsv", "code\tlabel\nx\t1\n", "no column 'tree', or 'left' and 'right'; there are 'code', 'label'"),
         ("trees.tsv", "left\tlabel\nx\t1\n", "no column 'tree', or 'left' and 'right'"),
-        ("trees.parquet", "no table", "no Parquet file"),
+        ("trees.parquet", "no table", "not a Parquet file"),
         ("trees.tsv", "tree\ttree\tlabel\nx\ty\t1\n", "two columns are called 'tree'"),
         ("trees.tsv", "tree\tlabel\nx\n", "expected 2"),
-        ("trees.jsonl", '{"ast": "x"}\n', "no 'tree' among 'ast'; --tree names another column"),
+        ("trees.jsonl", '{"ast": "x"}\n', "no column 'tree', only 'ast'; name the column of the trees with --tree"),
         ("trees.txt", "$$ (\n", "none of 1 texts is in a known notation"),
         ("trees.jsonl", "[1]\n{\n", "no trees at the beginning of the file"),
     ],
@@ -187,5 +187,5 @@ def test_several_processes_read_the_same_in_the_same_order(tmp_path: Path, monke
 
 
 def test_a_folder_without_sources_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no Python files"):
+    with pytest.raises(ValueError, match=r"no files of trees in this folder; \.conllu, \.py, \.mrg files are read"):
         open_format(tmp_path, Reading())

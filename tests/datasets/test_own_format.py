@@ -88,7 +88,7 @@ def test_records_of_a_new_kind_have_every_notation_and_the_same_messages(tmp_pat
         data = TreeDataset.from_file(path)
         assert data.reading.notation == "infix"
         assert [data[i] for i in range(2)] == [(read_infix("x+y"), "sum"), (read_infix("x*y"), "product")]
-        assert [(line, message.split(": ")[0]) for line, message in data.bad] == [
+        assert [(bad.line, bad.message.split(": ")[0]) for bad in data.bad] == [
             (3, "no ' = '"),
             (4, "tree"),
             (5, "the line is empty"),

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splits import shared_examples
+from dgltree.datasets.splits import folds, shared_examples, shared_groups
 
 
 def numbered(count: int) -> TreeDataset:
@@ -44,7 +44,7 @@ def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_trainin
     data.splits = ["test"] * 40
     with pytest.raises(ValueError, match="no examples to train on"):
         split(data, 0)
-    with pytest.raises(ValueError, match="leave none for the split"):
+    with pytest.raises(ValueError, match="too few distinct trees for a"):
         split(numbered(3), 0)
 
 
@@ -68,7 +68,7 @@ def test_a_split_without_examples_is_refused_or_left_out() -> None:
         try:
             splits = split(data, 0)
         except ValueError as error:
-            assert "leave none for the split" in str(error)
+            assert "too few distinct trees for a" in str(error)
             assert count < 11
         else:
             assert all(len(examples) for examples in splits.values())
@@ -89,3 +89,72 @@ def test_pairs_that_share_one_tree_alone_are_different_examples() -> None:
         "validation": 10,
         "test": 10,
     }
+
+
+def test_classes_are_dealt_out_evenly() -> None:
+    labels = ["rare" if i % 10 == 0 else "often" for i in range(1000)]
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(1000)], labels)
+    splits = split(data, 5)
+    assert {name: examples.labels.count("rare") for name, examples in splits.items()} == {
+        "train": 80,
+        "validation": 10,
+        "test": 10,
+    }
+
+
+def test_many_equal_trees_are_trained_on() -> None:
+    tokens = [0] * 300 + list(range(1, 101))
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in tokens])
+    for seed in range(5):
+        assert {name: len(examples) for name, examples in split(data, seed).items()} == {
+            "train": 380,
+            "validation": 10,
+            "test": 10,
+        }
+
+
+def test_a_group_stays_in_one_split_and_folds_test_each_example_once() -> None:
+    groups = [f"file{i % 30}" for i in range(300)]
+    trees = [Tree("f", (Tree("w", token=str(i)),)) for i in range(300)]
+    data = TreeDataset(trees, [i % 2 for i in range(300)], groups=groups)
+    splits = split(data, 0)
+    assert shared_groups(splits) == {"validation": 0, "test": 0}
+    assert sum(map(len, splits.values())) == 300
+    found = folds(data, 5, 0)
+    assert len(found) == 5
+    tested = [line for each in found for line, name in zip(each.lines, each.splits, strict=True) if name == "test"]
+    assert sorted(tested) == list(range(1, 301))
+    for each in found:
+        parts = split(each, 0)
+        assert shared_groups(parts) == {"validation": 0, "test": 0}
+        assert len(parts["test"]) == 60
+        assert len(parts["validation"]) in (20, 30)
+    assert shared_groups(split(TreeDataset(trees, groups=None), 0)) == {"validation": 0, "test": 0}
+    torn = {"train": data.select([0, 1, 2]), "test": data.select([30, 31, 33])}
+    assert shared_groups(torn) == {"test": 2}
+
+
+def test_groups_of_unlike_sizes_make_parts_of_like_sizes_and_classes() -> None:
+    groups = [f"file{k}" for k in range(60) for _ in range(1 + k * k // 50)]
+    count = len(groups)
+    labels = ["rare" if int(group[4:]) % 4 == 0 else "often" for group in groups]
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(count)], labels, groups=groups)
+    sizes = [each.splits.count("test") for each in folds(data, 5, 0)]
+    assert max(sizes) < 1.2 * min(sizes)
+    rare = [
+        sum(1 for i in range(count) if each.splits[i] == "test" and labels[i] == "rare") for each in folds(data, 5, 0)
+    ]
+    assert max(rare) < 1.5 * min(rare)
+    chosen = {tuple(split(data, seed)["test"].lines) for seed in range(4)}
+    assert len(chosen) == 4
+
+
+def test_folds_that_cannot_be_are_refused() -> None:
+    data = numbered(40)
+    with pytest.raises(ValueError, match="folds is 1; it must be 2 or more"):
+        folds(data, 1, 0)
+    with pytest.raises(ValueError, match="too few distinct trees for 5 folds: 6 examples"):
+        folds(numbered(6), 5, 0)
+    data.splits = ["train"] * 40
+    with pytest.raises(ValueError, match="the data has a column of splits"):
+        folds(data, 2, 0)

@@ -116,7 +116,8 @@ def test_a_torch_loader_gives_planned_batches(workers: int) -> None:
     assert torch.cat([part.labels for part in found]).tolist() == [0, 0, 1, 1, UNSEEN, 0, 1, UNSEEN]
     assert [depth for part in found for depth in part.groups.tolist()] == [tree.depth for tree in TREES]
     assert all(part.inputs is part.planned for part in found)
-    assert all(torch.equal(encoder(part.inputs), encoder(part.trees)) for part in found)
+    for part in found:  # subtrees are shared here and not there: the last bit may differ
+        torch.testing.assert_close(encoder(part.inputs), encoder(part.trees), rtol=0, atol=1e-6)
     shuffled = DataLoader(data, batch_size=3, shuffle=True, collate_fn=collate)
     assert sum(len(part.labels) for part in shuffled) == 8
 
@@ -127,7 +128,7 @@ def test_labels_are_classes_or_numbers() -> None:
     assert numbers[0] == 1.5
     assert numbers[1].isnan()
     for label in ("x", "nan", "inf", "1_000", " 1", "\uff11", "1e40", "-1e40"):
-        with pytest.raises(ValueError, match="a label is no number, or none of 32 bits"):
+        with pytest.raises(ValueError, match="a label is not a number that float32 can hold"):
             label_numbers(["1", label], None)
 
 
@@ -167,8 +168,8 @@ def test_the_description_says_what_is_there() -> None:
         "functions and their numbers of children",
         "would become <unk>",
         "duplicates: 20.0% of the examples",
-        "labels, 3 at 10 of 10 examples",
-        "a tree of middling size:",
+        "labels: 3 different ones on 10 of 10 examples",
+        "a tree of median size:",
     ):
         assert part in said
     numbers = describe(TreeDataset(TREES * 3, [i / 7 for i in range(24)]), 1)

@@ -1,11 +1,11 @@
-"""Recursion == dgl.prop_nodes_topo == runner == levels == levels shared, states and gradients, for every cell."""
+"""Recursion == dgl.prop_nodes_topo == runner == levels == kernels, shared or not: states and gradients of all cells"""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
-from engines import ENGINES, assert_close, check, gradients
+from engines import CASES, ENGINES, assert_close, check, gradients
 from helpers import EDGE_CASES, TOKENS, VOCABULARY, chain, random_tree, suited
 from oracle import fixed_dropout
 from rows import ROWS, make_cell
@@ -14,6 +14,8 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch, propagate, root_states
 from dgltree.cells import CELLS, Cell
 from dgltree.engine import accumulate
+from dgltree.engine.kernels import cell_pass
+from dgltree.engine.kernels.choice import kernels
 
 DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4), (160, 2, 5)]  # (depth, arity, seed)
 SMALLEST = 1e-6  # the largest entry of every tensor compared exceeds this: nothing passes by vanishing
@@ -36,8 +38,7 @@ def drawn(cell: Cell) -> TreeBatch:
     return batch(suited(cell, trees), cell.vocabulary)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(("name", "engine"), CASES)
 def test_engines_agree_with_recursion(name: str, engine: str) -> None:
     cell = make_cell(name)
     states, wanted = check(cell, drawn(cell), ENGINES[engine])
@@ -78,8 +79,9 @@ def with_vectors(cell: Cell, trees: list[Tree]) -> TreeBatch:
     return batch(trees, cell.vocabulary, x=x)
 
 
-@pytest.mark.parametrize("engine", ["dgl", "runner", "levels"])
-@pytest.mark.parametrize("name", WITH_INPUTS)
+@pytest.mark.parametrize(
+    ("name", "engine"), [case for case in CASES if case[0] in WITH_INPUTS and "shared" not in case[1]]
+)
 def test_input_vectors_reach_every_node_and_receive_gradients(name: str, engine: str) -> None:
     cell = make_cell(name)
     trees = with_vectors(cell, [random_tree(*draw) for draw in DRAWS[:4]])
@@ -91,7 +93,8 @@ def test_input_vectors_reach_every_node_and_receive_gradients(name: str, engine:
 
 def test_equal_subtrees_with_different_inputs_are_not_shared() -> None:
     cell = make_cell("tree_lstm, inputs")
-    check(cell, with_vectors(cell, EDGE_CASES["same tree twice"]), ENGINES["levels shared"])
+    for engine in ("levels shared", "kernels shared"):
+        check(cell, with_vectors(cell, EDGE_CASES["same tree twice"]), ENGINES[engine])
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -144,10 +147,13 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
         propagate(drawn(cell), cell)["h"].square().sum().backward()
         return [parameter.grad for parameter in cell.parameters() if parameter.grad is not None]
 
-    at_once = gradients()
-    monkeypatch.setattr(accumulate, "TOGETHER", 3)
-    for found, expected in zip(gradients(), at_once, strict=True):
-        assert_close(found, expected, name)
+    for mode in ("off", "on"):
+        with kernels(mode), monkeypatch.context() as patch:
+            at_once = gradients()
+            patch.setattr(accumulate, "TOGETHER", 3)
+            patch.setattr(cell_pass, "TOGETHER", 3)
+            for found, expected in zip(gradients(), at_once, strict=True):
+                assert_close(found, expected, name)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -179,7 +185,7 @@ def test_without_gradients_nothing_is_recorded(mode: Callable, monkeypatch: pyte
         raise AssertionError("a product was recorded for a backward pass that cannot come")
 
     monkeypatch.setattr(accumulate.Product, "apply", refuse)
-    with mode():
+    with mode(), kernels("off"):
         cell = make_cell("tree_smu")
         assert not propagate(drawn(cell), cell)["h"].requires_grad
 
@@ -290,9 +296,11 @@ def test_frozen_weights_leave_the_other_gradients_as_they_are(name: str) -> None
     assert torch.equal(torch.autograd.grad(loss, [cell.embedding.weight])[0], wanted[0])
 
 
-@pytest.mark.parametrize("engine", ["dgl", "runner", "levels"])
+DROPPING = [*CELLS, "stack_tree_lstm, data gate", "tree_rnn, two layers", "tree_cell, leaf gates"]
+
+
 @pytest.mark.parametrize(
-    "name", [*CELLS, "stack_tree_lstm, data gate", "tree_rnn, two layers", "tree_cell, leaf gates"]
+    ("name", "engine"), [case for case in CASES if case[0] in DROPPING and "shared" not in case[1]]
 )
 def test_dropout_acts_where_the_equations_say(name: str, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.nn.functional, "dropout", fixed_dropout)
@@ -306,4 +314,5 @@ def test_dropout_acts_where_the_equations_say(name: str, engine: str, monkeypatc
 
 def test_a_run_of_just_enough_rows_for_a_product_of_its_own_has_its_weight_gradient() -> None:
     trees = batch([Tree("sin", (Tree("var", token=TOKENS[k % 5]),)) for k in range(accumulate.ENOUGH)], VOCABULARY)
-    check(make_cell("tree_lstm"), trees, ENGINES["levels"])
+    for engine in ("levels", "kernels"):
+        check(make_cell("tree_lstm"), trees, ENGINES[engine])

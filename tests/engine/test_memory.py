@@ -9,6 +9,7 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
 from dgltree.engine import available, memory
+from dgltree.engine.kernels.choice import fused_pass, kernels
 from dgltree.read.infix import read_infix
 
 TREES = [read_infix(text) for text in ("sin(x)^2 + cos(x)^2", "2*x + y", "sin(2*x)*cos(y)")] * 30
@@ -41,7 +42,7 @@ def kept_in_fact(cell: Cell, trees: TreeBatch) -> int:
         saved[storage.data_ptr()] = storage.nbytes()
         return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(keep, keep):
+    with torch.autograd.graph.saved_tensors_hooks(keep, keep), kernels("off"):
         states = propagate(trees, cell)
     for parameter in cell.parameters():
         saved.pop(parameter.untyped_storage().data_ptr(), None)
@@ -79,12 +80,25 @@ def test_a_batch_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     told = (
         r"TreeSMU needs at least 0\.0 GiB .* cpu has 0\.0 GiB left; use at most \d+ .*, or recompute=True .*, or share"
     )
-    with pytest.raises(MemoryError, match=told):
+    with pytest.raises(MemoryError, match=told), kernels("off"):
         propagate(trees, cell)
     with torch.no_grad():
         propagate(trees, cell)  # the states alone fit
     monkeypatch.setattr(memory, "available_bytes", lambda device: None)
     propagate(trees, cell)
+
+
+def test_a_pass_through_kernels_that_cannot_fit_is_refused_by_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="the fast extra is not installed")
+    cell, trees = cells()[0], batch(TREES, VOCABULARY)
+    monkeypatch.setattr(memory, "LARGE", 1000)
+    needed = fused_pass(cell, plan(trees, cell).schedule, record=True).least_bytes()
+    assert needed < memory.least_bytes(cell, plan(trees, cell).schedule, record=True, recompute=False)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: needed)
+    propagate(trees, cell)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: needed - 1)
+    with pytest.raises(MemoryError, match=r"use at most 629 of these nodes in a batch, or share=True"):
+        propagate(trees, cell)
 
 
 def test_nothing_large_is_made_before_a_batch_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

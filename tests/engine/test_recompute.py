@@ -1,5 +1,7 @@
 """A backward pass that computes the steps once more has the gradients of one that kept them."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from engines import gradients
@@ -9,8 +11,16 @@ from rows import ROWS, make_cell
 from dgltree import batch, propagate
 from dgltree.cells import TreeLSTM
 from dgltree.encoders import TreeEncoder
+from dgltree.engine.kernels.choice import kernels
 
 TREES = [random_tree(6, 2, 1), random_dag(9, 2, 2), random_tree(3, 2, 3)]
+
+
+@pytest.fixture(autouse=True)
+def on_torch() -> Iterator[None]:
+    """A pass that recomputes runs on torch's operations, and so does that which it is compared with."""
+    with kernels("off"):
+        yield
 
 
 @pytest.mark.parametrize("share", [False, True])

@@ -7,7 +7,9 @@ from rows import ROWS
 
 import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
+from dgltree.engine.kernels.choice import kernels
 from dgltree.equations import ranker
+from dgltree.equations.fused_paths import FusedPathStates
 from dgltree.equations.path_engine import ROWS as ROWS_TOGETHER
 from dgltree.equations.probabilities import probabilities
 from dgltree.read.infix import read_equation, read_infix
@@ -214,3 +216,19 @@ def test_a_filler_with_just_the_variables_of_the_equation_is_offered() -> None:
     fillers = [read_infix(text) for text in ("var_0*var_1", "var_0*var_2", "var_1")]
     [ranking] = rank(make_model(), [read_equation("var_0 + _ = var_1")], fillers, any_variables=False)
     assert sorted(ranking.index.tolist()) == [0, 2]
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "stack_tree_lstm, gated top_k", "tree_lstm, inputs"])
+def test_kernels_rank_as_torch_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="the fast extra is not installed")
+    model, fillers, heights = make_model(name), candidates(2), []
+    step = FusedPathStates.step
+    monkeypatch.setattr(FusedPathStates, "step", lambda self, group: heights.append(group) or step(self, group))
+    with kernels("off"):
+        expected = rank(model, questions(1), fillers)
+    assert not heights
+    with kernels("on"):
+        found = rank(model, questions(1), fillers)
+    assert heights
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(*map(scores_in_filler_order, (one, other)), rtol=1e-13, atol=1e-13)

@@ -33,14 +33,14 @@ def test_any_flipped_bit_is_noticed(path: Path) -> None:
         flipped[bit // 8] ^= 1 << bit % 8
         path.write_bytes(flipped)
         for read in (checked, WholeCheckpoints().load_checkpoint):
-            with pytest.raises(ValueError, match=r"last\.ckpt: .*damaged .*; delete it to begin anew"):
+            with pytest.raises(ValueError, match=r"last\.ckpt: .*damaged .*; delete it to start again"):
                 read(path)
 
 
 @pytest.mark.parametrize("kept", [0, 10, 79, 500, -1])
 def test_a_truncated_checkpoint_is_refused(kept: int, path: Path) -> None:
     path.write_bytes(path.read_bytes()[:kept])
-    with pytest.raises(ValueError, match=r"last\.ckpt: no checkpoint of a training, or damaged"):
+    with pytest.raises(ValueError, match=r"last\.ckpt: not a checkpoint of a training, or damaged"):
         checked(path)
 
 

@@ -179,15 +179,15 @@ def test_a_folder_of_another_training_is_refused_by_what_differs(
             file.write_text(rows, encoding="utf-8")
             capsys.readouterr()
             assert main(arguments) == 1
-            assert "holds a training with other data: give another folder" in capsys.readouterr().err
+            assert "holds another training (other data); give another --out" in capsys.readouterr().err
             file.write_text(kept, encoding="utf-8")
         assert main([*arguments, "--lr", "0.5"]) == 1
-        assert "holds a training with lr 0.01: give another folder" in capsys.readouterr().err
+        assert "holds another training (lr 0.01); give another --out" in capsys.readouterr().err
         assert (out / "last.ckpt").read_bytes() == before
         assert main(arguments) == 0  # from now on it is done
     (out / "fit.json").write_text("{", encoding="utf-8")
     assert main(arguments) == 1
-    assert "fit.json: damaged; delete the folder to begin anew" in capsys.readouterr().err
+    assert "fit.json: damaged; delete the folder to start again" in capsys.readouterr().err
 
 
 def halved_by(values: list[float], patience: int) -> list[float]:

@@ -46,7 +46,7 @@ def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pyte
     assert main([*arguments, "--epochs", "20", "--patience", "20"]) == 0
     said = capsys.readouterr().err
     assert "regress: 300 train, 40 validation, 40 test" in said
-    assert "warning: 40 of 40 test examples stand in the training split too" in said
+    assert "warning: 40 of 40 test examples also occur in the training set" in said
     card = json.loads((out / "card.json").read_text())
     assert card["metrics"]["test"]["r2"] > 0.9
     model = TrainedModel.load(out)
@@ -170,10 +170,10 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     assert main(arguments) == 0
     said = capsys.readouterr().err
     for part in (
-        "line 6: tree: no infix tree",
-        "the id 'e3' stands on line",
+        "line 6: tree: not a valid infix tree",
+        "the id 'e3' also occurs in line",
         "no label",
-        "test: labels that no training example has count as errors: zero",
+        "test: labels that do not occur in the training set count as errors: zero",
         "test: 1 could not be read:\n  line 4: unknown function 'sin'",
     ):
         assert part in said

@@ -32,7 +32,7 @@ def test_a_damaged_checkpoint_is_named_before_anything_is_trained(tmp_path: Path
     (tmp_path / LAST).write_bytes(b"half")
     with harness.quiet():
         trainer = harness.trainer(tmp_path, tmp_path, None, max_epochs=1, accelerator="cpu", enable_progress_bar=False)
-        with pytest.raises(ValueError, match=r"last.ckpt: no checkpoint of a training, or damaged"):
+        with pytest.raises(ValueError, match=r"last.ckpt: not a checkpoint of a training, or damaged"):
             harness.train(trainer, lightning.LightningModule(), lightning.LightningDataModule())
     assert not (tmp_path / BEST).exists()
 

@@ -44,9 +44,9 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     whole, halves = (TrainedModel.load(tmp_path / name).model.state_dict() for name in ("whole", "halves"))
     assert all(torch.equal(whole[name], halves[name]) for name in whole)
     assert main([*arguments, str(tmp_path / "halves")]) == 0
-    assert "is done: nothing to do" in capsys.readouterr().err
+    assert "is already finished; nothing to do" in capsys.readouterr().err
     assert main([*arguments, str(tmp_path / "halves"), "--seed", "1"]) == 1
-    assert "holds a training with seed 0: give another folder" in capsys.readouterr().err
+    assert "holds another training (seed 0); give another --out" in capsys.readouterr().err
 
 
 def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
@@ -98,7 +98,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
         (tmp_path / "model" / "last.ckpt").write_bytes(content)
         capsys.readouterr()
         assert main(arguments) == 1
-        assert "last.ckpt: no checkpoint of a training, or damaged" in capsys.readouterr().err
+        assert "last.ckpt: not a checkpoint of a training, or damaged" in capsys.readouterr().err
     assert not (tmp_path / "mark").exists()
     (tmp_path / "model" / "reading.json").write_text('{"columns": 5}')
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1

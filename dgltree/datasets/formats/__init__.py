@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
+from dgltree.datasets.formats.brackets import BracketBlocks
 from dgltree.datasets.formats.conllu import CoNLLU
+from dgltree.datasets.formats.csv import CSV
+from dgltree.datasets.formats.folders import files_of, kinds_in
 from dgltree.datasets.formats.format import Bad, Example, Format
+from dgltree.datasets.formats.json_document import JSONDocument
 from dgltree.datasets.formats.json_lines import JSONLines
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
-from dgltree.datasets.formats.source import Source
-from dgltree.datasets.formats.tree_lines import TreeLines
+from dgltree.datasets.formats.refused import REFUSED
+from dgltree.datasets.formats.source import TOO_LONG, Source, kind_of
+from dgltree.datasets.formats.tree_lines import SMILESLines, TreeLines
 from dgltree.datasets.formats.tsv import TSV
 from dgltree.datasets.reading import Reading
 
@@ -16,17 +21,29 @@ FORMATS: tuple[type[Format], ...] = (
     Parquet,  # first: its bytes may look like anything
     CoNLLU,
     TSV,
+    CSV,
+    JSONDocument,
     JSONLines,
     PythonSources,
+    BracketBlocks,
+    SMILESLines,
     TreeLines,  # takes what no other one does
 )
-"""In the order in which they are asked whether a first line is theirs."""
+"""In the order in which they are asked whether the first lines are theirs."""
+NO_TEXT = {
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x1f\x8b": "gzip data",
+    b"PK\x03\x04": "a zip archive",
+}
+"""First bytes of what is no UTF-8 text."""
 
 
 def open_format(path: str | Path, reading: Reading) -> Format:
-    """A file, a folder or a stream in its format: by its suffix, else by its first line.
+    """A file, a folder or a stream in its format: by its suffix, else by its first lines.
 
-    Raises ``FileNotFoundError``, and ``ValueError`` for an empty file and for a table without the column of the trees.
+    Raises ``FileNotFoundError``, and ``ValueError`` for an empty file, for a kind of file that is not read, and for a
+    table without the column of the trees.
     """
     source = Source.at(path, reading.max_line)
     return _format_of(source, reading).open(source, reading)
@@ -34,12 +51,48 @@ def open_format(path: str | Path, reading: Reading) -> Format:
 
 def _format_of(source: Source, reading: Reading) -> type[Format]:
     path = Path(source.path)
-    folder = source.stream is None and path.is_dir()
+    if source.stream is None and path.is_dir():
+        return _of_folder(path)
+    kind = kind_of(path)
+    if kind in REFUSED:
+        raise ValueError(f"{path}: a {kind} file is {REFUSED[kind]}")
     for known in FORMATS:
-        if known.folders if folder else path.suffix.lower() in known.suffixes:
+        if kind in known.suffixes:
             return known
-    title = source.title()
-    return next(known for known in FORMATS if known.begins(title, reading))
+    found = next(known for known in FORMATS if known.fits(source, reading))
+    if found is not Parquet:
+        _check_text(source)
+    return found
+
+
+def _of_folder(path: Path) -> type[Format]:
+    """The one format that a folder has files of. Raises ``ValueError`` for none or several."""
+    found = {
+        known: suffixes
+        for known in FORMATS
+        if known.folders and any(True for _ in files_of(path, known.suffixes))
+        for suffixes in ["/".join(known.suffixes)]
+    }
+    if not found:
+        read = ", ".join(suffix for known in FORMATS if known.folders for suffix in known.suffixes[:1])
+        raise ValueError(
+            f"{path}: no files of trees in this folder; {read} files are read, and it holds {kinds_in(path)}"
+        )
+    if len(found) > 1:
+        raise ValueError(
+            f"{path}: the folder holds several kinds, {' and '.join(found.values())}; give one with one kind"
+        )
+    return next(iter(found))
+
+
+def _check_text(source: Source) -> None:
+    """``ValueError`` for what is no text."""
+    [first] = source.first(1)
+    for begin, what in NO_TEXT.items():
+        if first.startswith(begin):
+            raise ValueError(f"{source.path}: {what}; expected UTF-8 text")
+    if b"\0" in first and first != TOO_LONG:
+        raise ValueError(f"{source.path}: binary data; expected UTF-8 text")
 
 
 __all__ = ["FORMATS", "Bad", "Example", "Format", "open_format"]

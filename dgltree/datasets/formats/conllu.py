@@ -3,22 +3,20 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Self
 
-from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.format import Bad, Example, Format, text_of
-from dgltree.datasets.formats.source import Source, decoded
+from dgltree.datasets.formats.blocks import LONG, Block, Blocks
+from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.format import Bad, Example
+from dgltree.datasets.formats.source import decoded
 from dgltree.datasets.reading import Reading
 from dgltree.read.conllu import COLUMNS, iter_conllu
 
-LONG_SENTENCE = b"\0long"  # stands for a sentence over the limit, of which no more is held
-
 
 @dataclass
-class CoNLLU(Format):
+class CoNLLU(Blocks):
     """``1<tab>cats<tab>...`` in ten columns; comments ``# label = ...`` are what other formats have columns for."""
 
-    suffixes = (".conllu",)
+    suffixes = (".conllu", ".conll")
 
     @classmethod
     def begins(cls, line: str, reading: Reading) -> bool:
@@ -27,65 +25,56 @@ class CoNLLU(Format):
             return True
         return line.startswith("# ") and len(columns) == 1 and not reading.columns
 
-    @classmethod
-    def open(cls, source: Source, reading: Reading) -> Self:
-        """Raises ``ValueError`` for an empty source."""
-        source.title()
-        return cls(source, reading)
-
-    def chunks(self) -> Iterator[Chunk]:
-        """Sentences, each with the number of its first line."""
-        return cut(_sentences(self.source.lines(), self.reading.max_line), lambda sentence: sum(map(len, sentence[1])))
+    @staticmethod
+    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
+        """Sentences: the lines between blank ones."""
+        sentence: list[bytes] = []
+        first, length = 1, -1
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                if sentence:
+                    yield Block(first, sentence)
+                first, sentence, length = number + 1, [], -1
+                continue
+            length += len(line) + 1
+            if length <= limit:
+                sentence.append(line)
+            else:
+                sentence = [LONG]
+        if sentence:
+            yield Block(first, sentence)
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
-        for first, raw in chunk.raw:
-            yield from self._sentence(first, raw)
+        for block in chunk.raw:
+            yield from self._sentence(block)
 
-    def _sentence(self, first: int, raw: list[bytes]) -> Iterator[Example | Bad]:
+    def _sentence(self, block: Block) -> Iterator[Example | Bad]:
         reading = self.reading
-        lines, broken = self._lines(first, raw)
-        for line, comments, tree in iter_conllu(lines, reading.node, reading.word, first):
+        lines, broken = self._lines(block)
+        for line, comments, tree in iter_conllu(lines, reading.node, reading.word, block.first):
             if isinstance(tree, ValueError):
                 at = re.match(r"line (\d+):", str(tree))
-                yield Bad(line, broken.get(int(at[1]), str(tree)) if at else str(tree))
+                message = broken.get(int(at[1]), str(tree)) if at else str(tree)
+                yield Bad(line, message, block.file)
                 continue
             try:
-                label, split, name = (text_of(comments, column) for column in (reading.label, reading.split, "sent_id"))
+                label, split, name, group = self.said(comments, block.file, "sent_id")
             except ValueError as error:
-                yield Bad(line, str(error))
+                yield Bad(line, str(error), block.file)
                 continue
-            yield Example(line, (tree,), label, split, name)
+            yield Example(line, (tree,), label, split, name, group, block.file)
 
-    def _lines(self, first: int, raw: list[bytes]) -> tuple[list[str], dict[int, str]]:
+    def _lines(self, block: Block) -> tuple[list[str], dict[int, str]]:
         """The lines as texts, and what is wrong with those that are none, by their numbers."""
         lines: list[str] = []
         broken: dict[int, str] = {}
         limit = self.reading.max_line
-        for number, line in enumerate(raw, first):
+        for number, line in enumerate(block.lines, block.first):
             try:
-                if line == LONG_SENTENCE:
+                if line == LONG:
                     raise ValueError(f"a sentence of more than {limit:,} bytes, the limit (--max-line)")
                 lines.append(line.decode("utf-8", "replace") if line.startswith(b"#") else decoded(line, limit))
             except ValueError as error:
                 lines.append("?")  # no line of a sentence, which is then bad
                 broken[number] = f"line {number}: {error}"
         return lines, broken
-
-
-def _sentences(lines: Iterable[bytes], limit: int) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines between blank ones, with the number of the first; ``LONG_SENTENCE`` for more bytes than the limit."""
-    sentence: list[bytes] = []
-    first, length = 1, -1
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            if sentence:
-                yield first, sentence
-            first, sentence, length = number + 1, [], -1
-            continue
-        length += len(line) + 1
-        if length <= limit:
-            sentence.append(line)
-        else:
-            sentence = [LONG_SENTENCE]
-    if sentence:
-        yield first, sentence

@@ -1,25 +1,28 @@
 """What a kind of files has to say of itself."""
 
-import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import isfinite
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
+from dgltree.datasets.columns import text_of
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.source import Source
+from dgltree.datasets.pick import Pick
 from dgltree.datasets.reading import Reading
-from dgltree.read.text import CONTROL, shown
+from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
 
 class _Bad(NamedTuple):
     line: int
-    """Of the file, from 1; of a table its row, of a folder its file."""
+    """Of its file, from 1; of a Parquet file its row; 0 for the file as a whole."""
     message: str
     """One line."""
+    file: str = ""
+    """Of a folder."""
 
 
 class Bad(_Bad):
@@ -27,8 +30,40 @@ class Bad(_Bad):
 
     __slots__ = ()
 
-    def __new__(cls, line: int, message: str) -> Self:
-        return super().__new__(cls, line, shown(message))
+    def __new__(cls, line: int, message: str, file: str = "") -> Self:
+        return super().__new__(cls, line, shown(message), file)
+
+    @property
+    def where(self) -> str:
+        """``line 5``, or in a folder ``poems/a.conllu, line 5``."""
+        parts = [shown(self.file)] * bool(self.file) + [f"line {self.line}"] * bool(self.line)
+        return ", ".join(parts) or "the file"
+
+    @property
+    def name(self) -> str:
+        """By which a record without an id is known: its line, in a folder its file and line."""
+        return ":".join([shown(self.file)] * bool(self.file) + [str(self.line)] * bool(self.line or not self.file))
+
+    def at(self, path: str | Path) -> str:
+        """The message with the place in full, below the path that was given."""
+        if self.file:
+            return f"{Path(path) / self.where}: {self.message}"
+        return ", ".join([str(path), *([self.where] if self.line else [])]) + f": {self.message}"
+
+
+def in_order(bad: Iterable[Bad]) -> list[Bad]:
+    """By file and line."""
+    return sorted(bad, key=lambda each: (each.file, each.line))
+
+
+class Said(NamedTuple):
+    """What a record says besides its trees."""
+
+    label: str | None
+    split: str | None
+    id: str | None
+    group: str | None = None
+    """What must not be torn apart by splits, such as the file of a function."""
 
 
 class Example(NamedTuple):
@@ -40,6 +75,9 @@ class Example(NamedTuple):
     label: str | None
     split: str | None
     id: str | None
+    group: str | None = None
+    file: str = ""
+    """Of a folder."""
 
 
 @dataclass
@@ -52,7 +90,7 @@ class Format(ABC):
     suffixes: ClassVar[tuple[str, ...]] = ()
     """Of the files that are in this format whatever is in them."""
     folders: ClassVar[bool] = False
-    """Whether folders are."""
+    """Whether a folder with such files is, too."""
 
     @classmethod
     def begins(cls, line: str, reading: Reading) -> bool:
@@ -60,9 +98,19 @@ class Format(ABC):
         return False
 
     @classmethod
+    def fits(cls, source: Source, reading: Reading) -> bool:
+        """The same where the first line alone does not say it."""
+        return cls.begins(source.title(), reading)
+
+    @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
         """The source in this format. Raises ``ValueError`` for one that is not in it."""
         return cls(source, reading)
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        """Of a table; None where columns have no names or each record has its own."""
+        return None
 
     def with_notation(self) -> Self:
         """The same with the notation of its trees, where they have one. ``ValueError`` where none reads them."""
@@ -80,26 +128,41 @@ class Format(ABC):
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
         """What the records of a chunk say, or what is wrong with them."""
 
+    def said(self, fields: Mapping[str, Any], file: str = "", id_column: str | None = None) -> Said:
+        """What the columns of a record say, beside which ``file`` and ``folder`` are columns too.
 
-def text_of(fields: Mapping[str, Any], column: str) -> str | None:
-    """What a column says; ``ValueError`` for what is no text or finite number, or would break the lines of a table."""
-    value = fields.get(column)
-    if value is None or value == "":
-        return None
-    if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
-        raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
-    return printable(str(value), column)
+        Args:
+            fields: the columns of the record.
+            file: the path of its file below the folder that was given.
+            id_column: the column with the id, if it is another one than the settings say.
 
+        Raises ``ValueError`` for a value that is no text or number.
+        """
+        if self._by_place:
+            fields = {**(self._place(file) if file else self._own_place), **fields}
+        label, split, group = (pick(fields) if pick else None for pick in self._picks)
+        return Said(label, split, text_of(fields, id_column or self.reading.id), group)
 
-def _in_json(value: Any) -> str:
-    try:
-        return json.dumps(value)
-    except TypeError:  # bytes
-        return repr(value)
+    @staticmethod
+    def _place(file: str) -> dict[str, str]:
+        parts = Path(file).parts
+        return {"file": file, **({"folder": parts[0]} if len(parts) > 1 else {})}
 
+    @cached_property
+    def _own_place(self) -> dict[str, str]:
+        path = Path(self.source.path)
+        return {} if self.source.stream is not None else {"file": path.name, "folder": path.resolve().parent.name}
 
-def printable(text: str, what: str) -> str:
-    """The text itself; ``ValueError`` where it would break the lines of a table, or do things to a terminal."""
-    if CONTROL.search(text):
-        raise ValueError(f"{what}: {text!r} has a tab, a line break, another control character or half of a character")
-    return text
+    @cached_property
+    def _picks(self) -> tuple[Pick | None, Pick | None, Pick | None]:
+        """Of the label, the split and the group."""
+        reading = self.reading
+        label = Pick.of("label_from", reading.label_from) if reading.label_from else Pick(reading.label)
+        split = Pick.of("split_from", reading.split_from) if reading.split_from else Pick(reading.split)
+        group = Pick.of("group_by", reading.group_by) if reading.group_by else None
+        return label, split, group
+
+    @cached_property
+    def _by_place(self) -> bool:
+        """Whether a file's place says something."""
+        return any(pick is not None and pick.column in ("file", "folder") for pick in self._picks)

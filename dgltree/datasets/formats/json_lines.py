@@ -31,7 +31,7 @@ class JSONLines(LineRecords):
         try:
             record = load_json(text)
         except ValueError as error:
-            raise ValueError(f"no JSON: {error}") from None
+            raise ValueError(f"invalid JSON: {error}") from None
         if not isinstance(record, dict):
             kind = type(record).__name__
             raise ValueError(f'a JSON {kind}; expected an object such as {{"tree": ..., "label": ...}}')

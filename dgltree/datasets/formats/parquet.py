@@ -27,18 +27,24 @@ class Parquet(Records):
 
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
-        """Raises ``ValueError`` for what is no Parquet file, or has no column of trees."""
+        """Raises ``ValueError`` for what is not a Parquet file, or has no column of trees."""
         if source.stream is not None:
             raise ValueError(f"{source.path}: Parquet is read from its end, which a pipe does not have; give a file")
+        if source.compressed:
+            raise ValueError(f"{source.path}: a compressed file; Parquet, which is compressed itself, is read unpacked")
         from pyarrow import ArrowInvalid
         from pyarrow.parquet import read_schema
 
         try:
             names = tuple(read_schema(source.path).names)
         except ArrowInvalid as error:
-            raise ValueError(f"{source.path}: no Parquet file ({error})") from None
+            raise ValueError(f"{source.path}: not a Parquet file ({error})") from None
         check_columns(source.path, names, reading)
         return cls(source, reading, pairs=reading.tree not in names, columns=names)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
 
     def fields(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return raw
@@ -50,7 +56,8 @@ class Parquet(Records):
         from pyarrow.parquet import ParquetFile
 
         reading, first = self.reading, 1
-        known = {reading.tree, reading.left, reading.right, reading.label, reading.split, reading.id}
+        picked = [pick.column for pick in self._picks if pick is not None]
+        known = {reading.tree, reading.left, reading.right, reading.id, *picked}
         with ParquetFile(self.source.path) as file:
             for rows in file.iter_batches(ROWS, columns=[name for name in self.columns if name in known]):
                 yield Chunk(first, rows.to_pylist())

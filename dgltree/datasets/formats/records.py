@@ -6,19 +6,31 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from dgltree.datasets.columns import printable
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.format import Bad, Example, Format, printable, text_of
+from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import decoded
+from dgltree.datasets.pick import Pick
 from dgltree.datasets.reading import Reading
 from dgltree.read.json_tree import Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
+ROOT = "ROOT"
+"""The function of a treebank's tree whose root was its label."""
 SAMPLE = 100
 """Trees at a file's beginning that its notation is told by."""
+
+
+class Item(NamedTuple):
+    """A record, and where it stands."""
+
+    line: int
+    raw: Any
+    file: str = ""
 
 
 @dataclass
@@ -51,7 +63,7 @@ class Records(Format):
             return self
         if self.reading.keys != Reading.keys:
             return replace(self, reading=replace(self.reading, notation="json"))
-        texts, why = self._sample_texts()
+        texts, why = self.sample_texts()
         if not texts:
             raise ValueError(f"{self.source.path}: no trees at the beginning of the file{why}")
         try:
@@ -59,7 +71,7 @@ class Records(Format):
         except ValueError as error:
             raise ValueError(f"{self.source.path}: {error}") from None
 
-    def _sample_texts(self) -> tuple[list[str], str]:
+    def sample_texts(self) -> tuple[list[str], str]:
         """Texts of trees, and why there is none; a bad record among them is reported when the file is read."""
         texts, why = [], ""
         for raw in self.sample():
@@ -69,42 +81,51 @@ class Records(Format):
                 texts += found
                 if not found:
                     names = shown(", ".join(map(repr, fields)))
-                    why = why or f": no {self.reading.tree!r} among {names}; --tree names another column"
+                    why = (
+                        why
+                        or f": no column {self.reading.tree!r}, only {names}; name the column of the trees with --tree"
+                    )
             except ValueError as error:
                 why = why or f": {shown(str(error))}"
         return texts, why
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
-        read = _reader_of(self.reading)
-        for line, raw in enumerate(chunk.raw, chunk.first):
-            if isinstance(raw, bytes) and not raw.strip():
-                yield Bad(line, "the line is empty")
+        read = reader_of(self.reading)
+        for item in self.items(chunk):
+            if isinstance(item.raw, bytes) and not item.raw.strip():
+                yield Bad(item.line, "the line is empty", item.file)
                 continue
             try:
-                yield self._example(line, self.fields(raw), read)
+                yield self._example(item, self.fields(item.raw), read)
             except ValueError as error:
-                yield Bad(line, str(error))
+                yield Bad(item.line, str(error), item.file)
 
-    def _example(self, line: int, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
+    def items(self, chunk: Chunk) -> Iterator[Item]:
+        """The records of a chunk, one a line where nothing else is said."""
+        return (Item(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
+
+    def _example(self, item: Item, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
         """What a record says. Raises ``ValueError`` for a tree that cannot be read."""
         reading = self.reading
         trees = tuple(self._tree(fields, name, read) for name in self.tree_columns)
-        label, split, name = (text_of(fields, column) for column in (reading.label, reading.split, reading.id))
+        label, split, name, group = self.said(fields, item.file)
         trees, label = self.labelled(trees, label)
         if label is not None:
             printable(label, "label")  # one that stood in a tree
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
-        return Example(line, trees, label, split, name)
+        if name is None and item.file:
+            name = f"{item.file}:{item.line}"
+        return Example(item.line, trees, label, split, name, group, item.file)
 
     def _tree(self, fields: Mapping[str, Any], name: str, read: Callable[[str], Tree]) -> Tree:
         value = fields.get(name)
         if value is None or value == "":
-            raise ValueError(f"no {name!r}; expected a tree")
+            raise ValueError(f"nothing in the column {name!r}; expected a tree")
         try:
             return read(_tree_text(value))
         except ValueError as error:
-            raise ValueError(f"{name}: no {self.reading.notation} tree: {error}") from None
+            raise ValueError(f"{name}: not a valid {self.reading.notation} tree: {error}") from None
 
 
 @dataclass(kw_only=True)
@@ -128,8 +149,19 @@ class LineRecords(Records):
         return cut(islice(self.source.lines(), self.header, None), len, self.header + 1)
 
 
+def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> tuple[tuple[Tree, ...], str | None]:
+    """Of trees that stand alone the label of the root, unless one was said. A treebank's is taken out of the tree."""
+    [tree] = trees
+    if label is None and not reading.label_from:
+        if tree.label is not None:
+            return trees, str(tree.label)
+        if reading.notation == "treebank":
+            return (tree.replace(function=ROOT),), tree.function
+    return trees, label
+
+
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
-    """``ValueError`` where the columns of the trees are missing from a table, or a name stands twice."""
+    """``ValueError`` where the columns of the trees are missing from a table, or a name occurs twice."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{path}: two columns are called {shown(repr(twice[0]))}")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
@@ -137,13 +169,33 @@ def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
         there_are = shown(", ".join(map(repr, names)))
         raise ValueError(
             f"{path}: no column {wanted}; there are {there_are}. Name yours with --tree (or --left "
-            "and --right), and the columns of a TSV file without a header with --columns"
+            "and --right), and the columns of a file without a header with --columns"
         )
 
 
-def _reader_of(reading: Reading) -> Callable[[str], Tree]:
-    """The reader of the notation, with the settings that concern it."""
-    assert reading.notation is not None
+def check_named(path: str, names: tuple[str, ...], reading: Reading) -> None:
+    """``ValueError`` where a column that the settings name, other than those of the trees, is not there."""
+    for option, column in _named_columns(reading):
+        if column not in names:
+            raise ValueError(f"{path}: no column {column!r} ({option}); there are {shown(', '.join(map(repr, names)))}")
+
+
+def _named_columns(reading: Reading) -> Iterator[tuple[str, str]]:
+    """The options that name a column other than by default, and that column."""
+    for option in ("label", "split", "id"):
+        if getattr(reading, option) != getattr(Reading, option):
+            yield f"--{option}", getattr(reading, option)
+    for option in ("label_from", "split_from", "group_by"):
+        if (text := getattr(reading, option)) is not None:
+            column = Pick.of(option, text).column
+            if column not in ("file", "folder"):
+                yield f"--{option.replace('_', '-')}", column
+
+
+def reader_of(reading: Reading) -> Callable[[str], Tree]:
+    """The reader of the notation, with the settings that concern it. Raises ``ValueError`` where there is none."""
+    if reading.notation is None:
+        raise ValueError("these trees are not written as texts; give trees or a file")
     if reading.notation == "json":
         keys = Keys(*(name.strip() for name in reading.keys.split(",")))
         return lambda text: read_json_tree(text, keys)

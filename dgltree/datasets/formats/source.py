@@ -1,8 +1,12 @@
 """What is read: a file, a folder, or a stream. Lines are streamed, and none over the limit is ever held."""
 
+import bz2
+import gzip
+import lzma
 import sys
 import weakref
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -14,6 +18,14 @@ STDIN = "-"
 LARGE = 1 << 20
 """Bytes from which on a file is worth starting processes for."""
 TOO_LONG = b"\0too long"  # stands for a line over the limit: no text file holds it
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+"""Suffixes of files that are read as what is in them."""
+
+
+def kind_of(path: str | Path) -> str:
+    """The suffix in lower case, of a compressed file that of what is in it: ``.tsv`` for ``trees.tsv.gz``."""
+    path = Path(path)
+    return Path(path.stem if path.suffix.lower() in COMPRESSED else path.name).suffix.lower()
 
 
 @dataclass
@@ -46,19 +58,33 @@ class Source:
         return source
 
     @property
+    def compressed(self) -> bool:
+        return self.stream is None and Path(self.path).suffix.lower() in COMPRESSED
+
+    @property
     def large(self) -> bool:
         """Whether it is worth starting processes for."""
         path = Path(self.path)
         return self.stream is not None or path.is_dir() or path.stat().st_size > LARGE
 
     def lines(self) -> Iterator[bytes]:
-        """The lines, each without its end."""
+        """The lines, each without its end. Raises ``ValueError`` for a damaged compressed file."""
         if self.stream is not None:
             yield from self.peeked
             yield from lines_of(self.stream, self.max_line)
             return
-        with Path(self.path).open("rb") as file:
-            yield from lines_of(file, self.max_line)
+        opener = COMPRESSED.get(Path(self.path).suffix.lower(), open)
+        try:
+            with opener(self.path, "rb") as file:
+                yield from lines_of(file, self.max_line)
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise ValueError(f"{self.path}: not a {Path(self.path).suffix} file, or a damaged one ({error})") from None
+        except OSError as error:
+            if self.compressed and error.errno is None:  # how bz2 says that a file is not its own
+                raise ValueError(
+                    f"{self.path}: not a {Path(self.path).suffix} file, or a damaged one ({error})"
+                ) from None
+            raise
 
     def first(self, count: int) -> list[bytes]:
         """The first lines, fewer where they are long; they are still given by :meth:`lines`."""

@@ -1,13 +1,18 @@
 """One tree a line and nothing else."""
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from dgltree.datasets.formats.records import LineRecords
+from dgltree.datasets.formats.records import LineRecords, bare_label
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.reading import Reading
 from dgltree.trees.tree import Tree
+
+BRANCHES = re.compile(r"[^\w\s.]")
+"""What a tree of more than a word has in every notation: brackets or an operator."""
+HELP = "name the format by a suffix (.tsv, .csv, .jsonl, .conllu, .py, ...), or with --notation what a line is"
 
 
 @dataclass(kw_only=True)
@@ -27,11 +32,35 @@ class TreeLines(LineRecords):
     def fields_of(self, text: str) -> Mapping[str, Any]:
         return {self.reading.tree: text}
 
+    def with_notation(self) -> Self:
+        """Raises ``ValueError`` also for source code and for single words, which are mostly no trees."""
+        found = super().with_notation()
+        if self.reading.notation is not None:
+            return found
+        if found.reading.notation == "python":
+            raise ValueError(f"{self.source.path}: no notation of trees in it; {HELP}")
+        texts, _ = self.sample_texts()
+        if found.reading.notation in ("infix", "brackets", "sexpr") and not any(
+            BRANCHES.search(text) for text in texts
+        ):
+            raise ValueError(f"{self.source.path}: its first lines are single words or numbers, no trees; {HELP}")
+        return found
+
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
-        """The label of the root. A treebank's stands in the tree, from which it is taken."""
-        [tree] = trees
-        if tree.label is not None:
-            return trees, str(tree.label)
-        if self.reading.notation == "treebank":
-            return (tree.replace(function="ROOT"),), tree.function
-        return trees, None
+        return bare_label(trees, label, self.reading)
+
+
+@dataclass(kw_only=True)
+class SMILESLines(LineRecords):
+    """``CCO ethanol``: a molecule, and behind it a name, which need not be unique and is not read."""
+
+    suffixes = (".smi", ".smiles")
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises ``ValueError`` for an empty source."""
+        source.title()
+        return cls(source, replace(reading, notation=reading.notation or "smiles"))
+
+    def fields_of(self, text: str) -> Mapping[str, Any]:
+        return {self.reading.tree: text.split()[0]}

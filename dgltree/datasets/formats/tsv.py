@@ -28,10 +28,16 @@ class TSV(LineRecords):
         if source.first(1) == [TOO_LONG]:
             limit = f"{reading.max_line:,} bytes, the limit (--max-line)"
             raise ValueError(f"{source.path}: the first line is longer than {limit}")
+        if not reading.columns and "," in title and "\t" not in title and reading.tree in title.split(","):
+            raise ValueError(f"{source.path}: its columns are separated by commas; name it .csv")
         names = tuple((reading.columns or title).split("," if reading.columns else "\t"))
         check_columns(source.path, names, reading)
         header = 0 if reading.columns else 1
         return cls(source, reading, pairs=reading.tree not in names, header=header, columns=names)
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return self.columns
 
     def fields_of(self, text: str) -> Mapping[str, Any]:
         values = text.split("\t")

@@ -11,20 +11,21 @@ from jsonargparse import auto_cli
 from torch import Tensor
 from tqdm import tqdm
 
-from dgltree import Tree, read_equation, read_infix, save
+from dgltree import Tree, batch, read_equation, read_infix, save
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.form_scorer import FormScorer, batch_with_names, context, form_vocabulary, total
+from dgltree.equations.form_scorer import FormScorer, context, form_vocabulary, total
+from dgltree.equations.names import VARIABLE, variables
 from dgltree.equations.written_form import form, symbols
 from dgltree.models import PairModel, PairReadout
+from dgltree.trees.equation import substitute
 from tasks.equations.forms.groups import Group, read
 from tasks.equations.vocabulary import elementary_vocabulary
 
 RARE = 0.5  # share of steps in which one literal, and of those in which one function is <unk>
 FREQUENT = ("-1", "0", "1", "2", "3", "1/2", "pi", "e")  # tokens that never are
 CLIP = 5.0
-NAMES = "wxyz"  # the variables of groups, in the alphabet's order
 
 
 class Encoded(NamedTuple):
@@ -38,11 +39,14 @@ class Encoded(NamedTuple):
 
 
 def encoded(group: Group) -> Encoded:
-    """A group of texts as trees."""
+    """A group of texts as trees, its variables called var_0 and so on in the alphabet's order, as a scorer does."""
+    equation = read_equation(group.equation)
+    names = sorted({name for side in equation for name in variables(side)})
+    called = {Tree(VARIABLE, token=name): Tree(VARIABLE, token=f"var_{i}") for i, name in enumerate(names)}
     forms = list(map(read_infix, group.forms))
     right = torch.tensor(list(group.forms.values()))
     length = torch.tensor([float(symbols(tree)) for tree in forms])
-    return Encoded([context(read_equation(group.equation)), *forms], right, length)
+    return Encoded([substitute(tree, called) for tree in (context(equation), *forms)], right, length)
 
 
 def train(
@@ -101,7 +105,7 @@ def _batches(groups: Sequence[Encoded], size: int, steps: int, random: Random) -
 
 def _loss(model: PairModel, groups: list[Encoded], vocabulary: Vocabulary, random: Random) -> Tensor:
     """The mean cross-entropy of the right forms among all forms of a group."""
-    flat = batch_with_names([tree for group in groups for tree in group.trees], vocabulary, NAMES)
+    flat = batch([tree for group in groups for tree in group.trees], vocabulary)
     flat = replace(
         flat, token=_hidden(vocabulary, random)[flat.token], function=_unnamed(vocabulary, random)[flat.function]
     )

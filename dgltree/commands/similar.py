@@ -1,0 +1,98 @@
+"""``dgltree similar``: the trees of a file that are most like a given one."""
+
+import argparse
+import sys
+from dataclasses import replace
+from typing import Any
+
+from dgltree.batching.batch import unbatch
+from dgltree.commands.apply import report_bad
+from dgltree.commands.reading import add_reading, given_reading
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.text import shown
+from dgltree.training import threads
+from dgltree.training.neighbours import nearest
+from dgltree.training.trained import MOST_NODES, TrainedModel
+from dgltree.trees.tree import Tree
+
+EXAMPLES = """\
+examples:
+  dgltree similar runs/trees trees.tsv --query "(add x y)" --top 5
+  dgltree similar runs/trees trees.tsv --queries new.tsv
+
+Prints a table with the nearest trees of FILE for each query: the query, the id of the tree (or its line number), the
+cosine of the two vectors, the label, and the tree.
+"""
+WIDTH = 100
+"""Characters of a tree that is printed."""
+
+
+def run(_: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    options = _parse(arguments)
+    model = TrainedModel.load(options.model, cell=options.cell)
+    reading = replace(model.reading, **given_reading(options))
+    with threads.limited(threads.worth(MOST_NODES, int(model.model.encoder.config["hidden_size"]))):
+        data = _read(options.file, model, reading.to_json())
+        queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query
+        found = nearest(model, data, queries, options.top)
+    names = list(options.query) if options.query else [_name(queries, i) for i in range(len(queries))]
+    print("query\tid\tsimilarity\tlabel\ttree")
+    for name, neighbours in zip(names, found, strict=True):
+        for example, similarity in neighbours:
+            [tree] = unbatch(data.select([example]).trees)
+            label = shown(data.labels[example] or "")
+            print(f"{shown(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{shown(brief(tree), WIDTH)}")
+    return 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="dgltree similar",
+        description="Find the trees of a file that are most like given ones, by the vectors of a trained model.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
+    parser.add_argument("file", metavar="FILE", help="the trees to search, in any format that fit reads")
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--query", nargs="+", metavar="TREE", help="trees, in the notation of the training file")
+    asked.add_argument("--queries", metavar="FILE", help="a file of trees")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="trees for each query (default: 5)")
+    parser.add_argument(
+        "--cell", metavar="FILE.py:CLASS", help="the cell of a model that was trained with one of your own"
+    )
+    add_reading(parser)
+    return parser.parse_args(arguments)
+
+
+def _read(path: str, model: TrainedModel, reading: dict[str, Any]) -> TreeDataset:
+    """The trees of a file that the model knows; the others are reported."""
+    known = model.dataset(TreeDataset.from_file(path, cached=False, progress=True, named=False, **reading))
+    report_bad(path, known.bad)
+    print(f"{path}: {len(known):,} trees", file=sys.stderr)
+    return known
+
+
+def _name(data: TreeDataset, example: int) -> str:
+    return data.ids[example] or data.bad_at(example, "").name
+
+
+def brief(tree: Tree) -> str:
+    """A tree as one line of brackets, as far as it is printed."""
+    parts: list[str] = []
+    stack: list[Tree | str] = [tree]
+    while stack and sum(map(len, parts)) <= WIDTH:
+        node = stack.pop()
+        if isinstance(node, str):
+            parts.append(node)
+            continue
+        token = node.token if node.value is None else f"{node.value:g}"
+        if node.children:
+            parts.append(f" ({node.function}" + (f":{token}" if token is not None else ""))
+            stack.append(")")
+            stack.extend(reversed(node.children))
+        else:
+            parts.append(f" {node.function if token is None else token}")
+    return "".join(parts).strip() + (" ..." if stack else "")

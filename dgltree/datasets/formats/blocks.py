@@ -1,0 +1,55 @@
+"""Records of several lines, in one file or in all files of a folder."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.folders import files_of
+from dgltree.datasets.formats.format import Format
+from dgltree.datasets.formats.source import Source
+
+LONG = b"\0long"  # stands for a record over the limit, of which no more is held
+
+
+class Block(NamedTuple):
+    """The lines of a record."""
+
+    first: int
+    """The number of the first one, from 1."""
+    lines: list[bytes]
+    """Each without its end, or only ``LONG``."""
+    file: str = ""
+    """Of a folder."""
+
+
+@dataclass
+class Blocks(Format):
+    """A format whose records have several lines; its folders hold nothing else that counts."""
+
+    folders = True
+
+    @staticmethod
+    @abstractmethod
+    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
+        """The records among the lines of a file, with ``LONG`` for one of more bytes than the limit."""
+
+    def contents(self) -> Iterator[tuple[str, Path]]:
+        """Of a folder by their paths, which labels may follow from."""
+        root = Path(self.source.path)
+        for path in files_of(root, self.suffixes):
+            yield ("" if path == root else str(path.relative_to(root))), path
+
+    def chunks(self) -> Iterator[Chunk]:
+        return cut(self._blocks(), lambda block: sum(map(len, block.lines)))
+
+    def _blocks(self) -> Iterator[Block]:
+        limit = self.reading.max_line
+        if self.source.stream is not None:
+            yield from self.blocks(self.source.lines(), limit)
+            return
+        for name, path in self.contents():
+            for block in self.blocks(Source(str(path), limit).lines(), limit):
+                yield block._replace(file=name)

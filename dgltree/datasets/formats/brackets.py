@@ -1,0 +1,68 @@
+"""Trees in brackets that go over several lines: the files of the Penn Treebank (``.mrg``), indented S-expressions."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dgltree.datasets.formats.blocks import LONG, Block, Blocks
+from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.records import SAMPLE, Item, Records, bare_label
+from dgltree.datasets.formats.source import Source, decoded
+from dgltree.datasets.reading import Reading
+from dgltree.trees.tree import Tree
+
+
+@dataclass
+class BracketBlocks(Records, Blocks):
+    """A tree ends where its brackets are closed, or where after a blank line the next one opens in the first column."""
+
+    suffixes = (".mrg", ".ptb", ".penn", ".prd", ".parse")
+
+    @classmethod
+    def fits(cls, source: Source, reading: Reading) -> bool:
+        """Whether the first lines open brackets, and most of them do not close all that they open."""
+        lines = [line for line in source.first(SAMPLE) if line.strip()]
+        if not lines or not lines[0].lstrip().startswith(b"("):
+            return False
+        return 2 * sum(_opened(line) == 0 for line in lines) < len(lines)
+
+    @staticmethod
+    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
+        tree: list[bytes] = []
+        first, length, depth, blank = 1, -1, 0, False
+        for number, line in enumerate(lines, 1):
+            if tree and blank and line.startswith(b"("):  # the tree before has no end
+                yield Block(first, tree)
+                tree, length, depth = [], -1, 0
+            blank = not line.strip()
+            if blank:
+                continue
+            first = first if tree else number
+            length, depth = length + len(line) + 1, depth + _opened(line)
+            tree = [LONG] if length > limit else [*tree, line]
+            if depth <= 0:
+                yield Block(first, tree)
+                tree, length, depth = [], -1, 0
+        if tree:
+            yield Block(first, tree)
+
+    def sample(self) -> list[Block]:
+        return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
+
+    def items(self, chunk: Chunk) -> Iterator[Item]:
+        for block in chunk.raw:
+            yield Item(block.first, block, block.file)
+
+    def fields(self, raw: Block) -> Mapping[str, Any]:
+        limit = self.reading.max_line
+        if raw.lines == [LONG]:
+            raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")
+        return {self.reading.tree: "\n".join(decoded(line, limit) for line in raw.lines)}
+
+    def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
+        return bare_label(trees, label, self.reading)
+
+
+def _opened(line: bytes) -> int:
+    """How many more brackets a line opens than it closes."""
+    return line.count(b"(") - line.count(b")")

@@ -1,0 +1,86 @@
+"""A JSON file that is one value: an array of records or of trees, or a single tree."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from dgltree.datasets.formats.chunks import Chunk, cut
+from dgltree.datasets.formats.records import SAMPLE, Item, Records
+from dgltree.datasets.formats.source import Source, decoded
+from dgltree.datasets.reading import Reading
+from dgltree.read.json_tree import load_json
+
+_SPACE = re.compile(r"[\s,]*")
+
+
+@dataclass(kw_only=True)
+class JSONDocument(Records):
+    """``[{"tree": "sin(x)", "label": "sine"}, ...]``. It is held as a whole; a record's line is its first."""
+
+    text: str
+
+    @classmethod
+    def fits(cls, source: Source, reading: Reading) -> bool:
+        """Whether it opens an array, or an object that goes on behind the first line or is all there is."""
+        title = source.title().strip()
+        if not title.startswith(("[", "{")):
+            return False
+        try:
+            load_json(title)
+        except ValueError:
+            return title in ("[", "{") or title.startswith(("[{", "[ {", '["', '[ "', '{"', '{ "'))
+        return not any(line.strip() for line in source.first(2)[1:]) and title.startswith("[")
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises ``ValueError`` for what is no JSON, and for an object that is no tree."""
+        found = cls(source, reading, text="\n".join(decoded(line, reading.max_line) for line in source.lines()))
+        first = next(found._items(), None)
+        if first is None:
+            raise ValueError(f"{source.path}: an empty array; expected records or trees in it")
+        record = first.raw
+        keys = set(record) if isinstance(record, dict) else set()
+        found.pairs = reading.tree not in keys and {reading.left, reading.right} <= keys
+        return found
+
+    def fields(self, raw: Any) -> Mapping[str, Any]:
+        if isinstance(raw, dict) and {self.reading.tree, self.reading.left} & set(raw):
+            return raw
+        return {self.reading.tree: raw}
+
+    def sample(self) -> list[Any]:
+        return [item.raw for item, _ in zip(self._items(), range(SAMPLE), strict=False)]
+
+    def chunks(self) -> Iterator[Chunk]:
+        return cut(self._items(), lambda item: len(str(item.raw)))
+
+    def items(self, chunk: Chunk) -> Iterator[Item]:
+        return iter(chunk.raw)
+
+    def _items(self) -> Iterator[Item]:
+        """The elements of the array, or the one object. Raises ``ValueError`` with the line of what is no JSON."""
+        text = self.text
+        start = len(text) - len(text.lstrip())
+        if text[start : start + 1] == "{":
+            yield Item(1, self._value(text))
+            return
+        self._value(text)
+        decoder, line, seen, at = json.JSONDecoder(), 1, 0, start + 1
+        while True:
+            at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere
+            if text[at] == "]":
+                return
+            line, seen = line + text.count("\n", seen, at), at
+            value, at = decoder.raw_decode(text, at)
+            yield Item(line, value)
+
+    def _value(self, text: str) -> Any:
+        try:
+            return load_json(text)
+        except ValueError as error:
+            raise ValueError(f"{self.source.path}: invalid JSON: {error}") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"text": ""}  # which stays with the process that reads

@@ -1,0 +1,162 @@
+"""A pass of a cell through a kernel: what is the same whether children are read one by one or added up."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltree.cells import Cell
+from dgltree.cells.fused import Fused
+from dgltree.cells.typed import TypedLinear
+from dgltree.engine.kernels.kernel import States
+from dgltree.engine.kernels.layout import Key, Run, layout
+from dgltree.engine.schedule import Schedule, Step
+
+TOGETHER = 8192
+"""Rows of one matrix whose weight gradients are one product: more would only take memory."""
+
+
+class Found(NamedTuple):
+    """What a backward pass finds."""
+
+    leaf_h: Tensor
+    """(leaves, n)"""
+    leaf_memory: Tensor
+    """(leaves, depth, n), or (0, depth, n) where the leaves' memory is all zeros."""
+    x_pre: list[Tensor]
+    """Of what x added to each step; empty without."""
+    parameters: dict[str, Tensor]
+    """Of the maps, by name."""
+
+
+class CellPass(ABC):
+    """The steps of a pass: for each run of rows with one matrix a product of torch, and for each step a kernel.
+
+    What is kept for the backward pass are the states and the gates. Unless the graph is kept, that pass writes the
+    gradients of the gates in their place, and those of the memories too.
+
+    Args:
+        cell: which says that it is covered.
+        fused: what it says.
+        plan: the schedule, of one step at least.
+        kernel: the class of kernels.
+        record: whether a backward pass may follow.
+    """
+
+    def __init__(self, cell: Cell, fused: Fused, plan: Schedule, kernel: Any, record: bool) -> None:
+        self.cell, self.fused, self.plan, self.kernel, self.record = cell, fused, plan, kernel, record
+        [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
+        self.depth, self.n = prod(shape[:-1]), shape[-1]
+        self.base = 0 if cell.leaf == "gates" else plan.leaves
+        keys: list[Key] = list(dict.fromkeys(step.arity for step in plan.steps))
+        self.maps: dict[Key, TypedLinear] = {key: cell.named_maps()[f"gates_{cell.key(key)}"] for key in keys}
+        self.layout = layout(plan, self.maps, record)
+        self.masks: list[Tensor] = []
+        self.states: States
+        self.pre: dict[Key, Tensor]
+
+    def least_bytes(self) -> int:
+        """Of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
+        plan, n = self.plan, self.n
+        numbers = (len(plan) + plan.leaves) * n + (len(plan) - self.base) * self.depth * n
+        gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self.layout.rows.items())
+        backward = (len(plan) + 2 * len(plan.children)) * n if self.record else 0
+        return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
+
+    @abstractmethod
+    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor]) -> States:
+        """The states of all rows, from those of the leaves, and from what x adds to the gates of each step, if any.
+
+        The leaves' memory is not read where it is all zeros.
+        """
+
+    @abstractmethod
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool, inputs: bool) -> Found:
+        """The gradients.
+
+        Args:
+            d_h: (R, n), what the loss gives.
+            d_memory: (R - base, depth, n), or (0, depth, n) for nothing.
+            keep: whether there may be another backward pass.
+            inputs: whether x added anything.
+        """
+
+    def _start(self, leaf_h: Tensor, leaf_memory: Tensor) -> None:
+        """Makes room for states and gates; the leaves' states are there."""
+        plan, n = self.plan, self.n
+        h = leaf_h.new_empty(len(plan), n)
+        memory = leaf_h.new_empty(len(plan) - self.base, self.depth, n)
+        h[: plan.leaves] = leaf_h
+        if not self.base:
+            memory[: plan.leaves] = leaf_memory.view(-1, self.depth, n)
+        self.states = States(h, memory, self.base, plan.children)
+        self.pre = {key: h.new_empty(rows, self.maps[key].affine.fan_out) for key, rows in self.layout.rows.items()}
+
+    def _leaf_gradients(self, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Room for them."""
+        leaves = self.plan.leaves
+        return like.new_empty(leaves, self.n), like.new_empty(0 if self.base else leaves, self.depth, self.n)
+
+    def _draw(self, step: Step) -> Tensor:
+        """What dropout multiplies u by, drawn as ``combine`` would."""
+        h, cell = self.states.h, self.cell
+        if not (cell.training and cell.dropout):
+            return h.new_empty(0, self.n)
+        mask = cell.drop(h.new_ones(step.stop - step.start, self.n))
+        if self.record:
+            self.masks.append(mask)
+        return mask
+
+    def _drawn(self, k: int) -> Tensor:
+        return self.masks[k] if self.masks else self.states.h.new_empty(0, self.n)
+
+    def _parents(self) -> Tensor:
+        """(edges,) int64, the row that each edge leads to."""
+        plan, device = self.plan, self.plan.parent.device
+        starts = torch.tensor([step.start for step in plan.steps], device=device)
+        edges = torch.tensor([step.edges.stop - step.edges.start for step in plan.steps], device=device)
+        return plan.parent + starts.repeat_interleave(edges)
+
+    def _runs_of_matrices(self, key: Key) -> dict[int, list[Run]]:
+        """Those of one matrix have their gates one after another."""
+        found: dict[int, list[Run]] = {}
+        for run in self.layout.sorted(self.plan, key):
+            found.setdefault(run.matrix, []).append(run)
+        return found
+
+
+class Gradients:
+    """Of the weights of one map, of those parameters that want one."""
+
+    def __init__(self, name: str, linear: TypedLinear) -> None:
+        self.named = {
+            f"{name}.{kind}": torch.zeros_like(parameter)
+            for kind, parameter in linear.named_parameters()
+            if parameter.requires_grad
+        }
+        self._weight, self._bias = (self.named.get(f"{name}.{kind}") for kind in ("weight", "bias"))
+
+    def add(self, matrix: int, d_out: Tensor, places: Tensor, h: Tensor) -> None:
+        """Of a product: the gradients of its outputs (rows, out), and where its inputs lie in h (R, n), side by side.
+
+        Inputs are gathered for some thousands of rows at a time.
+        """
+        arity = len(places) // len(d_out)
+        if self._bias is not None:
+            self._bias[matrix] += d_out.sum(0)
+        if self._weight is not None:
+            for rows, own in zip(d_out.split(TOGETHER), places.split(TOGETHER * arity), strict=True):
+                self._weight[matrix].addmm_(rows.t(), h.index_select(0, own).view(len(rows), -1))
+
+
+def rows_of(tensor: Tensor, run: Run, step: Step) -> Tensor:
+    """A run's rows of those of its step."""
+    return tensor[run.start - step.start : run.stop - step.start]
+
+
+def gates_of(tensor: Tensor, run: Run) -> Tensor:
+    """A run's rows of the gates of its map."""
+    return tensor[run.slot : run.slot + run.stop - run.start]

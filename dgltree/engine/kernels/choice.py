@@ -1,0 +1,87 @@
+"""Which kernel runs a cell: by what the cell says, by device and dtype, and by what is installed and compiled."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+
+from dgltree.cells import Cell
+from dgltree.cells.fused import Fused
+from dgltree.engine.kernels.cell_pass import CellPass
+from dgltree.engine.kernels.concatenated import ConcatenatedPass
+from dgltree.engine.kernels.kernel import Kernel
+from dgltree.engine.kernels.numba_backend import numba_kernel
+from dgltree.engine.kernels.summed import SummedPass
+from dgltree.engine.schedule import Schedule
+
+MODES = ("on", "cached", "off")
+DTYPES = (torch.float32, torch.float64)
+UNRELATED = ("reset_parameters", "_abc_impl")
+"""What a subclass may have of its own, besides what Python names, without other mathematics."""
+
+_mode: ContextVar[str | None] = ContextVar("kernels", default=None)
+
+
+@contextmanager
+def kernels(mode: str) -> Iterator[None]:
+    """Within it passes run through kernels: "on", "cached" (those alone that need not be compiled first) or "off".
+
+    Elsewhere they are as ``DGLTREE_KERNELS`` in the environment says, or on; "off" there is off everywhere. It holds
+    for the thread that enters it. Raises ``ValueError`` for another mode.
+    """
+    token = _mode.set(_checked(mode))
+    try:
+        yield
+    finally:
+        _mode.reset(token)
+
+
+def fused_pass(cell: Cell, plan: Schedule, record: bool) -> CellPass | None:
+    """A pass of the cell, as it stands, through its kernel; None: torch's operations compute ``combine``.
+
+    Args:
+        cell: any.
+        plan: of what.
+        record: whether there may be a backward pass.
+    """
+    found = _kernel(cell, record) if plan.steps else None
+    if found is None:
+        return None
+    kernel, fused = found
+    kind = SummedPass if fused.family == "sum" else ConcatenatedPass
+    return kind(cell, fused, plan, kernel, record)
+
+
+def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
+    """The kernel for the steps of a path, without a backward pass; of cells that read their children one by one."""
+    fused = fused_of(cell)
+    return None if fused is None or fused.family == "sum" else _kernel(cell, backward=False)
+
+
+def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
+    environment, weight = _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
+    mode = "off" if environment == "off" else _mode.get() or environment
+    fused = None if mode == "off" else fused_of(cell)
+    if fused is None or weight.dtype not in DTYPES or weight.device.type != "cpu":
+        return None
+    kernel = numba_kernel(fused, weight.dtype, backward, mode == "on")
+    return None if kernel is None else (kernel, fused)
+
+
+def fused_of(cell: Cell) -> Fused | None:
+    """What a cell says of its kernel; None too where a subclass has other mathematics than the class that says it."""
+    own: set[str] = set()
+    for kind in type(cell).__mro__:
+        if "fused" in vars(kind):
+            return None if any(hasattr(kind, name) for name in own) else cell.fused()
+        own |= {name for name in vars(kind) if not name.startswith("__") and name not in UNRELATED}
+    raise AssertionError("CellContract has it")
+
+
+def _checked(mode: str) -> str:
+    if mode not in MODES:
+        raise ValueError(f"kernels are {', '.join(MODES)}; {mode!r} is none of them (DGLTREE_KERNELS may say it)")
+    return mode

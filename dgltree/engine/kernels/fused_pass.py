@@ -1,0 +1,47 @@
+"""A pass through a kernel as one node of the autograd graph."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltree.cells.once import once_differentiable
+from dgltree.engine.kernels.cell_pass import CellPass
+from dgltree.engine.kernels.threads import threads_of_torch
+
+
+class FusedPass(torch.autograd.Function):
+    """All steps, with a backward pass by hand."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(R, n) and (R - base, depth, n), from the leaves, what x adds to each step, and the parameters named."""
+        x_pre, parameters = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
+        with threads_of_torch():
+            states = steps.forward(leaf_h, leaf_memory, x_pre)
+        outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
+        ctx.save_for_backward(*parameters, *outputs[:1])  # only to notice what was changed, and what was freed
+        ctx.set_materialize_grads(False)
+        ctx.steps, ctx.names, ctx.inputs, ctx.leaf_shape = steps, names, bool(x_pre), leaf_memory.shape
+        return outputs
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_h: Tensor | None, d_memory: Tensor | None) -> tuple[Tensor | None, ...]:
+        _ = ctx.saved_tensors
+        if d_h is None and d_memory is None:
+            return (None,) * len(ctx.needs_input_grad)
+        steps: CellPass = ctx.steps
+        states = steps.states
+        keep = torch._C._autograd._get_current_graph_task_keep_graph()
+        given_h = torch.zeros_like(states.h) if d_h is None else d_h.contiguous()
+        given_memory = states.memory[:0] if d_memory is None else d_memory
+        with threads_of_torch():
+            found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
+        if not keep:
+            ctx.steps = None
+        d_leaf = found.leaf_memory.view(ctx.leaf_shape) if len(found.leaf_memory) else None
+        return None, None, found.leaf_h, d_leaf, *found.x_pre, *map(found.parameters.get, ctx.names)

@@ -1,0 +1,63 @@
+"""Numba: gradients that parents left for their children.
+
+A parent writes at its own place, and its children read there, in the order of their edges: no two threads write to one
+place, and every sum has one order, whatever the number of threads.
+"""
+
+import numpy as np
+
+from dgltree.engine.kernels.compiled import compiled
+
+
+@compiled
+def inverse(children, rows):
+    """Where each row's edges to its parents stand, (rows + 1,), among the edges (edges,) sorted by child and number."""
+    pointer = np.zeros(rows + 1, np.int64)
+    for child in children:
+        pointer[child + 1] += 1
+    for row in range(rows):
+        pointer[row + 1] += pointer[row]
+    edges, following = np.empty(len(children), np.int64), pointer[:-1].copy()
+    for edge in range(len(children)):
+        edges[following[children[edge]]] = edge
+        following[children[edge]] += 1
+    return pointer, edges
+
+
+@compiled
+def pull_h(d_h, row, given, pointer, edges, sent):
+    """Into d_h (n,): what was given for the row, and what its parents sent along their edges, (edges, n)."""
+    n = len(d_h)
+    own = given[row]
+    for j in range(n):
+        d_h[j] = own[j]
+    for i in range(pointer[row], pointer[row + 1]):
+        other = sent[edges[i]]
+        for j in range(n):
+            d_h[j] += other[j]
+
+
+@compiled
+def pull_memory(d_S, row, given, pointer, edges, parents, base, gates, sent):
+    """Into d_S (depth, n): what was given for the row (nothing, if there are no rows of it), and of each parent what
+    stands for all its children, (rows, depth, n), times the gate (edges, n) of this one."""
+    depth, n = d_S.shape
+    if len(given):
+        d_S[:] = given[row - base]
+    else:
+        d_S[:] = 0
+    for i in range(pointer[row], pointer[row + 1]):
+        g, other = gates[edges[i]], sent[parents[edges[i]] - base]
+        for r in range(depth):
+            into, of = d_S[r], other[r]
+            for j in range(n):
+                into[j] += g[j] * of[j]
+
+
+@compiled
+def leaves(lo, hi, d_h, d_S, given_h, given_S, pointer, edges, parents, base, gates, sent_h, sent_S):
+    """The gradients of leaves ``lo:hi``: of h, (leaves, n), and of memory, (leaves, depth, n), if they have any."""
+    for row in range(lo, hi):
+        pull_h(d_h[row], row, given_h, pointer, edges, sent_h)
+        if len(d_S):
+            pull_memory(d_S[row], row, given_S, pointer, edges, parents, base, gates, sent_S)

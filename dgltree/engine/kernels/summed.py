@@ -1,0 +1,127 @@
+"""A pass of a cell that adds up what its children send, through a kernel."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from dgltree.cells.typed import Runs, TypedLinear
+from dgltree.engine.kernels.cell_pass import CellPass, Found, Gradients, gates_of, rows_of
+from dgltree.engine.kernels.kernel import Sent, States, SumGates
+from dgltree.engine.kernels.threads import Products
+from dgltree.engine.schedule import Step
+
+if TYPE_CHECKING:
+    from dgltree.engine.kernels.numba_sum import SumKernel
+
+
+class SummedPass(CellPass):
+    """The gates are maps of the sum of the children's h, those of the messages maps of each child's own."""
+
+    kernel: "type[SumKernel]"
+
+    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor]) -> States:
+        self._start(leaf_h, leaf_memory)
+        plan, h, width = self.plan, self.states.h, 3 * self.n
+        self.parents = self._parents()
+        self.f = h.new_empty(len(plan.children), self.n)
+        kernel = self.kernel(self.states, self.layout.table(), self.parents)
+        weight, message = self.maps[None].weight.detach().mT, self._message.weight.detach().mT
+        run, products = 0, Products()
+        for k, (step, runs) in enumerate(zip(plan.steps, self.layout.steps, strict=True)):
+            total, sent = h.new_empty(step.stop - step.start, self.n), self.f[step.edges]
+            kernel.add_up(step.start, step.stop, total)
+            children = h.index_select(0, plan.children[step.edges])
+            if x_pre:
+                torch.index_select(x_pre[k][:, width:], 0, plan.parent[step.edges], out=sent)
+            for matrix, start, stop in self._edge_runs(step):
+                products.add(children[start:stop], message[matrix], sent[start:stop], int(bool(x_pre)))
+            for own in runs:
+                out = gates_of(self.pre[None], own)
+                if x_pre:
+                    out.copy_(rows_of(x_pre[k], own, step)[:, :width])
+                products.add(rows_of(total, own, step), weight[own.matrix], out, int(bool(x_pre)))
+            products.run()
+            kernel.forward(step.start, step.stop, self._gates(run, self._draw(step)))
+            run += len(runs)
+        return self.states
+
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool, inputs: bool) -> Found:
+        kept, plan, states = self.pre, self.plan, self.states
+        if keep:
+            self.pre = {key: gates.clone() for key, gates in kept.items()}
+        row_memory = torch.empty_like(states.memory) if keep else states.memory
+        edge_h, d_f = (d_h.new_empty(len(plan.children), self.n) for _ in range(2))
+        kernel = self.kernel(states, self.layout.table(), self.parents)
+        kernel.start_backward(Sent(d_h, d_memory, self.parents, edge_h, self.f, row_memory))
+        weight, message = self.maps[None].weight.detach(), self._message.weight.detach()
+        run, d_x, products = sum(map(len, self.layout.steps)), list[Tensor](), Products()
+        for k in reversed(range(len(plan.steps))):
+            step, runs = plan.steps[k], self.layout.steps[k]
+            run -= len(runs)
+            kernel.backward(step.start, step.stop, self._gates(run, self._drawn(k)), d_f)
+            total, parent = d_h.new_empty(step.stop - step.start, self.n), plan.parent[step.edges]
+            for own in runs:
+                products.add(gates_of(self.pre[None], own), weight[own.matrix], rows_of(total, own, step))
+            products.run()
+            back, own_f = edge_h[step.edges], d_f[step.edges]
+            torch.index_select(total, 0, parent, out=back)
+            for matrix, start, stop in self._edge_runs(step):
+                products.add(own_f[start:stop], message[matrix], back[start:stop], 1)
+            products.run()
+            if inputs:
+                gates = torch.cat([gates_of(self.pre[None], own) for own in runs])
+                d_x.append(torch.cat([gates, torch.zeros_like(total).index_add_(0, parent, own_f)], 1))
+        leaf_h, leaf_memory = self._leaf_gradients(d_h)
+        kernel.leaves(leaf_h, leaf_memory)
+        found = Found(leaf_h, leaf_memory, d_x[::-1], self._gate_parameters(kernel) | self._message_parameters(d_f))
+        self.pre = kept
+        return found
+
+    @property
+    def _message(self) -> TypedLinear:
+        return self.cell.named_maps()[f"message_{self.cell.key(None)}"]
+
+    def _edge_runs(self, step: Step) -> Runs:
+        return self._message.runs(step.edge_segments)
+
+    def _gates(self, run: int, mask: Tensor) -> SumGates:
+        bias, edge_bias = self.maps[None].bias, self._message.bias
+        assert bias is not None and edge_bias is not None
+        return SumGates(self.pre[None], bias.detach(), self.f, edge_bias.detach(), mask, run)
+
+    def _gate_parameters(self, kernel: "SumKernel") -> dict[str, Tensor]:
+        """The gradients of the gates' maps; the sums of the children's h are made again."""
+        gradients = Gradients(f"gates_{self.cell.key(None)}", self.maps[None])
+        for matrix, runs in self._runs_of_matrices(None).items():
+            for run in runs:
+                total = self.states.h.new_empty(run.stop - run.start, self.n)
+                kernel.add_up(run.start, run.stop, total)
+                gradients.add(
+                    matrix,
+                    gates_of(self.pre[None], run),
+                    torch.arange(run.stop - run.start, device=total.device),
+                    total,
+                )
+        return gradients.named
+
+    def _message_parameters(self, d_f: Tensor) -> dict[str, Tensor]:
+        gradients = Gradients(f"message_{self.cell.key(None)}", self._message)
+        whole: dict[int, list[slice]] = {}
+        for step in self.plan.steps:
+            for matrix, start, stop in self._edge_runs(step):
+                whole.setdefault(matrix, []).append(slice(step.edges.start + start, step.edges.start + stop))
+        for matrix, parts in whole.items():
+            for edges in _joined(parts):
+                gradients.add(matrix, d_f[edges], self.plan.children[edges], self.states.h)
+        return gradients.named
+
+
+def _joined(parts: list[slice]) -> list[slice]:
+    """The same, those that follow one another as one."""
+    found: list[slice] = []
+    for part in parts:
+        start = found.pop().start if found and found[-1].stop == part.start else part.start
+        found.append(slice(start, part.stop))
+    return found

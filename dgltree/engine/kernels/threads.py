@@ -1,0 +1,117 @@
+"""Threads for the kernels and products of a pass: as many as torch has, with the same results to the bit.
+
+Compiled kernels run without Python's lock, and so do torch's products, each in one thread: MKL gives other bits where
+it takes several. Not Numba's own threads: a process that forks after OpenMP ran loses its child, and data loaders fork;
+the other layers refuse to be used from several Python threads.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+
+import torch
+from torch import Tensor
+
+LEAST = 256
+"""Rows for which it pays to wake a thread."""
+CHUNK = 512
+"""Rows of one product, whatever the number of threads."""
+
+_count: ContextVar[int] = ContextVar("threads", default=1)
+
+
+@contextmanager
+def threads_of_torch() -> Iterator[int]:
+    """Within it the functions below use as many threads as torch has, so many as it gives, and torch itself one."""
+    count = torch.get_num_threads()
+    if count == 1:
+        yield 1
+        return
+    token = _count.set(count)
+    torch.set_num_threads(1)
+    try:
+        yield count
+    finally:
+        torch.set_num_threads(count)
+        _count.reset(token)
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, "dgltree-kernel", initializer=torch.set_num_threads, initargs=(1,))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has none of its parent's threads
+
+
+def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: object) -> None:
+    """``function(lo, hi, *arguments)`` for ranges that make up ``start:stop``; an error in any of them is raised."""
+    parts = min(_count.get(), (stop - start) // LEAST)
+    if parts < 2:
+        function(start, stop, *arguments)
+        return
+    bounds = [start + (stop - start) * k // parts for k in range(parts + 1)]
+    _together([lambda k=k: function(bounds[k], bounds[k + 1], *arguments) for k in range(parts)])  # type: ignore[misc]
+
+
+class Products:
+    """Products of a few rows or many, which do not depend on each other; :meth:`run` computes those that were added."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Tensor, Tensor, Tensor, int]] = []
+        self._rows = 0
+
+    def add(self, v: Tensor, weight: Tensor, out: Tensor, beta: int = 0) -> None:
+        """``out = v weight + beta out``, (rows, in), (in, out) and (rows, out)."""
+        self._rows += len(v)
+        if len(v) <= CHUNK:
+            self._parts.append((v, weight, out, beta))
+            return
+        for part, into in zip(v.split(CHUNK), out.split(CHUNK), strict=True):
+            self._parts.append((part, weight, into, beta))
+
+    def run(self) -> None:
+        """Compute them."""
+        count = min(_count.get(), self._rows // LEAST)
+        if count < 2:
+            _multiply(self._parts)
+        else:
+            each, groups = self._rows / count, list[list[tuple[Tensor, Tensor, Tensor, int]]]()
+            before = 0
+            for part in self._parts:
+                if before >= each * len(groups):
+                    groups.append([])
+                groups[-1].append(part)
+                before += len(part[0])
+            _together([lambda group=group: _multiply(group) for group in groups])  # type: ignore[misc]
+        self._parts, self._rows = [], 0
+
+
+def each(functions: list[Callable[[], None]]) -> None:
+    """Some functions that do not depend on each other."""
+    if _count.get() == 1:
+        for function in functions:
+            function()
+    else:
+        _together(functions)
+
+
+def _multiply(parts: list[tuple[Tensor, Tensor, Tensor, int]]) -> None:
+    with torch.no_grad():
+        for v, weight, out, beta in parts:
+            torch.addmm(out, v, weight, beta=beta, out=out)
+
+
+def _together(functions: list[Callable[[], None]]) -> None:
+    """All of them, the first in this thread."""
+    pool = _pool(_count.get() - 1)
+    others: list[Future[None]] = [pool.submit(function) for function in functions[1:]]
+    try:
+        functions[0]()
+    finally:
+        for other in others:
+            other.result()

@@ -1,0 +1,136 @@
+"""SMILES, the notation of molecules, as trees of ring systems and chain atoms. Needs RDKit (the extra ``chem``).
+
+==================== ===================================================================
+``CCO``              ``Tree("C", (Tree("C", token="CH3"), Tree("O", token="OH1")), token="CH2")``
+``c1ccccc1C(=O)O``   ``Tree("C", (Tree("ring", token="c1ccccc1"), Tree("=O", ...), Tree("O", ...)), ...)``
+``[Na+].[Cl-]``      ``Tree("mixture", (Tree("Cl", token="ClH0-1"), Tree("Na", token="NaH0+1")))``
+==================== ===================================================================
+
+Rings that share an atom are one system, a node whose token is the canonical SMILES of its atoms; which of its atoms a
+child is bound to is not kept, nor is stereochemistry. Every other heavy atom is a node: its function is the element,
+its token the element with its hydrogens and charge. A double, triple or other bond to the parent stands before the
+function (``=``, ``#``, ``~``). What is left has no cycles. The root is the middle of that tree, and children stand in
+RDKit's canonical order, so that a molecule has one tree however its SMILES is written.
+"""
+
+from functools import cache
+from typing import Any
+
+from dgltree.trees.tree import Tree
+
+BONDS = {1.0: "", 1.5: "", 2.0: "=", 3.0: "#"}
+"""Bond orders as they are written; an aromatic bond between two units is a single one for our purpose."""
+MIXTURE, RING = "mixture", "ring"
+
+
+def read_smiles(text: str) -> Tree:
+    """The tree of a molecule.
+
+    Raises ``ValueError`` for what is no SMILES of at least one atom, with what RDKit says of it, and
+    ``ModuleNotFoundError`` where RDKit is not installed.
+    """
+    chem = _rdkit()
+    words = text.split()
+    mol = chem.MolFromSmiles(words[0], sanitize=False) if len(words) == 1 else None
+    if mol is None or not mol.GetNumAtoms():
+        raise ValueError(f"{text!r:.80} is no SMILES; expected a molecule, as in c1ccccc1C(=O)O")
+    try:
+        chem.SanitizeMol(mol)
+    except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
+        raise ValueError(f"{text!r:.80} is no molecule: {str(error).strip()}") from None
+    return _Units(chem, mol).tree()
+
+
+@cache
+def _rdkit() -> Any:
+    from rdkit import Chem, rdBase
+
+    rdBase.DisableLog("rdApp.*")  # our errors say what is wrong
+    return Chem
+
+
+class _Units:
+    """Ring systems and other atoms of a molecule, and the bonds between them."""
+
+    def __init__(self, chem: Any, mol: Any) -> None:
+        self.chem, self.mol = chem, mol
+        chem.RemoveStereochemistry(mol)
+        self.rank = list(chem.CanonicalRankAtoms(mol))
+        self.atoms = self._merged([set(ring) for ring in mol.GetRingInfo().AtomRings()])
+        in_rings = set().union(*self.atoms)
+        self.atoms += [{i} for i in range(mol.GetNumAtoms()) if i not in in_rings]
+        self.atoms.sort(key=lambda atoms: min(self.rank[i] for i in atoms))
+        unit_of = {atom: unit for unit, atoms in enumerate(self.atoms) for atom in atoms}
+        self.near: list[dict[int, str]] = [{} for _ in self.atoms]
+        for bond in mol.GetBonds():
+            ends = unit_of[bond.GetBeginAtomIdx()], unit_of[bond.GetEndAtomIdx()]
+            if ends[0] != ends[1]:
+                mark = BONDS.get(bond.GetBondTypeAsDouble(), "~")
+                self.near[ends[0]][ends[1]] = self.near[ends[1]][ends[0]] = mark
+
+    @staticmethod
+    def _merged(rings: list[set[int]]) -> list[set[int]]:
+        """Rings that share an atom as one."""
+        systems: list[set[int]] = []
+        for ring in rings:
+            apart = [system for system in systems if not system & ring]
+            systems = [*apart, ring.union(*(system for system in systems if system & ring))]
+        return systems
+
+    def tree(self) -> Tree:
+        """All fragments; one alone, or several below a common root."""
+        found, left = [], set(range(len(self.atoms)))
+        while left:
+            fragment = self._fragment(min(left))
+            left -= set(fragment)
+            found.append(self._rooted(self._middle(fragment)))
+        return found[0] if len(found) == 1 else Tree(MIXTURE, found)
+
+    def _fragment(self, start: int) -> list[int]:
+        found = {start: None}
+        for unit in (order := [start]):  # it grows on the way
+            new = [other for other in sorted(self.near[unit]) if other not in found]
+            found |= dict.fromkeys(new)
+            order += new
+        return order
+
+    def _middle(self, fragment: list[int]) -> int:
+        """The unit that is left when the outermost ones are taken off again and again; of two the first."""
+        degree = {unit: len(self.near[unit]) for unit in fragment}
+        outer, left = [unit for unit in fragment if degree[unit] <= 1], len(fragment)
+        while left > 2:
+            left -= len(outer)
+            inner = []
+            for unit in outer:
+                for other in self.near[unit]:
+                    degree[other] -= 1
+                    if degree[other] == 1:
+                        inner.append(other)
+            outer = inner
+        return min(outer)
+
+    def _rooted(self, root: int) -> Tree:
+        parent: dict[int, int | None] = {root: None}
+        for unit in (order := [root]):  # it grows on the way
+            for other in sorted(self.near[unit]):
+                if other != parent[unit]:
+                    parent[other] = unit
+                    order.append(other)
+        made: dict[int, Tree] = {}
+        for unit in reversed(order):
+            above = parent[unit]
+            children = [made.pop(other) for other in sorted(self.near[unit]) if other != above]
+            made[unit] = self._node(unit, "" if above is None else self.near[unit][above], children)
+        return made[root]
+
+    def _node(self, unit: int, bond: str, children: list[Tree]) -> Tree:
+        atoms = sorted(self.atoms[unit])
+        if len(atoms) > 1:
+            return Tree(bond + RING, children, self.chem.MolFragmentToSmiles(self.mol, atoms))
+        atom = self.mol.GetAtomWithIdx(atoms[0])
+        charge = atom.GetFormalCharge()
+        return Tree(
+            bond + atom.GetSymbol(),
+            children,
+            f"{atom.GetSymbol()}H{atom.GetTotalNumHs()}" + (f"{charge:+d}" if charge else ""),
+        )

@@ -1,0 +1,34 @@
+"""The trees of a data set whose vectors are nearest to that of another tree. Needs scikit-learn."""
+
+from typing import NamedTuple
+
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.trained import Examples, TrainedModel
+
+
+class Neighbour(NamedTuple):
+    """A tree of the data set."""
+
+    example: int
+    """Its number in the data set; of pairs the first tree counts."""
+    similarity: float
+    """The cosine of the two vectors, from -1 to 1."""
+
+
+def nearest(model: TrainedModel, data: TreeDataset, queries: Examples, count: int) -> list[list[Neighbour]]:
+    """For each query its ``count`` nearest trees by the cosine of their vectors, the nearest first.
+
+    Raises ``ValueError`` for a model of pairs, for ``count`` below 1, and as :meth:`TrainedModel.encode`.
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    if model.each != 1:
+        raise ValueError("a model of pairs compares two trees by itself: ask it with predict")
+    if count < 1:
+        raise ValueError(f"top is {count}; it must be 1 or more")
+    index = NearestNeighbors(n_neighbors=min(count, len(data)), metric="cosine").fit(model.encode(data).numpy())
+    distances, rows = index.kneighbors(model.encode(queries).numpy())
+    return [
+        [Neighbour(row, 1 - distance) for row, distance in zip(*found, strict=True)]
+        for found in zip(rows.tolist(), distances.tolist(), strict=True)
+    ]

@@ -1,0 +1,136 @@
+"""The same training several times: over folds, so that every example is tested once, or over seeds."""
+
+import json
+import statistics
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dgltree.datasets.labels import with_labels
+from dgltree.datasets.splits import folds, split
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.files import replacing
+from dgltree.read.json_text import write_json
+from dgltree.training.build import task_of
+from dgltree.training.fitting import fit
+from dgltree.training.options import FitOptions
+from dgltree.training.trained import CARD
+
+SUMMARY = "summary"
+"""The stem of the files with the means."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The test metrics of several trainings, by the names of their folders."""
+
+    models: dict[str, dict[str, float]]
+    baselines: dict[str, dict[str, float]]
+    """Of the same folders, or empty."""
+
+    @property
+    def rows(self) -> dict[str, dict[str, list[float]]]:
+        """Model, baseline, and what the model is above it: metric to its values."""
+        rows = {"model": _by_metric(self.models)}
+        if self.baselines:
+            rows["baseline"] = _by_metric(self.baselines)
+            rows["difference"] = {
+                name: [ours - theirs for ours, theirs in zip(values, rows["baseline"][name], strict=True)]
+                for name, values in rows["model"].items()
+            }
+        return rows
+
+    def to_json(self) -> dict[str, Any]:
+        means = {
+            row: {
+                name: {"mean": statistics.fmean(values), "deviation": _deviation(values)} for name, values in of.items()
+            }
+            for row, of in self.rows.items()
+        }
+        return {"trainings": self.models, "baselines": self.baselines, "means": means}
+
+    def __str__(self) -> str:
+        """A table in Markdown: mean ± sample standard deviation."""
+        names = list(next(iter(self.models.values())))
+        lines = [f"| {len(self.models)} trainings | {' | '.join(names)} |", f"| --- |{' ---: |' * len(names)}"]
+        for row, of in self.rows.items():
+            cells = [f"{statistics.fmean(of[name]):.4f} ± {_deviation(of[name]):.4f}" for name in names]
+            lines.append(f"| {row} | {' | '.join(cells)} |")
+        return "\n".join(lines)
+
+
+def fit_folds(data: TreeDataset, count: int, out: str | Path = "runs/fit", **options: Any) -> Repeats:
+    """Train ``count`` times, each time with another part of the data for testing.
+
+    Args:
+        data: without a column of splits.
+        count: of the folds, 2 or more.
+        out: the folder of the trainings, ``fold-1`` and so on, and of ``summary.md`` and ``summary.json``.
+        options: of :func:`dgltree.fit`.
+
+    A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splits.folds` and :func:`dgltree.fit`.
+    """
+    settings = _settings(options)
+    data = with_labels(data, (settings.task or task_of(data)) == "regress")
+    given = folds(data, count, settings.seed)
+    return _all({f"fold-{i}": (each, {}) for i, each in enumerate(given, 1)}, Path(out), options)
+
+
+def fit_seeds(
+    data: TreeDataset,
+    count: int,
+    out: str | Path = "runs/fit",
+    *,
+    validation: TreeDataset | None = None,
+    test: TreeDataset | None = None,
+    **options: Any,
+) -> Repeats:
+    """Train ``count`` times on the same splits, with the seed and those that follow it; as :func:`fit_folds`."""
+    if count < 2:
+        raise ValueError(f"seeds is {count}; it must be 2 or more")
+    settings = _settings(options)
+    files = {name: given for name, given in (("validation", validation), ("test", test)) if given is not None}
+    if not files:
+        data = with_labels(data, (settings.task or task_of(data)) == "regress")
+        parts = split(data, settings.seed)
+        if "test" not in parts:
+            raise ValueError("trainings are compared by their test set; the column of splits names none")
+        data, files = parts["train"], {name: part for name, part in parts.items() if name != "train"}
+        for part in (data, *files.values()):
+            part.splits = [None] * len(part)
+    elif len(files) < 2:
+        raise ValueError("trainings are compared by their test set; give --validation and --test, or neither")
+    seeds = range(settings.seed, settings.seed + count)
+    return _all({f"seed-{seed}": (data, {**files, "seed": seed}) for seed in seeds}, Path(out), options)
+
+
+def _settings(options: dict[str, Any]) -> FitOptions:
+    """What of the arguments of a fit is a setting."""
+    return FitOptions(**{field.name: options[field.name] for field in fields(FitOptions) if field.name in options})
+
+
+def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path, options: dict[str, Any]) -> Repeats:
+    models, baselines = {}, {}
+    for name, (data, further) in trainings.items():
+        print(f"{name}:", file=sys.stderr)
+        fit(data, out=out / name, **{**options, **further})
+        card = json.loads((out / name / CARD).read_text(encoding="utf-8"))
+        models[name] = {metric: value for metric, value in card["metrics"]["test"].items() if metric != "examples"}
+        if "test" in card["baseline"]:
+            baselines[name] = card["baseline"]["test"]
+    found = Repeats(models, baselines if len(baselines) == len(models) else {})
+    for suffix, text in ((".md", f"{found}\n"), (".json", write_json(found.to_json(), indent=1) + "\n")):
+        with replacing(out / f"{SUMMARY}{suffix}") as beside:
+            beside.write_text(text, encoding="utf-8")
+    return found
+
+
+def _by_metric(rows: dict[str, dict[str, float]]) -> dict[str, list[float]]:
+    names = next(iter(rows.values()))
+    return {name: [row[name] for row in rows.values()] for name in names}
+
+
+def _deviation(values: list[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0

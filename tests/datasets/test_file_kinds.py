@@ -1,0 +1,162 @@
+"""Kinds of files as users have them: each is read, or refused with what would be right; none is guessed at."""
+
+import bz2
+import gzip
+import json
+import lzma
+from pathlib import Path
+
+import pytest
+from own_trees import written
+
+from dgltree import TreeDataset
+from dgltree.commands.main import main
+
+TWO = [{"tree": "x+y", "label": "a"}, {"tree": "x*y", "label": "b"}]
+PENN = "( (S\n    (NP (DT The) (NN cat))\n    (VP (VBZ sleeps))))\n\n( (SBARQ (WHNP (WP What))\n   (SQ (VBZ is))))\n"
+ROW = "1\tcats\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+CONLLU = f"# sent_id = a-1\n# text = cats\n{ROW}# sent_id = b-1\n# text = cats?\n{ROW}"
+LISP = "(add\n  (mul x y)\n  z)\n(add x\n     y)\n"
+
+READ: dict[str, tuple[str | bytes, int, str | None, list[str | None] | None]] = {
+    "table.tsv": ("tree\tlabel\nx+y\ta\nx*y\tb\n", 2, "infix", ["a", "b"]),
+    "table.tab": ("label\ttree\na\tx+y\nb\tx*y\n", 2, "infix", ["a", "b"]),
+    "table.txt": ("tree\tlabel\nx+y\ta\nx*y\tb\n", 2, "infix", ["a", "b"]),
+    "windows.tsv": (b"\xef\xbb\xbftree\tlabel\r\nx+y\ta\r\nx*y\tb\r\n", 2, "infix", ["a", "b"]),
+    "table.csv": ("tree,label\nx+y,a\nx*y,b\n", 2, "infix", ["a", "b"]),
+    "quoted.csv": ('label,tree\na,"(f x, y)"\nb,"(f ""x"")"\n', 2, "sexpr", ["a", "b"]),
+    "lines.csv": ('label,tree\na,"(f\n x y)"\nb,(g x y)\n', 2, "sexpr", ["a", "b"]),
+    "semicolons.csv": ("tree;label\nx+y;1,5\nx*y;2,5\n", 2, "infix", ["1,5", "2,5"]),
+    "tabs.csv": ("tree\tlabel\nx+y\ta\nx*y\tb\n", 2, "infix", ["a", "b"]),
+    "csv.txt": ("tree,label\nx+y,a\nx*y,b\n", 2, "infix", ["a", "b"]),
+    "sentiment.csv": ("label,tree\n1,(3 (2 a) (4 b))\n0,(1 c)\n", 2, "sst", ["1", "0"]),
+    "pairs.csv": ("left,right,label\nx,y,<\ny,x,>\n", 2, "infix", ["<", ">"]),
+    "lines.jsonl": ("".join(json.dumps(row) + "\n" for row in TWO), 2, "infix", ["a", "b"]),
+    "lines.ndjson": ("".join(json.dumps(row) + "\n" for row in TWO), 2, "infix", ["a", "b"]),
+    "lines.json": ("".join(json.dumps(row) + "\n" for row in TWO), 2, "infix", ["a", "b"]),
+    "array.json": (json.dumps(TWO), 2, "infix", ["a", "b"]),
+    "indented.json": (json.dumps(TWO, indent=2), 2, "infix", ["a", "b"]),
+    "array.txt": (json.dumps(TWO, indent=2), 2, "infix", ["a", "b"]),
+    "texts.json": (json.dumps(["x+y", "x*y"]), 2, "infix", [None, None]),
+    "trees.json": (json.dumps([{"label": "f", "children": [{"label": "x"}]}] * 2), 2, "json", None),
+    "tree.json": (json.dumps({"label": "f", "children": [{"label": "x"}]}, indent=1), 1, "json", None),
+    "table.tsv.gz": (gzip.compress(b"tree\tlabel\nx+y\ta\nx*y\tb\n"), 2, "infix", ["a", "b"]),
+    "table.csv.bz2": (bz2.compress(b"tree,label\nx+y,a\nx*y,b\n"), 2, "infix", ["a", "b"]),
+    "lines.jsonl.xz": (lzma.compress(json.dumps(TWO[0]).encode()), 1, "infix", ["a"]),
+    "array.json.gz": (gzip.compress(json.dumps(TWO).encode()), 2, "infix", ["a", "b"]),
+    "bank.conllu.gz": (gzip.compress(CONLLU.encode()), 2, None, None),
+    "bank.conllu": (CONLLU, 2, None, [None, None]),
+    "bank.txt": (CONLLU, 2, None, [None, None]),
+    "wsj.mrg": (PENN, 2, "treebank", ["S", "SBARQ"]),
+    "wsj.txt": (PENN, 2, "treebank", ["S", "SBARQ"]),
+    "one_a_line.mrg": ("(S (NP a))\n(X (NP b))\n", 2, "treebank", ["S", "X"]),
+    "sst.txt": ("(3 (2 The) (4 Rock))\n(1 bad)\n", 2, "sst", ["3", "1"]),
+    "trees.lisp": (LISP, 2, "sexpr", [None, None]),
+    "trees": ("(add x y)\n(mul x y)\n", 2, "sexpr", [None, None]),
+    "infix.txt": ("x+y\nsin(x)\n", 2, "infix", [None, None]),
+    "module.py": ("def f(x):\n    return x\n", 1, None, [None]),
+    "folder/a/one.conllu": (CONLLU.replace("a-1", "c-1").replace("b-1", "d-1"), 2, None, None),
+    "penn/00/wsj.mrg": (PENN, 2, "treebank", ["S", "SBARQ"]),
+    "sources/good/a.py": ("x = 1\n", 1, None, ["good"]),
+}
+"""Name to text, and what is read: how many trees, in which notation, with which labels (None: not looked at)."""
+
+REFUSED: dict[str, tuple[str | bytes, str]] = {
+    "sheet.xlsx": (b"PK\x03\x04", "a .xlsx file is a spreadsheet; save the sheet as CSV"),
+    "model.pkl": (b"\x80\x04", "never unpickled"),
+    "trees.zip": (b"PK\x03\x04", "an archive; unpack it"),
+    "page.html": ("<ul><li>x</li></ul>", "markup, which is no notation of trees here"),
+    "Main.java": ("class Main {}", "source code of another language than Python"),
+    "notes.md": ("# Notes\nx+y\n", "text without trees"),
+    "book.ipynb": ("{}", "a notebook; save it as a Python file"),
+    "words.txt": ("hello\nworld\n", "single words or numbers, no trees"),
+    "numbers.txt": ("1\n2.5\n", "single words or numbers, no trees"),
+    "prose.txt": ("The cat sleeps.\nIt rains.\n", "is in a known notation"),
+    "script.txt": ("x = 1\nprint(x)\nimport os\n", "no notation of trees in it; name the format by a suffix"),
+    "headless.csv": ("x+y,a\nx*y,b\n", "no column 'tree'"),
+    "comma.tsv": ("tree,label\nx+y,a\n", "separated by commas; name it .csv"),
+    "utf16.txt": ("tree\tlabel\nx\ta\n".encode("utf-16"), "UTF-16 text; expected UTF-8"),
+    "binary": (b"\x00\x01\x02", "binary data; expected UTF-8 text"),
+    "really.gz": (b"tree\tlabel\n", "not a .gz file, or a damaged one"),
+    "cut.tsv.gz": (gzip.compress(b"tree\tlabel\n" + b"x+y\ta\n" * 99)[:30], "not a .gz file, or a damaged one"),
+    "broken.json": ('[{"tree": "x+y"},\n{"tree" "x"}]', "invalid JSON: line 2, column 9"),
+    "empty.json": ("[]", "an empty array; expected records or trees in it"),
+    "wrapped.json": ('{"data": [{"tree": "x+y"}],\n"version": 1}', "is in a known notation"),
+    "empty.csv": ("", "the file is empty"),
+    "table.parquet.gz": (gzip.compress(b"PAR1"), "Parquet, which is compressed itself, is read unpacked"),
+    "texts/a.md": ("# x\n", "no files of trees in this folder; .conllu, .py, .mrg files are read, and it holds 1 .md"),
+}
+
+
+def _given(path: Path) -> Path:
+    """What is read: the file, or the folder that the name begins with."""
+    below = path.parts[path.parts.index("kinds") + 1 :]
+    return path if len(below) == 1 else Path(*path.parts[: path.parts.index("kinds") + 2])
+
+
+def _file(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / "kinds" / name
+    path.parent.mkdir(parents=True)
+    return _given(written(path.parent, path.name, content))
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_kind_of_file_is_read(name: str, tmp_path: Path) -> None:
+    content, count, notation, labels = READ[name]
+    data = TreeDataset.from_file(_file(tmp_path, name, content), workers=0)
+    assert (len(data), data.bad, data.reading.notation) == (count, [], notation)
+    assert labels is None or data.labels == labels
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_kind_of_file_is_refused_with_what_would_be_right(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, message = REFUSED[name]
+    path = _file(tmp_path, name, content)
+    assert main(["inspect", str(path)]) == 1
+    err = capsys.readouterr().err
+    assert message in err
+    assert str(path) in err
+
+
+def test_there_are_as_many_kinds_as_promised() -> None:
+    assert len(READ) + len(REFUSED) >= 40
+
+
+def test_several_kinds_in_a_folder_are_refused(tmp_path: Path) -> None:
+    written(tmp_path, "a.py", "x = 1\n")
+    written(tmp_path, "b.conllu", CONLLU)
+    with pytest.raises(ValueError, match=r"several kinds, \.conllu/\.conll and \.py; give one with one kind"):
+        TreeDataset.from_file(tmp_path)
+
+
+def test_a_bad_record_of_a_folder_is_named_by_its_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path, "a.conllu", CONLLU)
+    written(tmp_path, "b.conllu", CONLLU.replace("-1", "-2") + "1\tbroken\n")
+    data = TreeDataset.from_file(tmp_path)
+    assert (len(data), data.files) == (4, ["a.conllu", "a.conllu", "b.conllu", "b.conllu"])
+    assert [bad.where for bad in data.bad] == ["b.conllu, line 9"]
+    assert main(["inspect", str(tmp_path), "--strict"]) == 1
+    assert f"{tmp_path / 'b.conllu'}, line 9: line 9: found 2 columns" in capsys.readouterr().err
+
+
+def test_a_broken_row_of_a_csv_file_is_named_by_its_lines_and_the_rest_is_read(tmp_path: Path) -> None:
+    text = 'tree,label\nx+y,a\nx,y,z\n"x,a\n' + "y+x,b\n" * 3
+    data = TreeDataset.from_file(written(tmp_path, "t.csv", text))
+    assert (data.labels, data.lines) == (["a"], [2])
+    assert [bad.line for bad in data.bad] == [3, 4]
+    assert data.bad[0].message == "3 columns; expected 2; what has commas in it stands in quotes"
+    assert data.bad[1].message.endswith("(lines 4 to 7)")
+
+
+def test_a_broken_tree_of_several_lines_loses_itself_alone(tmp_path: Path) -> None:
+    text = "( (S\n  (NP (DT The)\n\n" + PENN
+    data = TreeDataset.from_file(written(tmp_path, "t.mrg", text))
+    assert (data.lines, [bad.line for bad in data.bad]) == ([4, 8], [1])
+    assert "no end of the bracket" in data.bad[0].message
+    long = TreeDataset.from_file(written(tmp_path, "t.mrg", text), max_line=50)
+    assert [bad.line for bad in long.bad] == [1, 4]
+    assert "a tree of more than 50 bytes" in long.bad[1].message

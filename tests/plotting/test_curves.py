@@ -1,0 +1,40 @@
+"""Pictures of one training."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+
+from dgltree.plotting import charts, curves
+
+
+def texts(axes: object) -> list[str]:
+    return [text.get_text() for text in axes.texts]  # type: ignore[attr-defined]
+
+
+def test_a_learning_curve_marks_the_best_epoch_and_the_baseline(tmp_path: Path) -> None:
+    epochs = [{"epoch": i, "loss": 1.0 / (i + 1), "accuracy": value} for i, value in enumerate((0.5, 0.8, 0.8))]
+    figure = curves.learning(epochs, "accuracy", 0.75)
+    above, below = figure.axes
+    assert texts(below) == ["baseline: 0.750", "best: 0.800"]
+    marked = below.lines[1]
+    assert (list(marked.get_xdata()), list(marked.get_ydata())) == ([1], [0.8])
+    assert above.get_ylabel() == "loss in training"
+    assert [path.name for path in charts.save(figure, tmp_path / "learning")] == ["learning.png", "learning.svg"]
+
+
+def test_predicted_numbers_are_drawn_against_the_labels() -> None:
+    labels, answers = np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 3.0])
+    [axes] = curves.predicted(labels, answers, "test set").axes
+    assert axes.collections[0].get_offsets().tolist() == [[0.0, 0.5], [1.0, 1.0], [2.0, 3.0]]
+    assert axes.get_title() == "test set"
+
+
+def test_a_field_of_the_confusions_has_its_count_and_rate() -> None:
+    [axes] = charts.confusion([[3, 1], [0, 2]], ["a", "b"], "test set: accuracy 83.3%").axes
+    assert texts(axes) == ["3\n75%", "1\n25%", "2\n100%"]
+    assert axes.get_title() == "test set: accuracy 83.3%"
+    many = np.eye(13, dtype=int)
+    assert texts(charts.confusion(many, [str(i) for i in range(13)]).axes[0]) == ["1"] * 13

@@ -1,0 +1,63 @@
+"""Molecules as trees of rings and chains."""
+
+from pathlib import Path
+
+import pytest
+
+from dgltree import Tree, TreeDataset
+
+pytest.importorskip("rdkit", reason="the chem extra is not installed")
+
+from dgltree.read.smiles import read_smiles
+
+
+def test_chains_rings_bonds_and_charges() -> None:
+    assert read_smiles("CCO") == Tree("C", (Tree("C", token="CH3"), Tree("O", token="OH1")), token="CH2")
+    acid = read_smiles("c1ccccc1C(=O)[O-]")
+    assert (acid.function, acid.token) == ("C", "CH0")
+    assert {(child.function, child.token) for child in acid.children} == {
+        ("ring", "c1ccccc1"),
+        ("=O", "OH0"),
+        ("O", "OH0-1"),
+    }
+    salt = read_smiles("[Na+].[Cl-]")
+    assert (salt.function, {child.token for child in salt.children}) == ("mixture", {"NaH0+1", "ClH0-1"})
+    assert read_smiles("C") == Tree("C", token="CH4")
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("OCC", "C(O)C", "CCO"),
+        ("c1ccccc1CCN", "NCCc1ccccc1", "C1=CC=CC=C1CCN"),
+        ("C1CCC2CCCCC2C1CC#N", "N#CCC1CCCC2CCCCC12"),
+        ("CC(C)(C)c1ccc(O)cc1", "Oc1ccc(cc1)C(C)(C)C"),
+    ],
+)
+def test_a_molecule_has_one_tree_however_it_is_written(texts: tuple[str, ...]) -> None:
+    assert len({read_smiles(text) for text in texts}) == 1
+
+
+def test_rings_that_share_an_atom_are_one_node() -> None:
+    spiro = read_smiles("C1CCC2(CC1)CCCC2C")
+    assert [node.function for node in spiro.preorder()].count("ring") == 1
+    two = read_smiles("c1ccccc1-c1ccccc1")
+    assert [node.function for node in two.preorder()] == ["ring", "ring"]
+
+
+@pytest.mark.parametrize("text", ["", "xyz", "C(", "C C", "c1cccc1", "C(C)(C)(C)(C)C"])
+def test_what_is_no_molecule_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"is no (SMILES|molecule)"):
+        read_smiles(text)
+
+
+def test_files_of_molecules(tmp_path: Path) -> None:
+    path = tmp_path / "some.smi"
+    path.write_text("CCO ethanol\nc1ccccc1\nC(\n")
+    data = TreeDataset.from_file(path)
+    assert (len(data), data.reading.notation) == (2, "smiles")
+    assert [bad.line for bad in data.bad] == [3]
+    table = tmp_path / "some.csv"
+    table.write_text("smiles,logp\nCCO,-0.3\nCCC,1.1\n")
+    data = TreeDataset.from_file(table, tree="smiles", label="logp", notation="smiles")
+    assert data.labels == ["-0.3", "1.1"]

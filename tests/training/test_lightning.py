@@ -1,0 +1,169 @@
+"""What a training takes of Lightning: callbacks, loggers, accumulation, a time limit; and cells of one's own."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from own_trees import QUIET, SMALL, table, written
+
+import dgltree
+from dgltree import TrainedModel, TreeDataset
+from dgltree.cells import CELLS
+from dgltree.commands.main import main
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+import lightning
+
+from dgltree.training.build import build
+from dgltree.training.module import TreeTraining
+from dgltree.training.options import FitOptions
+
+pytestmark = QUIET
+
+CELL = """
+import torch
+from dgltree.cells import Cell
+
+
+class Mean(Cell):
+    def __init__(self, vocabulary, hidden_size, **options):
+        super().__init__(vocabulary, hidden_size, **options)
+        self.build()
+
+    @property
+    def state(self):
+        return {"h": (self.hidden_size,)}
+
+    def gates(self, arity):
+        return {"h": self.hidden_size}
+
+    def combine(self, pre, children, linear):
+        return {"h": torch.tanh(pre["h"])}
+
+
+class NoCell:
+    pass
+"""
+
+
+@pytest.fixture
+def trees(tmp_path: Path) -> Path:
+    return written(tmp_path, "trees.tsv", table(120))
+
+
+@pytest.fixture
+def registry() -> Iterator[None]:
+    """The cells as they were, after the test."""
+    before = dict(CELLS)
+    yield
+    CELLS.clear()
+    CELLS.update(before)
+
+
+def fit(path: Path, out: Path, *more: str) -> int:
+    return main(["fit", str(path), "--out", str(out), *SMALL, "--no-baseline", *more])
+
+
+def test_callbacks_and_loggers_of_ones_own_are_called(trees: Path, tmp_path: Path) -> None:
+    seen = []
+
+    class Watching(lightning.Callback):
+        def on_train_epoch_end(self, trainer: Any, pl_module: Any) -> None:
+            seen.append(trainer.current_epoch)
+
+    logger = lightning.pytorch.loggers.CSVLogger(tmp_path, "own", version="")
+    data = TreeDataset.from_file(trees)
+    options: dict[str, Any] = {"hidden_size": 4, "epochs": 2, "no_baseline": True}
+    dgltree.fit(data, out=tmp_path / "model", callbacks=[Watching()], logger=logger, **options)
+    assert seen == [0, 1]
+    assert "accuracy" in (tmp_path / "own" / "metrics.csv").read_text()
+
+
+def test_metrics_are_logged_as_csv(trees: Path, tmp_path: Path) -> None:
+    assert fit(trees, tmp_path / "model", "--log", "csv", "--epochs", "2") == 0
+    header, *rows = (tmp_path / "model" / "logs" / "metrics.csv").read_text().splitlines()
+    assert {"accuracy", "loss", "epoch"} <= set(header.split(","))
+    assert len(rows) >= 2
+
+
+def test_more_epochs_continue_a_finished_training_to_the_same_weights(
+    trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fit(trees, tmp_path / "whole", "--epochs", "4", "--patience", "9") == 0
+    assert fit(trees, tmp_path / "parts", "--epochs", "2", "--patience", "9") == 0
+    capsys.readouterr()
+    assert fit(trees, tmp_path / "parts", "--epochs", "4", "--patience", "9") == 0
+    assert "epoch 1" not in capsys.readouterr().out
+    states = [TrainedModel.load(tmp_path / name).model.state_dict() for name in ("whole", "parts")]
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+    epochs = (tmp_path / "parts" / "epochs.jsonl").read_text().splitlines()
+    assert [json.loads(line)["epoch"] for line in epochs] == [0, 1, 2, 3]
+    assert fit(trees, tmp_path / "parts", "--epochs", "3", "--patience", "9") == 0
+    assert "is already finished; nothing to do" in capsys.readouterr().err
+
+
+def test_a_time_limit_ends_behind_the_first_epoch_with_a_usable_model(trees: Path, tmp_path: Path) -> None:
+    assert fit(trees, tmp_path / "model", "--max-time", "00:00:00:00", "--epochs", "9") == 0
+    assert len((tmp_path / "model" / "epochs.jsonl").read_text().splitlines()) == 1
+    TrainedModel.load(tmp_path / "model")
+
+
+def test_gradients_are_accumulated(trees: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[int] = []
+
+    def counted(self: TreeTraining, *_: Any, **__: Any) -> None:
+        steps.append(self.global_step)
+
+    monkeypatch.setattr(TreeTraining, "on_before_zero_grad", counted)
+    assert fit(trees, tmp_path / "model", "--accumulate", "1000", "--epochs", "2") == 0
+    assert len(steps) == 2  # one an epoch
+
+
+def test_balanced_weights_make_classes_count_alike() -> None:
+    trees = [dgltree.read_infix(text) for text in ("x", "y", "z", "x+y")] * 5
+    data = TreeDataset(trees, ["rare" if i == 3 else "often" for _ in range(5) for i in range(4)])
+    module = build(data, FitOptions(class_weights="balanced", hidden_size=3)).module
+    assert module.class_weights is not None
+    assert module.class_weights.tolist() == pytest.approx([2 / 3, 2])
+    assert "class_weights" not in module.state_dict()
+    numbers = TreeDataset(trees, [0.5] * 20)
+    with pytest.raises(ValueError, match="class_weights are for classes"):
+        build(numbers, FitOptions(class_weights="balanced"))
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_cell_of_ones_own_is_trained_and_loaded_by_its_file(
+    trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, "my_cells.py", CELL)
+    assert fit(trees, tmp_path / "model", "--cell", f"{file}:Mean", "--epochs", "1") == 0
+    assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["encoder"] == "Mean"
+    mean = CELLS.pop("Mean")  # another process
+    assert main(["predict", str(tmp_path / "model"), str(trees)]) == 1
+    assert "a cell of your own is given as FILE.py:CLASS" in capsys.readouterr().err
+    assert main(["predict", str(tmp_path / "model"), str(trees), "--cell", f"{file}:Mean"]) == 0
+    data = TreeDataset.from_file(trees)
+    dgltree.fit(data, out=tmp_path / "again", cell=mean, hidden_size=4, epochs=1, no_baseline=True)
+    TrainedModel.load(tmp_path / "again", cell=mean)
+    for wrong, message in (
+        ("NoCell", "is not a class of a cell"),
+        ("Other", "no class 'Other' in it"),
+    ):
+        assert fit(trees, tmp_path / "no", "--cell", f"{file}:{wrong}") == 1
+        assert message in capsys.readouterr().err
+    assert fit(trees, tmp_path / "no", "--max-time", "2h") == 1
+    assert "max_time is '2h'; expected days:hours" in capsys.readouterr().err
+    assert fit(trees, tmp_path / "no2", "--cell", "Mean") == 1
+    assert "expected FILE.py:CLASS" in capsys.readouterr().err
+    assert fit(trees, tmp_path / "no", "--cell", f"{file}:Mean", "--encoder", "tree_lstm") == 1
+    assert "not both" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_scripting_a_model_says_what_is_possible(fitted: Path) -> None:
+    with pytest.raises(NotImplementedError, match="cannot be exported to TorchScript or ONNX"):
+        torch.jit.script(TrainedModel.load(fitted / "model").model)
