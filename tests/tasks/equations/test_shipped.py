@@ -4,11 +4,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+from dgltree import Vocabulary, load, save
+from dgltree.cells import CELLS
+from dgltree.encoders import TreeEncoder
+from dgltree.models import EquationModel, EquationReadout
 from tasks.equations import shipped as module
+from tasks.equations.shipped import mean
 
 
 @pytest.fixture
@@ -26,12 +32,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     def train_forms(groups: tuple[Path, ...], out: Path) -> None:
         calls.append((out.name, *(path.name for path in groups)))
 
+    def mean(models: list[Path], out: Path) -> None:
+        calls.append((out.name, *(path.name for path in models)))
+
     monkeypatch.setattr(module, "train", train)
+    monkeypatch.setattr(module, "mean", mean)
     monkeypatch.setattr(module.groups, "write", write)
     monkeypatch.setattr(module.forms, "train", train_forms)
     return calls
 
 
+SETTLED = ("settled.safetensors", "elementary.safetensors", (0.7, 0.2, 0.1))
+MEAN = ("default.safetensors", "elementary.safetensors", "settled.safetensors")
 FORMS = [("lines.jsonl", 0), ("phrases.jsonl", 900), ("forms.safetensors", "lines.jsonl", "phrases.jsonl")]
 
 
@@ -40,7 +52,8 @@ def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]],
     assert made == [
         ("paper.safetensors", None, (1, 0, 0)),
         ("elementary.safetensors", "paper.safetensors", (0.35, 0.45, 0.2)),
-        ("default.safetensors", "elementary.safetensors", (0.7, 0.2, 0.1)),
+        SETTLED,
+        MEAN,
         *FORMS,
     ]
 
@@ -48,8 +61,21 @@ def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]],
 def test_what_is_there_is_taken_and_a_start_replaces_the_first(made: list[tuple[Any, ...]], tmp_path: Path) -> None:
     (tmp_path / "elementary.safetensors").touch()
     module.shipped(tmp_path, tmp_path / "third.safetensors")
-    assert made == [("default.safetensors", "elementary.safetensors", (0.7, 0.2, 0.1)), *FORMS]
+    assert made == [SETTLED, MEAN, *FORMS]
     made.clear()
     (tmp_path / "forms.safetensors").touch()
     module.shipped(tmp_path, tmp_path / "third.safetensors")
-    assert made == FORMS[:2]
+    assert made == [MEAN, *FORMS[:2]]
+
+
+def test_the_mean_of_models_is_that_of_each_weight(tmp_path: Path) -> None:
+    paths = [tmp_path / "one", tmp_path / "other"]
+    for seed, path in enumerate(paths):
+        torch.manual_seed(seed)
+        cell = CELLS["tree_lstm"](Vocabulary([("Symbol", 0), ("Add", 2)], ["x"]), 4)
+        save(EquationModel(TreeEncoder(cell), EquationReadout()).half(), path)
+    mean(paths, tmp_path / "mean")
+    one, other, both = (load(path).state_dict() for path in (*paths, tmp_path / "mean"))
+    for name, tensor in both.items():
+        torch.testing.assert_close(tensor.float(), (one[name].float() + other[name].float()) / 2, atol=1e-3, rtol=0)
+    assert {tensor.dtype for tensor in both.values()} == {torch.float16}
