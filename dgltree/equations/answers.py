@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion import Completer, Completion, Order, shortest
 from dgltree.equations.lists import FillerList
 from dgltree.equations.probabilities import probabilities
@@ -76,7 +77,8 @@ def textbook_order() -> Order:
 
     def order(equation: Equation, fillers: Sequence[Tree]) -> Sequence[float]:
         try:
-            scores: list[float] = scorer.scores(equation, fillers).tolist()
+            with kernels("off"):  # some hundred small trees: loading Numba would take longer
+                scores: list[float] = scorer.scores(equation, fillers).tolist()
         except ValueError:  # more variables than the model has
             return shortest(equation, fillers)
         return [-score for score in scores]
