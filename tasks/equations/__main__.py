@@ -19,6 +19,7 @@ COMMANDS = {
     "accuracy": Command("verification.accuracy", "how well a model tells them, by depth"),
     "compositionality": Command("compositionality.command", "train and report the papers' tests of compositionality"),
     "train": Command("completion.train", "train a model to complete equations"),
+    "shipped": Command("shipped", "make both shipped models of equations from nothing"),
     "forms": Command("forms.groups", "search the forms of textbook answers that the model of forms learns from"),
     "train-forms": Command("forms.train", "train the model that tells which form a textbook writes"),
     "completion": Command("completion.ranks", "rank fillers for the published blanks, or for our own"),

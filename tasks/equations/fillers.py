@@ -231,11 +231,11 @@ def _power(a: Tree, n: str) -> Tree:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Write the list to a file."""
-    parser = argparse.ArgumentParser(prog="python -m tasks.equations fillers", description=fillers.__doc__)
+    """Write the shipped list: the published shapes, what textbooks need beyond them, and elementary functions."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.equations fillers", description=main.__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write, one infix expression a line")
     out: Path = parser.parse_args(arguments).out
-    trees = fillers()
+    trees = [*fillers(), *further_fillers()]
     with replacing(out) as beside:
         beside.write_text("".join(f"{write_infix(tree)}\n" for tree in trees), encoding="utf-8")
     print(f"{len(trees)} fillers -> {out}")

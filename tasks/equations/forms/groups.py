@@ -20,6 +20,7 @@ from dgltree.equations.search.search import Search
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.equations.written_form import form, rearranged, symbols
 from tasks.equations.canonical import digest
+from tasks.equations.forms.phrases import asked as phrase
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import WORLDS, identities
 from tasks.equations.generator.places import Places
@@ -28,6 +29,7 @@ from tasks.equations.generator.school import school
 from tasks.equations.leaves import with_leaves
 from tasks.equations.words import CALLED, NAMES, Word, tree, variables, word
 
+TESTS = 5  # one line of so many is for tests
 LONGEST = 15  # symbols of a right form
 SIGNS = 0.1  # share of the parts such as -y of x - y that are blanked
 LEAVES = 0.12  # and of the leaves
@@ -66,7 +68,7 @@ class Group(NamedTuple):
 def is_test(line: Word) -> bool:
     """Whether the blanks of a line are for tests: a fifth, by its digest alone."""
     left, right = Places(line).sides()
-    return digest(Equation(tree(left), tree(right))) % 5 == 0
+    return digest(Equation(tree(left), tree(right))) % TESTS == 0
 
 
 def lines() -> list[Word]:
@@ -110,19 +112,24 @@ def searched(equation: Equation, right: Collection[Tree]) -> list[Tree]:
     return found[:FORMS]
 
 
-def write(path: Path, school: int, seed: int = 0) -> None:
+def write(path: Path, school: int, phrases: int = 0, seed: int = 0) -> None:
     """Search the forms of every line and of so many random lines of schoolbooks, and write them, a JSON list each.
 
-    An interrupted run continues where it was.
+    With ``phrases`` those of so many random answers in several variables are written instead. An interrupted run
+    continues where it was.
     """
     random = Random(f"forms {seed}")
-    drawn = [*lines(), *islice(school_lines(random), school)]
     asked: dict[Equation, dict[Tree, None]] = defaultdict(dict)
     tests = {}
-    for line in dict.fromkeys(drawn):
+    for line in dict.fromkeys([] if phrases else [*lines(), *islice(school_lines(random), school)]):
         for equation, right in questions(line, random):
             asked[equation][right] = None
             tests[equation] = is_test(line)
+    for _ in range(phrases):
+        equation, right = phrase(random)
+        if digest(equation) not in held_out("elementary"):
+            asked[equation][right] = None
+            tests[equation] = digest(equation.fill(right)) % TESTS == 0
     done = path.read_text(encoding="utf-8").count("\n") if path.exists() else 0
     order = random.sample(list(asked), len(asked))
     with path.open("a", encoding="utf-8") as file:
@@ -145,9 +152,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tasks.equations forms", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write, continued where it is there")
     parser.add_argument("--school", type=int, default=1500, help="random lines of schoolbooks (default 1500)")
+    parser.add_argument("--phrases", type=int, default=0, help="instead: random answers in several variables")
     parser.add_argument("--seed", type=int, default=0, help="of these lines and of the blanks (default 0)")
     options = parser.parse_args(arguments)
-    write(options.out, options.school, options.seed)
+    write(options.out, options.school, options.phrases, options.seed)
 
 
 def _asked(places: Places, place: int, random: Random) -> bool:

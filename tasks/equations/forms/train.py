@@ -50,7 +50,7 @@ def encoded(group: Group) -> Encoded:
 
 
 def train(
-    groups: Path = Path("runs/forms/groups.jsonl"),
+    groups: tuple[Path, ...] = (Path("runs/forms/groups.jsonl"), Path("runs/forms/phrases.jsonl")),
     out: Path = Path("runs/forms/model.safetensors"),
     hidden_size: int = 48,
     steps: int = 3000,
@@ -62,7 +62,7 @@ def train(
     """Train on groups of forms, save the model, and print how often the right form is first in the groups for tests.
 
     Args:
-        groups: file that ``python -m tasks.equations forms`` wrote.
+        groups: files that ``python -m tasks.equations forms`` wrote.
         out: file to write the model to (safetensors, 16-bit weights).
         hidden_size: width of the hidden state.
         steps: of Adam.
@@ -76,7 +76,7 @@ def train(
     torch.manual_seed(seed)
     cell = CELLS["tree_lstm"](vocabulary, hidden_size)
     model = PairModel(TreeEncoder(cell), PairReadout(hidden_size, 1), ["form"])
-    everything = read(groups)
+    everything = [group for file in groups for group in read(file)]
     learnt = [encoded(group) for group in everything if not group.test]
     optimizer = torch.optim.Adam(model.parameters(), lr, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps, pct_start=0.1)

@@ -1,0 +1,49 @@
+"""``python -m tasks.equations shipped --work DIR``: both shipped models of equations from nothing, into the folder.
+
+Every part that is there already is taken as it is, and an interrupted one continues where it was.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import auto_cli
+
+from tasks.equations.completion.train import train
+from tasks.equations.forms import groups
+from tasks.equations.forms import train as forms
+
+STAGES: Mapping[str, Mapping[str, Any]] = {
+    "paper": {"shares": (1, 0, 0), "equations": (400_000, 0, 0), "epochs": 24, "steps": 300, "lr": 2e-3},
+    "elementary": {"shares": (0.35, 0.45, 0.2), "epochs": 10, "lr": 1.5e-3},
+    "default": {"shares": (0.7, 0.2, 0.1), "epochs": 3, "lr": 6e-4},
+}
+"""The trainings one after another, each of which begins with the model of the one before: the papers' world alone; all
+worlds; and all at a low rate, mostly the papers'."""
+LINES, PHRASES = 800, 900  # random lines of schoolbooks, and random answers, whose forms are learnt
+
+
+def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> None:
+    """Make ``default.safetensors`` and ``forms.safetensors``.
+
+    Args:
+        work: folder for these, for equations and groups of forms, and for checkpoints.
+        start: a model to begin the second training with; the first is then left out.
+    """
+    for name, options in STAGES.items():
+        out = work / f"{name}.safetensors"
+        if name == "paper" and start is not None:
+            continue
+        if not out.exists():
+            train(out, work, start=start, **options)
+        start = out
+    found = [work / "lines.jsonl", work / "phrases.jsonl"]
+    for path, phrases in zip(found, (0, PHRASES), strict=True):
+        groups.write(path, LINES, phrases)
+    if not (work / "forms.safetensors").exists():
+        forms.train(tuple(found), work / "forms.safetensors")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    auto_cli(shipped, args=arguments, prog="python -m tasks.equations shipped")
