@@ -16,7 +16,7 @@ from dgltree.trees.tree import Tree
 DEEPEST = 200  # nested so deep an equation is refused
 JUDGED = 60  # fillers that get a verdict
 ORDERED = 400  # fillers that the network orders, the shortest
-LENGTH = {Verdict.EVERYWHERE: 0.0, Verdict.REALS: 2.0, Verdict.POSITIVE: 3.5}
+LENGTH = {Verdict.EVERYWHERE: 0.0, Verdict.REALS: 2.0, Verdict.POSITIVE: 6.0}
 """Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
 
 Order = Callable[[Equation, Sequence[Tree]], Sequence[float]]

@@ -86,7 +86,7 @@ def batch_with_names(trees: Iterable[Tree], vocabulary: Vocabulary, names: Seque
     return replace(named, vocabulary=vocabulary)
 
 
-def form_vocabulary(functions: Iterable[tuple[str, int]], tokens: Iterable[str]) -> Vocabulary:
+def form_vocabulary(functions: Iterable[tuple[str, int | None]], tokens: Iterable[str]) -> Vocabulary:
     """The vocabulary of a model of forms that knows these functions and tokens; all others are ``<unk>``."""
     further = [(EQUALS, 2), (BLANK.function, 0), *((UNKNOWN, arity) for arity in range(3))]
     return Vocabulary([*functions, *further], [*tokens, BLANK.function], unk=True)

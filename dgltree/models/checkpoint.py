@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS, Cell
@@ -84,7 +85,7 @@ def load(path: str | Path) -> TreeModel:
         if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
         check_sizes(header, tensors)
-        with torch.device("meta"):  # shapes without memory
+        with torch.device("meta"), _WithoutInitialization():  # shapes without memory
             _model(header, kind).load_state_dict(tensors, assign=True)
         model = _model(header, kind)
         model.to(next(iter(tensors.values())).dtype)
@@ -94,6 +95,15 @@ def load(path: str | Path) -> TreeModel:
     except (AttributeError, TypeError, StopIteration, RuntimeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {_one_line(error)}") from None
     return model.eval()
+
+
+class _WithoutInitialization(TorchFunctionMode):
+    """Leaves out the functions of torch.nn.init: on the meta device they do nothing, after importing a compiler."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__module__", "") == "torch.nn.init":
+            return args[0] if args else kwargs["tensor"]
+        return func(*args, **(kwargs or {}))
 
 
 def _one_line(error: Exception) -> str:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from own_trees import QUIET, SMALL, table
 
-from dgltree.commands import equations, inspect
+from dgltree.commands import inspect, verify
 from dgltree.commands.main import main
 
 pytestmark = QUIET
@@ -37,7 +37,7 @@ def allocation_of_python() -> None:
 @pytest.mark.parametrize(
     ("command", "module", "helps"),
     [
-        ("verify", equations, "a smaller equation needs less"),
+        ("verify", verify, "a smaller equation needs less"),
         ("inspect", inspect, "leave out long records (--max-line)"),
     ],
 )

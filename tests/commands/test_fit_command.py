@@ -63,7 +63,7 @@ def test_what_cannot_be_learnt_is_refused_before_the_first_step(
     assert not (tmp_path / "model").exists()
 
 
-@pytest.mark.parametrize("option", ["--valid", "--cell", "--hidden"])
+@pytest.mark.parametrize("option", ["--valid", "--encode", "--hidden"])
 def test_an_option_has_one_name(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["fit", "trees.tsv", option, "5"])

@@ -139,7 +139,7 @@ class Search:
 
     def _decimal(self, number: float | Fraction) -> list[Tree]:
         """A number as a decimal, in an equation that has decimals."""
-        if abs(number) > 1e15:
+        if not -1e15 < number < 1e15:
             return []
         written = decimal(float(number)) if any(tree.function == "Float" for tree in self.world.numbers) else None
         return [] if written is None else [written]

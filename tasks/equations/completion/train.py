@@ -101,9 +101,9 @@ def adopt(model: EquationModel, known: EquationModel) -> None:
             raise ValueError(f"{name}: a row has the shape {tuple(tensor.shape[1:])}, not {tuple(old[name].shape[1:])}")
         if "maps.gates_" in name:
             arity = int(name.split("gates_")[1].split(".")[0])
-            ids = [[of.functions[i] for i in of.at_arity(arity)] for of in (ours, theirs)]
+            ids: list[list[object]] = [[of.functions[i] for i in of.at_arity(arity)] for of in (ours, theirs)]
         elif "embedding" in name:
-            ids = [list(of.tokens) for of in (ours, theirs)]
+            ids = [[*of.tokens] for of in (ours, theirs)]
         else:
             ids = [[0], [0]]
         for row, known_as in enumerate(ids[0]):

@@ -135,8 +135,8 @@ def write(path: Path, school: int, phrases: int = 0, seed: int = 0) -> None:
     with path.open("a", encoding="utf-8") as file:
         for equation in tqdm(order[done:], initial=done, total=len(order), unit="blank", disable=None):
             found = searched(equation, asked[equation])
-            texts = (tuple(map(write_infix, trees)) for trees in (asked[equation], found))
-            file.write(json.dumps(Group(write_equation(equation), *texts, tests[equation])) + "\n")
+            rights, others = (tuple(map(write_infix, trees)) for trees in (asked[equation], found))
+            file.write(json.dumps(Group(write_equation(equation), rights, others, tests[equation])) + "\n")
             file.flush()
 
 

@@ -27,7 +27,7 @@ def school_text(random: Random) -> str:
 
 def polynomial(coefficients: Sequence[int], variable: str) -> str:
     """In falling powers, the last coefficient the constant one: ``x^2 - 5*x + 6``."""
-    terms = []
+    terms: list[str] = []
     for power, coefficient in zip(range(len(coefficients) - 1, -1, -1), coefficients, strict=True):
         if coefficient:
             factor = {0: "", 1: variable}.get(power, f"{variable}^{power}")
