@@ -43,7 +43,7 @@ def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> Non
     for path, phrases in zip(found, (0, PHRASES), strict=True):
         groups.write(path, LINES, phrases)
     if not (work / "forms.safetensors").exists():
-        forms.train(tuple(found), work / "forms.safetensors")
+        forms.train(*found, work / "forms.safetensors")
 
 
 def mean(models: Sequence[Path], out: Path) -> None:

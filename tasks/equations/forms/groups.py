@@ -140,11 +140,11 @@ def write(path: Path, school: int, phrases: int = 0, seed: int = 0) -> None:
             file.flush()
 
 
-def read(path: Path) -> list[Group]:
-    """The groups of a file that have wrong forms, without those that only rearrange."""
+def read(path: Path, rearranging: bool = False) -> list[Group]:
+    """The groups of a file that have wrong forms; of equations that only rearrange on request."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     groups = (Group(equation, tuple(right), tuple(found), test) for equation, right, found, test in rows)
-    return [group for group in groups if not all(group.forms.values()) and not group.rearranges]
+    return [group for group in groups if not all(group.forms.values()) and (rearranging or not group.rearranges)]
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -29,8 +29,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     def write(path: Path, school: int, phrases: int) -> None:
         calls.append((path.name, phrases))
 
-    def train_forms(groups: tuple[Path, ...], out: Path) -> None:
-        calls.append((out.name, *(path.name for path in groups)))
+    def train_forms(lines: Path, phrases: Path, out: Path) -> None:
+        calls.append((out.name, lines.name, phrases.name))
 
     def mean(models: list[Path], out: Path) -> None:
         calls.append((out.name, *(path.name for path in models)))

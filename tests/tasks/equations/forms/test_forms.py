@@ -90,7 +90,7 @@ def test_forms_are_those_found_and_the_right_ones(groups: Path) -> None:
 
 def test_a_model_learns_which_form_is_right(groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "other"):
-        train((groups,), tmp_path / name, hidden_size=8, steps=60, batch_size=4)
+        train(groups, None, tmp_path / name, hidden_size=8, steps=60, batch_size=4)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes(), "a seed gives the same model"
     rows = {line[:14].strip(): line[14:].split()[:2] for line in capsys.readouterr().out.splitlines()}
     assert rows["the model"] == ["1.000", "1.000"]
