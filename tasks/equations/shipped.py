@@ -39,11 +39,11 @@ def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> Non
             train(out, work, start=start, **options)
         start = out
     mean([work / "elementary.safetensors", work / "settled.safetensors"], work / "default.safetensors")
-    found = [work / "lines.jsonl", work / "phrases.jsonl"]
-    for path, phrases in zip(found, (0, PHRASES), strict=True):
-        groups.write(path, LINES, phrases)
+    lines, phrases = work / "lines.jsonl", work / "phrases.jsonl"
+    groups.write(lines, LINES)
+    groups.write(phrases, LINES, PHRASES)
     if not (work / "forms.safetensors").exists():
-        forms.train(*found, work / "forms.safetensors")
+        forms.train(lines, phrases, work / "forms.safetensors")
 
 
 def mean(models: Sequence[Path], out: Path) -> None:

@@ -26,7 +26,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         calls.append((out.name, start and start.name, options["shares"]))
         out.touch()
 
-    def write(path: Path, school: int, phrases: int) -> None:
+    def write(path: Path, school: int, phrases: int = 0) -> None:
         calls.append((path.name, phrases))
 
     def train_forms(lines: Path, phrases: Path, out: Path) -> None:
