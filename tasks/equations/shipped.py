@@ -21,7 +21,7 @@ STAGES: Mapping[str, Mapping[str, Any]] = {
 }
 """The trainings one after another, each of which begins with the model of the one before: the papers' world alone; all
 worlds; and all at a low rate, mostly the papers'. The mean of the last two is shipped."""
-LINES, PHRASES = 800, 900  # random lines of schoolbooks, and random answers, whose forms are learnt
+SCHOOL = 800  # random lines of schoolbooks whose forms are learnt
 
 
 def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> None:
@@ -39,11 +39,9 @@ def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> Non
             train(out, work, start=start, **options)
         start = out
     mean([work / "elementary.safetensors", work / "settled.safetensors"], work / "default.safetensors")
-    lines, phrases = work / "lines.jsonl", work / "phrases.jsonl"
-    groups.write(lines, LINES)
-    groups.write(phrases, LINES, PHRASES)
+    groups.write(work / "lines.jsonl", SCHOOL)
     if not (work / "forms.safetensors").exists():
-        forms.train(lines, phrases, work / "forms.safetensors")
+        forms.train(work / "lines.jsonl", work / "forms.safetensors")
 
 
 def mean(models: Sequence[Path], out: Path) -> None:

@@ -20,7 +20,6 @@ from dgltree.equations.search.search import Search
 from dgltree.equations.truth import Evaluator, Truth
 from dgltree.equations.written_form import form, rearranged, symbols
 from tasks.equations.canonical import digest
-from tasks.equations.forms.phrases import asked as phrase
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import WORLDS, identities
 from tasks.equations.generator.places import Places
@@ -112,24 +111,18 @@ def searched(equation: Equation, right: Collection[Tree]) -> list[Tree]:
     return found[:FORMS]
 
 
-def write(path: Path, school: int, phrases: int = 0, seed: int = 0) -> None:
+def write(path: Path, school: int, seed: int = 0) -> None:
     """Search the forms of every line and of so many random lines of schoolbooks, and write them, a JSON list each.
 
-    With ``phrases`` those of so many random answers in several variables are written instead. An interrupted run
-    continues where it was.
+    An interrupted run continues where it was.
     """
     random = Random(f"forms {seed}")
     asked: dict[Equation, dict[Tree, None]] = defaultdict(dict)
     tests = {}
-    for line in dict.fromkeys([] if phrases else [*lines(), *islice(school_lines(random), school)]):
+    for line in dict.fromkeys([*lines(), *islice(school_lines(random), school)]):
         for equation, right in questions(line, random):
             asked[equation][right] = None
             tests[equation] = is_test(line)
-    for _ in range(phrases):
-        equation, right = phrase(random)
-        if digest(equation) not in held_out("elementary"):
-            asked[equation][right] = None
-            tests[equation] = digest(equation.fill(right)) % TESTS == 0
     done = path.read_text(encoding="utf-8").count("\n") if path.exists() else 0
     order = random.sample(list(asked), len(asked))
     with path.open("a", encoding="utf-8") as file:
@@ -140,22 +133,21 @@ def write(path: Path, school: int, phrases: int = 0, seed: int = 0) -> None:
             file.flush()
 
 
-def read(path: Path, rearranging: bool = False) -> list[Group]:
-    """The groups of a file that have wrong forms; of equations that only rearrange on request."""
+def read(path: Path) -> list[Group]:
+    """The groups of a file that have wrong forms, without those that only rearrange."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     groups = (Group(equation, tuple(right), tuple(found), test) for equation, right, found, test in rows)
-    return [group for group in groups if not all(group.forms.values()) and (rearranging or not group.rearranges)]
+    return [group for group in groups if not all(group.forms.values()) and not group.rearranges]
 
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations forms", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write, continued where it is there")
-    parser.add_argument("--school", type=int, default=1500, help="random lines of schoolbooks (default 1500)")
-    parser.add_argument("--phrases", type=int, default=0, help="instead: random answers in several variables")
+    parser.add_argument("--school", type=int, default=800, help="random lines of schoolbooks (default 800)")
     parser.add_argument("--seed", type=int, default=0, help="of these lines and of the blanks (default 0)")
     options = parser.parse_args(arguments)
-    write(options.out, options.school, options.phrases, options.seed)
+    write(options.out, options.school, options.seed)
 
 
 def _asked(places: Places, place: int, random: Random) -> bool:

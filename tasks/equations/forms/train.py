@@ -51,10 +51,9 @@ def encoded(group: Group) -> Encoded:
 
 def train(
     lines: Path = Path("runs/forms/lines.jsonl"),
-    phrases: Path | None = None,
     out: Path = Path("runs/forms/model.safetensors"),
     hidden_size: int = 48,
-    steps: int = 3000,
+    steps: int = 2000,
     batch_size: int = 24,
     lr: float = 3e-3,
     weight_decay: float = 1e-5,
@@ -64,7 +63,6 @@ def train(
 
     Args:
         lines: file of groups that ``python -m tasks.equations forms`` wrote.
-        phrases: another one, of ``--phrases``: the equations of these only rearrange, which teaches the order.
         out: file to write the model to (safetensors, 16-bit weights).
         hidden_size: width of the hidden state.
         steps: of Adam.
@@ -78,8 +76,8 @@ def train(
     torch.manual_seed(seed)
     cell = CELLS["tree_lstm"](vocabulary, hidden_size)
     model = PairModel(TreeEncoder(cell), PairReadout(hidden_size, 1), ["form"])
-    parts = {"lines": read(lines), "phrases": [] if phrases is None else read(phrases, rearranging=True)}
-    learnt = [encoded(group) for groups in parts.values() for group in groups if not group.test]
+    groups = read(lines)
+    learnt = [encoded(group) for group in groups if not group.test]
     optimizer = torch.optim.Adam(model.parameters(), lr, weight_decay=weight_decay)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, total_steps=steps, pct_start=0.1)
     random = Random(seed)
@@ -94,9 +92,7 @@ def train(
             bar.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
     save(model.eval().half(), out)
     print(f"{len(learnt)} groups learnt -> {out}")
-    for name, groups in parts.items():
-        if groups:
-            print(f"{name}\n{report(FormScorer(model.float()), [group for group in groups if group.test])}")
+    print(report(FormScorer(model.float()), [group for group in groups if group.test]))
 
 
 def _batches(groups: Sequence[Encoded], size: int, steps: int, random: Random) -> Iterator[list[Encoded]]:

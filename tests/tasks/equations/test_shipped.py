@@ -26,11 +26,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         calls.append((out.name, start and start.name, options["shares"]))
         out.touch()
 
-    def write(path: Path, school: int, phrases: int = 0) -> None:
-        calls.append((path.name, phrases))
+    def write(path: Path, school: int) -> None:
+        calls.append((path.name, school))
 
-    def train_forms(lines: Path, phrases: Path, out: Path) -> None:
-        calls.append((out.name, lines.name, phrases.name))
+    def train_forms(lines: Path, out: Path) -> None:
+        calls.append((out.name, lines.name))
 
     def mean(models: list[Path], out: Path) -> None:
         calls.append((out.name, *(path.name for path in models)))
@@ -44,7 +44,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 SETTLED = ("settled.safetensors", "elementary.safetensors", (0.7, 0.2, 0.1))
 MEAN = ("default.safetensors", "elementary.safetensors", "settled.safetensors")
-FORMS = [("lines.jsonl", 0), ("phrases.jsonl", 900), ("forms.safetensors", "lines.jsonl", "phrases.jsonl")]
+FORMS = [("lines.jsonl", 800), ("forms.safetensors", "lines.jsonl")]
 
 
 def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]], tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_what_is_there_is_taken_and_a_start_replaces_the_first(made: list[tuple[
     made.clear()
     (tmp_path / "forms.safetensors").touch()
     module.shipped(tmp_path, tmp_path / "third.safetensors")
-    assert made == [MEAN, *FORMS[:2]]
+    assert made == [MEAN, FORMS[0]]
 
 
 def test_the_mean_of_models_is_that_of_each_weight(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ pytest.importorskip("jsonargparse", reason="the train extra is not installed")
 
 from dgltree.equations.form_scorer import FormScorer
 from dgltree.equations.shipped import form_scorer
-from dgltree.equations.truth import Evaluator, Truth
 from dgltree.models import PairModel, load
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import BLANK
@@ -19,7 +18,6 @@ from dgltree.trees.tree import Tree
 from tasks.equations.canonical import digest
 from tasks.equations.forms import groups as module
 from tasks.equations.forms.groups import Group, is_test, lines, questions, read, searched, write
-from tasks.equations.forms.phrases import asked as phrase
 from tasks.equations.forms.train import report, train
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.rewrite import in_growing
@@ -90,7 +88,7 @@ def test_forms_are_those_found_and_the_right_ones(groups: Path) -> None:
 
 def test_a_model_learns_which_form_is_right(groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "other"):
-        train(groups, None, tmp_path / name, hidden_size=8, steps=60, batch_size=4)
+        train(groups, tmp_path / name, hidden_size=8, steps=60, batch_size=4)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes(), "a seed gives the same model"
     rows = {line[:14].strip(): line[14:].split()[:2] for line in capsys.readouterr().out.splitlines()}
     assert rows["the model"] == ["1.000", "1.000"]
@@ -112,26 +110,6 @@ def test_writing_groups_continues_where_it_was(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "part").write_text("".join(whole[:2]))
     write(tmp_path / "part", 3)
     assert (tmp_path / "part").read_text() == (tmp_path / "whole").read_text()
-
-
-def test_random_answers_stand_on_the_other_side_in_any_order() -> None:
-    random, evaluator = Random(0), Evaluator("positive")
-    copied = 0
-    for _ in range(200):
-        equation, right = phrase(random)
-        assert sum(node == BLANK for side in equation for node in side.preorder()) == 1
-        assert evaluator.truth(equation.fill(right)) is not Truth.FALSE
-        copied += any(node == right for side in equation for node in side.preorder())
-    assert 20 < copied < 160
-
-
-def test_phrases_are_groups_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "searched", lambda equation, right: [read_infix("x"), read_infix("1*x")])
-    write(tmp_path / "phrases", school=3, phrases=40)
-    assert not read(tmp_path / "phrases"), "their equations only rearrange"
-    found = read(tmp_path / "phrases", rearranging=True)
-    assert 30 < len(found) <= 40
-    assert {group.test for group in found} == {True, False}
 
 
 def test_the_report_of_the_shipped_scorer(groups: Path) -> None:
