@@ -163,7 +163,10 @@ def test_any_number_of_threads_gives_the_same_to_the_bit(
 
 
 def results(name: str) -> dict[str, Tensor]:
-    cell = make_cell(name)
+    return results_of(make_cell(name))
+
+
+def results_of(cell: Cell) -> dict[str, Tensor]:
     states = propagate(flat(cell), cell)
     return {**{part: tensor.detach() for part, tensor in states.items()}, **gradients(cell, states)}
 
@@ -197,11 +200,13 @@ def test_eight_threads_at_once_have_the_results_of_one(monkeypatch: pytest.Monke
     expected = results("tree_smu, no_op")
     found: list[dict[str, Tensor]] = []
 
-    def work() -> None:
-        torch.set_num_threads(2)
-        found.append(results("tree_smu, no_op"))
+    cells = [make_cell("tree_smu, no_op") for _ in range(8)]  # here: all threads share one generator of random numbers
 
-    started = [threading.Thread(target=work) for _ in range(8)]
+    def work(cell: Cell) -> None:
+        torch.set_num_threads(2)
+        found.append(results_of(cell))
+
+    started = [threading.Thread(target=work, args=(cell,)) for cell in cells]
     for thread in started:
         thread.start()
     for thread in started:
