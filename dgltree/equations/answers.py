@@ -100,8 +100,8 @@ def verify(equation: str | Equation, model: str | EquationModel | None = "defaul
 
     Raises ``ValueError`` for a text that cannot be read, and for a blank.
     """
-    asked = _typed(equation).equation
-    if _typed(asked).blanks:
+    asked, blanks = _typed(equation)
+    if blanks:
         raise ValueError("the equation has a blank: complete it, or write what stands there")
     judge = Judge()
     verdict = judge.verdict(asked)

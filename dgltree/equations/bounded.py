@@ -29,7 +29,9 @@ __all__ = [
     "Domain",
     "Value",
     "apply",
+    "finite",
     "leaf_value",
+    "number_of",
     "only_real",
     "variable_values",
 ]
@@ -43,7 +45,7 @@ Value = tuple[Array, Array, Array]
 that is not usable."""
 
 
-_CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 
 
 @functools.lru_cache(maxsize=3000)
@@ -73,6 +75,25 @@ def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
     return _settle(_leaf(node, domain))
 
 
+def number_of(leaf: Tree) -> float:
+    """The number that a leaf is: an integer, a fraction, a decimal, pi or e; NaN for what is none."""
+    if leaf.function in CONSTANTS:
+        return CONSTANTS[leaf.function]
+    top, slash, bottom = (leaf.token or "").partition("/")
+    try:
+        return float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ZeroDivisionError):
+        return math.nan
+
+
+def finite(leaf: Tree) -> float:
+    """The number that a leaf is. Raises ``ValueError`` for what is none, or not finite."""
+    number = number_of(leaf)
+    if not math.isfinite(number):
+        raise ValueError(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
+    return number
+
+
 def only_real(value: Value, arguments: Sequence[Value]) -> Value:
     """``value`` with NaN where it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
     v, size, error = value
@@ -98,17 +119,10 @@ def apply(function: str, arguments: list[Value]) -> Value:
 def _leaf(node: Tree, domain: Domain) -> Result:
     if node.function == "Symbol" and node.token is not None:
         return variable_values(node.token, domain), np.zeros(POINTS)
-    if node.function in _CONSTANTS:
-        return np.full(POINTS, _CONSTANTS[node.function] + 0j), np.full(POINTS, EPS)
-    text = node.token or ""
-    top, slash, bottom = text.partition("/")
-    try:
-        number = float(top) / float(bottom) if slash else float(top)
-    except (ValueError, ZeroDivisionError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise ValueError(f"leaf {node!r} has no numeric value; use variables, finite numbers, pi and e")
-    exact = not slash and number == int(number)
+    number = finite(node)
+    if node.function in CONSTANTS:
+        return np.full(POINTS, number + 0j), np.full(POINTS, EPS)
+    exact = "/" not in (node.token or "") and number == int(number)
     return np.full(POINTS, number + 0j), np.full(POINTS, 0.0 if exact else EPS * abs(number))
 
 

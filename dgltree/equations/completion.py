@@ -126,9 +126,10 @@ class Completer:
         start = time.monotonic()
         deadline = float("inf") if self.seconds is None else start + self.seconds
         if len(blanks) == 1:
-            search = Search(equation, self.budget, deadline, self.invert)
+            judge = Judge()
+            search = Search(equation, self.budget, deadline, self.invert, judge)
             found = search.run()
-            fillers = self._ranked(equation, found.fillers, top)
+            fillers = self._ranked(equation, found.fillers, top, judge)
             tried, stopped, memory = found.tried, found.stopped, found.memory
         else:
             leaves = [blank(name) for name in blanks]
@@ -141,8 +142,7 @@ class Completer:
             tried, stopped, memory = several.tried, several.stopped, several.memory
         return Completion(equation, tuple(blanks), tuple(fillers), tried, time.monotonic() - start, stopped, memory)
 
-    def _ranked(self, equation: Equation, found: dict[Tree, str], top: int) -> list[Filler]:
-        judge = Judge()
+    def _ranked(self, equation: Equation, found: dict[Tree, str], top: int, judge: Judge) -> list[Filler]:
         candidates = sorted(found, key=symbols)[:ORDERED]
         costs = dict(zip(candidates, self.order(equation, candidates), strict=True))
         judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
@@ -153,13 +153,12 @@ class Completer:
         best = _copies_behind(equation, holding)[:top]
         if best:
             return [Filler((tree,), verdicts[tree], found[tree]) for tree in best]
-        return self._guesses(equation, found, verdicts, top)
+        return self._guesses(equation, found, verdicts, top, judge)
 
     def _guesses(
-        self, equation: Equation, found: dict[Tree, str], verdicts: dict[Tree, Verdict], top: int
+        self, equation: Equation, found: dict[Tree, str], verdicts: dict[Tree, Verdict], top: int, judge: Judge
     ) -> list[Filler]:
         """Where nothing holds: what is undecided, what agreed at the points of the search, what the network likes."""
-        judge = Judge()
         agreed = sorted(verdicts, key=lambda tree: (verdicts[tree].rank, symbols(tree)))[: max(1, top // 2)]
         guesses = list(dict.fromkeys([*agreed, *self.guess(equation)]))[:top]
         fillers = [Filler((tree,), judge.verdict(equation.fill(tree)), found.get(tree, "a guess")) for tree in guesses]

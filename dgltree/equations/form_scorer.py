@@ -49,7 +49,7 @@ class FormScorer:
         """
         if not fillers:
             return torch.empty(0)
-        names = sorted({name for side in equation for name in variables(side)})
+        names = sorted(variables(*equation))
         flat = batch_with_names([context(equation), *fillers], self.model.encoder.vocabulary, names)
         flat = flat.to(next(self.model.parameters()).device)
         with evaluating(self.model):

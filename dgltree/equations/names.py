@@ -29,7 +29,7 @@ class Names:
 
     def __init__(self, equation: Equation, vocabulary: Vocabulary, further: Iterable[str] = ()) -> None:
         known = model_variables(vocabulary)
-        own = list(dict.fromkeys(name for side in equation for name in variables(side)))
+        own = variables(*equation)
         names = list(dict.fromkeys([*own, *further]))
         free = [token for token in known if token not in names]
         new = [name for name in names if name not in known]
@@ -57,10 +57,10 @@ def model_variables(vocabulary: Vocabulary) -> list[str]:
     return [token for token in vocabulary.tokens if token.startswith("var_")]
 
 
-def variables(tree: Tree) -> list[str]:
-    """Names of the variables, by first appearance."""
-    found = (node.token for node in tree.distinct_preorder() if node.function == VARIABLE and node.token)
-    return list(dict.fromkeys(found))
+def variables(*trees: Tree) -> list[str]:
+    """Names of the variables, by first appearance; those of an equation are ``variables(*equation)``."""
+    nodes = (node for tree in trees for node in tree.distinct_preorder())
+    return list(dict.fromkeys(node.token for node in nodes if node.function == VARIABLE and node.token))
 
 
 def _variable(name: str) -> Tree:

@@ -18,6 +18,11 @@ class Path(NamedTuple):
     """(node, slot of the child towards the blank), from the blank's parent up to the root; empty for a bare blank."""
 
 
+def count_blanks(equation: Equation, blank: Tree = BLANK) -> int:
+    """How often ``blank`` stands in an equation."""
+    return sum(side.fold(lambda node, below: sum(below) + (node == blank)) for side in equation)
+
+
 def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
     """Raises ``ValueError`` unless ``blank`` stands there exactly once."""
     counts: dict[int, int] = {}

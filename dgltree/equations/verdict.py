@@ -92,7 +92,7 @@ class Judge:
         for evaluator in reversed(self._evaluators.values()):
             difference = evaluator.difference(equation)
             if difference is not None:
-                names = dict.fromkeys(name for side in equation for name in variables(side))
+                names = variables(*equation)
                 values = {n: complex(variable_values(n, evaluator.domain)[difference.point]) for n in names}
                 return Counterexample(values, difference.left, difference.right)
         return None

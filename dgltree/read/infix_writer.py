@@ -1,6 +1,6 @@
 """Trees to infix text, without needless brackets: the way back of infix.py. Iterative and linear."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dgltree.read.notation import (
     CONSTANTS,
@@ -30,6 +30,11 @@ def write_infix(tree: Tree) -> str:
     naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
     function whose name is no name.
     """
+    return text_of(tree, phrase)
+
+
+def text_of(tree: Tree, phrase: Callable[[Tree], tuple[int, Sequence[Piece]]]) -> str:
+    """The text of a tree; ``phrase`` says the rule and the parts of a node. Brackets stand where they must."""
     check_unfolded(tree)
     parts: list[str] = []
     stack: list[Piece] = [(tree, SUM)]

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from dgltree.read.infix_writer import ATOM, BRACKETED, PRODUCT, SIGNED, SUM, TOWER, Piece, binary, call_pieces
+from dgltree.read.infix_writer import ATOM, BRACKETED, PRODUCT, SIGNED, SUM, TOWER, Piece, binary, call_pieces, text_of
 from dgltree.read.notation import EXP1, FRACTION, HALF, MINUS_ONE, NUMBERS, leaf_text
-from dgltree.read.text import check_unfolded
 from dgltree.read.typed.spelling import GREEK_COMMANDS, GREEK_LETTERS, function_named
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -33,17 +32,7 @@ def write_latex(tree: Tree) -> str:
     text without a dot behind it. Functions that ``FUNCTIONS`` lacks are written and not read. Raises ``ValueError``
     naming the node that no notation can say, as :func:`dgltree.read.infix_writer.write_infix` does.
     """
-    check_unfolded(tree)
-    parts: list[str] = []
-    stack: list[Piece] = [(tree, SUM)]
-    while stack:
-        piece = stack.pop()
-        if isinstance(piece, str):
-            parts.append(piece)
-        else:
-            rule, pieces = _phrase(piece[0])
-            stack.extend(reversed(pieces if rule >= piece[1] else ["(", *pieces, ")"]))
-    return "".join(parts)
+    return text_of(tree, _phrase)
 
 
 def write_latex_equation(equation: Equation) -> str:

@@ -1,16 +1,15 @@
 """Values of trees at points, as arrays: fast and without error bounds. What is found by them is decided by truth.py."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 
+from dgltree.equations.bounded import finite, number_of
 from dgltree.equations.elementary import ELEMENTARY, Array
 from dgltree.equations.search.points import Points
 from dgltree.read.notation import NUMBERS
 from dgltree.trees.tree import Tree
 
-CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 CLOSE = 1e-9  # relative difference of values that count as equal
 LARGEST = 1e9  # of a value that is looked at
 
@@ -63,11 +62,7 @@ def literal(node: Tree) -> float | None:
     """The number that a leaf is, None for another node."""
     if node.children or node.function not in NUMBERS:
         return None
-    top, slash, bottom = (node.token or "").partition("/")
-    try:
-        return float(top) / float(bottom) if slash else float(top)
-    except (ValueError, ZeroDivisionError, OverflowError):
-        return math.nan
+    return number_of(node)
 
 
 def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
@@ -75,7 +70,4 @@ def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
         return known[node]
     if node.function == "Symbol" and node.token in points.values:
         return points.values[node.token]
-    number = CONSTANTS.get(node.function, literal(node))
-    if number is None or not math.isfinite(number):
-        raise ValueError(f"leaf {node!r} has no numeric value; use variables, finite numbers, pi and e")
-    return points.constant(number)
+    return points.constant(finite(node))

@@ -8,6 +8,7 @@ import numpy as np
 from dgltree.equations.elementary import Array
 from dgltree.equations.search import phrases
 from dgltree.equations.search.forms import Forms
+from dgltree.equations.search.inverse import INVERSES
 from dgltree.equations.search.numbers import constant, multiples, named, ratio
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.table import Table
@@ -21,37 +22,25 @@ PAIRS = 24  # pairs of entries that are written for each operation, the shortest
 class Wrap(NamedTuple):
     """A function that may stand outermost in an answer."""
 
-    name: str
     argument: Callable[[Array], Array]
     """From the value wanted to that of the argument."""
     written: Callable[[Tree], Tree]
 
 
+def _wrap(name: str) -> Wrap:
+    """A function of the trees, undone by the first branch of its inverse."""
+    return Wrap(lambda target: INVERSES[name](target)[0], lambda argument: Tree(name, (argument,)))
+
+
+PLAIN = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh")
 WRAPS = {
-    "square": Wrap("square", np.sqrt, lambda a: Tree("Pow", (a, fraction(2)))),
-    "sqrt": Wrap("sqrt", lambda t: np.where(np.real(t) >= 0, t * t, np.nan), lambda a: Tree("Pow", (a, HALF))),
-    "reciprocal": Wrap("reciprocal", lambda t: 1 / t, lambda a: phrases.divide(phrases.ONE, a)),
-    "neg": Wrap("neg", np.negative, phrases.negated),
-    "exp": Wrap("exp", np.log, lambda a: Tree("exp", (a,))),
-    "log": Wrap("log", np.exp, lambda a: Tree("log", (a, EXP1))),
-    "abs": Wrap("abs", np.negative, lambda a: Tree("abs", (a,))),
-    **{
-        name: Wrap(name, inverse, lambda a, name=name: Tree(name, (a,)))  # type: ignore[misc]
-        for name, inverse in {
-            "sin": np.arcsin,
-            "cos": np.arccos,
-            "tan": np.arctan,
-            "sinh": np.arcsinh,
-            "cosh": np.arccosh,
-            "tanh": np.arctanh,
-            "asin": np.sin,
-            "acos": np.cos,
-            "atan": np.tan,
-            "asinh": np.sinh,
-            "acosh": np.cosh,
-            "atanh": np.tanh,
-        }.items()
-    },
+    "square": Wrap(np.sqrt, lambda a: Tree("Pow", (a, fraction(2)))),
+    "sqrt": Wrap(lambda t: np.where(np.real(t) >= 0, t * t, np.nan), lambda a: Tree("Pow", (a, HALF))),
+    "reciprocal": Wrap(lambda t: 1 / t, lambda a: phrases.divide(phrases.ONE, a)),
+    "neg": Wrap(np.negative, phrases.negated),
+    "log": Wrap(np.exp, lambda a: Tree("log", (a, EXP1))),
+    "abs": Wrap(np.negative, lambda a: Tree("abs", (a,))),
+    **{name: _wrap(name) for name in PLAIN},
 }
 """By name."""
 
@@ -136,5 +125,3 @@ def _raised(number: float, tree: Tree) -> Iterator[Tree]:
         yield phrases.power(tree, fraction(exact))
         if exact < 0 and exact != -1:
             yield phrases.divide(phrases.ONE, phrases.power(tree, fraction(-exact)))
-        if exact == HALF:
-            yield Tree("Pow", (tree, HALF))

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dgltree.equations.elementary import Array
-from dgltree.trees.equation import Equation
 
 COUNT = 4  # points of the big tables: with so many, different values hardly ever agree at all
 MORE = 40  # points for what is fitted, and to check what was found
@@ -53,9 +52,3 @@ def _values(region: str, name: str) -> Array:
         values: Array = random.uniform(0.4, 1.6, MORE) * np.exp(1j * random.uniform(-1.2, 1.2, MORE))
         return values
     return random.uniform(*RANGES[region], MORE)
-
-
-def variables(equation: Equation) -> list[str]:
-    """Names of an equation's variables, by first appearance."""
-    nodes = (node for side in equation for node in side.distinct_preorder())
-    return list(dict.fromkeys(node.token for node in nodes if node.function == "Symbol" and node.token))

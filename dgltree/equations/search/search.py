@@ -9,7 +9,8 @@ import numpy as np
 
 from dgltree.equations.elementary import Array
 from dgltree.equations.exact import exact_blank
-from dgltree.equations.paths import Path, find_blank
+from dgltree.equations.names import variables
+from dgltree.equations.paths import Path, count_blanks, find_blank
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.fit import fitted
@@ -17,7 +18,7 @@ from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import decimal, named
 from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions, variables
+from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.table import Operations, Table
 from dgltree.equations.search.world import World, world
 from dgltree.equations.verdict import Judge
@@ -34,7 +35,6 @@ MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
 BEARABLE = 5  # symbols of a filler beside which longer ways need not be looked for
 LONG = 1000  # symbols: more than any has
-DEEPEST = 14  # level of a table
 
 
 class Found(NamedTuple):
@@ -58,19 +58,25 @@ class Search:
         budget: how many values a table may have.
         deadline: ``time.monotonic()`` at which to stop.
         invert: whether to work out the value of the blank where that can be done.
+        judge: whose verdicts it asks for; another's remembers values for it, and it for another.
     """
 
     def __init__(
-        self, equation: Equation, budget: int = BUDGET, deadline: float = float("inf"), invert: bool = True
+        self,
+        equation: Equation,
+        budget: int = BUDGET,
+        deadline: float = float("inf"),
+        invert: bool = True,
+        judge: Judge | None = None,
     ) -> None:
         self.equation, self.budget, self.deadline = equation, budget, deadline
         self.world: World = world(equation)
-        self.names = variables(equation)
-        self.path: Path | None = find_blank(equation) if invert and _blanks(equation) == 1 else None
+        self.names = variables(*equation)
+        self.path: Path | None = find_blank(equation) if invert and count_blanks(equation) == 1 else None
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
-        self._judge = Judge()
+        self._judge = judge or Judge()
         self._holds: dict[Tree, bool] = {}
 
     def run(self) -> Found:
@@ -171,10 +177,7 @@ class Search:
                 return  # a larger table has other forms of the same value only
 
     def _table(self, at: Points, operations: Operations, budget: int) -> Table:
-        table = Table(self.world.leaves(at), operations, budget, self.deadline)
-        level = 1
-        while table.grow(level) and level < DEEPEST:
-            level += 1
+        table = Table(self.world.leaves(at), operations, budget, self.deadline).fill()
         self.tried += table.tried
         self.memory = max(self.memory, table.nbytes)
         return table
@@ -232,10 +235,6 @@ class Search:
                 self._take("search", forms.of(start + entry, finders.MOST_FORMS))
             if self._late() or len(self.fillers) >= MOST:
                 return
-
-
-def _blanks(equation: Equation) -> int:
-    return sum(side.fold(lambda node, below: sum(below) + (node == BLANK)) for side in equation)
 
 
 def _short(tree: Tree) -> str:

@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dgltree.equations.elementary import Array
-from dgltree.equations.paths import find_blank
+from dgltree.equations.names import variables
+from dgltree.equations.paths import count_blanks, find_blank
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import ratio
 from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.points import COUNT, Points, points, regions, variables
+from dgltree.equations.search.points import COUNT, Points, points, regions
 from dgltree.equations.search.search import QUICK
 from dgltree.equations.search.table import Table
 from dgltree.equations.search.world import world
@@ -25,6 +26,7 @@ from dgltree.trees.tree import Tree
 
 TRIED = 60_000  # combinations of expressions for the blanks that are chosen
 SHORTEST = 400  # solutions that are judged
+DEEPEST = 10  # level of a table
 Fillers = tuple[Tree, ...]
 """One for each blank."""
 
@@ -53,7 +55,7 @@ def search_several(
     last = _last(equation, blanks)
     with np.errstate(all="ignore"):
         for region in regions():
-            at = points(region, variables(equation), COUNT)
+            at = points(region, variables(*equation), COUNT)
             search = _Combinations(equation, blanks, last, at, budget, deadline)
             candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
             tried, memory = tried + search.tried, max(memory, search.table.nbytes)
@@ -65,10 +67,7 @@ def search_several(
 
 def _last(equation: Equation, blanks: Sequence[Tree]) -> Tree | None:
     """A blank that stands there once: the last such one."""
-    for blank in reversed(blanks):
-        if sum(side.fold(lambda node, below: sum(below) + (node == blank)) for side in equation) == 1:  # noqa: B023
-            return blank
-    return None
+    return next((blank for blank in reversed(blanks) if count_blanks(equation, blank) == 1), None)
 
 
 class _Combinations:
@@ -82,7 +81,8 @@ class _Combinations:
         self, equation: Equation, blanks: Sequence[Tree], last: Tree | None, at: Points, budget: int, deadline: float
     ) -> None:
         self.equation, self.blanks, self.last, self.at, self.deadline = equation, blanks, last, at, deadline
-        self.table = _grown(equation, at, min(QUICK, budget), deadline)
+        about = world(equation)
+        self.table = Table(about.leaves(at), about.operations(every=False), min(QUICK, budget), deadline).fill(DEEPEST)
         self.forms = Forms(self.table)
         self.chosen = [blank for blank in blanks if blank != last]
         self.first = max(2, min(len(self.table), int(min(TRIED, budget) ** (1 / len(self.chosen)))))
@@ -127,12 +127,3 @@ class _Combinations:
         if self.last is not None and last is not None:
             trees[self.last] = last
         return tuple(trees[blank] for blank in self.blanks)
-
-
-def _grown(equation: Equation, at: Points, budget: int, deadline: float) -> Table:
-    about = world(equation)
-    table = Table(about.leaves(at), about.operations(every=False), budget, deadline)
-    level = 1
-    while table.grow(level) and level < 10:
-        level += 1
-    return table

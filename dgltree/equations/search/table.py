@@ -18,6 +18,7 @@ from dgltree.trees.tree import Tree
 
 LEAF, NUMBER = -2, -1
 """What stands in place of an operation for a leaf, and for a number that operations on numbers gave."""
+DEEPEST = 14  # level
 FORMS = 8  # ways of each value that are kept
 LONGER = 3  # levels by which a form may be longer than the shortest
 SMALLEST = 1e-7
@@ -97,6 +98,13 @@ class Table:
         """Bytes of its arrays."""
         forms = sum(column.nbytes for block in self._forms for column in block)
         return forms + sum(a.nbytes for a in (self.values, self.level, self._known, self._known_id, self._form_count))
+
+    def fill(self, deepest: int = DEEPEST) -> "Table":
+        """Grow level by level until the budget or the time is used up, or to the deepest level; returns itself."""
+        level = 1
+        while self.grow(level) and level < deepest:
+            level += 1
+        return self
 
     def grow(self, level: int) -> bool:
         """Add the entries of the next level; False when the budget or the time is used up."""

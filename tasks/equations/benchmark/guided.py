@@ -12,9 +12,10 @@ import numpy as np
 from tqdm import tqdm
 
 from dgltree import Ranker, Tree, open_model
+from dgltree.equations.names import variables
 from dgltree.equations.search.arithmetic import value
 from dgltree.equations.search.forms import Forms
-from dgltree.equations.search.points import COUNT, points, regions, variables
+from dgltree.equations.search.points import COUNT, points, regions
 from dgltree.equations.search.table import Table
 from dgltree.equations.search.world import world
 from dgltree.models import EquationModel
@@ -41,17 +42,14 @@ def tries(problem: Problem, model: EquationModel) -> dict[str, int | None]:
 
 def expressions(problem: Problem) -> tuple[list[Tree], int | None]:
     """The expressions from short to long, and the place of that with the answer's value."""
-    about, names = world(problem.equation), variables(problem.equation)
+    about, names = world(problem.equation), variables(*problem.equation)
     with np.errstate(all="ignore"):
         for region in regions():
             at = points(region, names, COUNT)
             answer = np.broadcast_to(value(problem.answer, at, {}), (COUNT,))
             if np.isfinite(answer).all():
                 break
-        table = Table(about.leaves(at), about.operations(every=False), EXPRESSIONS)
-        level = 1
-        while table.grow(level):
-            level += 1
+        table = Table(about.leaves(at), about.operations(every=False), EXPRESSIONS).fill()
         found = table.lookup(answer[None])[1].tolist()
     forms = Forms(table)
     return [forms.shortest(entry) for entry in range(len(table))], found[0] if found else None

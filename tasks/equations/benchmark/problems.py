@@ -4,7 +4,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
-from dgltree import BLANK, Equation, Tree, read_equation, read_infix
+from dgltree import Equation, Tree, read_equation, read_infix
+from dgltree.equations.paths import count_blanks
 from dgltree.read.notation import FUNCTIONS
 from dgltree.read.text import read_text
 
@@ -43,11 +44,6 @@ def read_problems(part: str = "all", path: Path = FILE) -> list[Problem]:
     return [problem for problem in problems if part in ("all", part_of(problem.text))]
 
 
-def blanks(equation: Equation) -> int:
-    """How often the blank stands in an equation."""
-    return sum(node == BLANK for side in equation for node in side.preorder())
-
-
 def _problem(line: str, where: str) -> Problem:
     fields = line.split("\t")
     if len(fields) != len(COLUMNS):
@@ -57,6 +53,6 @@ def _problem(line: str, where: str) -> Problem:
         problem = Problem(kind, text, read_equation(text, KNOWN), read_infix(answer, KNOWN))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-    if blanks(problem.equation) != 1:
-        raise ValueError(f"{where}: {text} has {blanks(problem.equation)} blanks, not one")
+    if count_blanks(problem.equation) != 1:
+        raise ValueError(f"{where}: {text} has {count_blanks(problem.equation)} blanks, not one")
     return problem

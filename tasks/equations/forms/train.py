@@ -41,7 +41,7 @@ class Encoded(NamedTuple):
 def encoded(group: Group) -> Encoded:
     """A group of texts as trees, its variables called var_0 and so on in the alphabet's order, as a scorer does."""
     equation = read_equation(group.equation)
-    names = sorted({name for side in equation for name in variables(side)})
+    names = sorted(variables(*equation))
     called = {Tree(VARIABLE, token=name): Tree(VARIABLE, token=f"var_{i}") for i, name in enumerate(names)}
     forms = list(map(read_infix, group.forms))
     right = torch.tensor(list(group.forms.values()))

@@ -16,11 +16,8 @@ from dgltree.equations.search.world import world
 def grown(text: str, budget: int, region: str = "below one") -> tuple[Table, Points]:
     about = world(read_equation(text))
     at = points(region, [leaf.token or "" for leaf in about.variables], COUNT)
-    level = 1
     with np.errstate(all="ignore"):
-        table = Table(about.leaves(at), about.operations(every=False), budget)
-        while table.grow(level):
-            level += 1
+        table = Table(about.leaves(at), about.operations(every=False), budget).fill()
     return table, at
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from dgltree import BLANK, Tree
-from tasks.equations.benchmark.problems import FILE, Problem, blanks, part_of, read_problems
+from dgltree.equations.paths import count_blanks
+from tasks.equations.benchmark.problems import FILE, Problem, part_of, read_problems
 from tasks.equations.canonical import canonical_key
 from tasks.equations.generator.identities import TEXTBOOK, read_lines
 
@@ -77,7 +78,7 @@ def domains(problem: Problem) -> list[str]:
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.text)
 def test_holds_with_its_answer(problem):
-    assert blanks(problem.equation) == 1
+    assert count_blanks(problem.equation) == 1
     assert domains(problem), f"{problem.text} with {problem.answer} holds nowhere"
 
 

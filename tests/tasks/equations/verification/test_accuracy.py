@@ -7,7 +7,8 @@ import torch
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree import open_model, verify
+from dgltree import open_model
+from dgltree.equations.probabilities import probabilities
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.store import read
@@ -43,8 +44,8 @@ def test_depths_are_scored_as_verify_scores_their_equations(data: Path) -> None:
     model, rows = open_model(), read(data)
     found = by_depth(model, rows)
     assert {depth: counts.size for depth, counts in found.items()}[5] == sum(r.depth == 5 for r in rows)
-    probabilities = verify(model, [row.equation for row in rows]).tolist()
-    right = sum((p > 0.5) == bool(row.label) for p, row in zip(probabilities, rows, strict=True))
+    called = probabilities(model, [row.equation for row in rows]).tolist()
+    right = sum((p > 0.5) == bool(row.label) for p, row in zip(called, rows, strict=True))
     assert together(found.values()).right == right > 80
 
 
