@@ -2,8 +2,10 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 FEW = 40  # names that a message may list
+KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", dict: "a mapping"}
 
 
 def check_size(name: str, size: int) -> None:
@@ -16,6 +18,28 @@ def check_dropout(dropout: float) -> None:
     """``ValueError`` for what is no probability below 1."""
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
+
+
+def check_types(settings: Any) -> None:
+    """``ValueError`` for a field of a dataclass that is not of its type: from Python or JSON it may be."""
+    for name, hint in get_type_hints(type(settings)).items():
+        value = getattr(settings, name)
+        kinds = [hint] if get_origin(hint) in (None, Literal, dict) else get_args(hint)
+        if not any(_is_a(value, kind) for kind in kinds):
+            wanted = [word for kind in kinds if kind is not type(None) for word in _words(kind)]
+            raise ValueError(f"{name} is {value!r}; it is {' or '.join(wanted)}")
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return value in get_args(kind)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else get_origin(kind) or kind)
+
+
+def _words(kind: Any) -> list[str]:
+    return [repr(each) for each in get_args(kind)] if get_origin(kind) is Literal else [KINDS[get_origin(kind) or kind]]
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

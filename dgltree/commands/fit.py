@@ -34,10 +34,12 @@ def run(_: str, arguments: list[str]) -> int:
     if options.folds and (options.seeds or options.validation or options.test):
         raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
     reading = given_reading(options)
+    settings: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
+    FitOptions(**settings)  # what cannot be is said before a long file is read
     data = _read(options.file, reading, options)
     given = {name: getattr(options, name) for name in ("validation", "test")}
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
-    settings = {field.name: getattr(options, field.name) for field in fields(FitOptions)} | {"cell": options.cell}
+    settings["cell"] = options.cell
     command = shlex.join(["dgltree", "fit", *arguments])
     if options.folds or options.seeds:
         repeated = {"out": options.out, "command": command, **splits, **settings}

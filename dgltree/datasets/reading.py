@@ -1,8 +1,9 @@
 """How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from dgltree.arguments import check_types
 from dgltree.datasets.pick import Pick
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
@@ -61,12 +62,9 @@ class Reading:
     max_line: int = 1_000_000
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.notation is not None and self.notation not in NOTATIONS:
             raise ValueError(f"the notation is {self.notation!r}; it is one of {', '.join(NOTATIONS)}")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not isinstance(value, str | None if field.default is None else type(field.default)):
-                raise ValueError(f"{field.name} is {value!r}, a {type(value).__name__}")
         for name in (self.node, self.word):
             if name not in COLUMNS:
                 raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")

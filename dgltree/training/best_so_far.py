@@ -16,7 +16,8 @@ class BestSoFar(Checkpoint):
     """Leaves the best epoch's model behind every epoch, so that a training which is stopped has left one.
 
     Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs behind that of the
-    best epoch. The weights come from its file, for the best epoch may be one before the training was resumed.
+    best epoch. The weights come from its file, for the best epoch may be one before the training was resumed. Of a
+    training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long.
 
     Args:
         best: the checkpoint of the best epoch.
@@ -31,11 +32,18 @@ class BestSoFar(Checkpoint):
         assert isinstance(pl_module, TreeTraining)
         found = self.best.stat()
         if trainer.is_global_zero and self.left != (found.st_ino, found.st_mtime_ns):
-            self.leave(self._model(pl_module))
+            weights = checked(self.best)["state_dict"]
+            model = _copied(pl_module)
+            model.load_state_dict({name[6:]: weight for name, weight in weights.items() if name[:6] == "model."})
+            self.leave(model)
             self.left = found.st_ino, found.st_mtime_ns
 
-    def _model(self, module: TreeTraining) -> TreeModel:
-        copied = deepcopy(module.model, {id(module): module})  # a hook of it belongs to the module, which is not copied
-        weights = checked(self.best)["state_dict"]
-        copied.load_state_dict({name.removeprefix("model."): w for name, w in weights.items() if name[:6] == "model."})
-        return copied.cpu()
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        assert isinstance(pl_module, TreeTraining)
+        if trainer.is_global_zero and trainer.global_step and not self.best.exists():
+            self.leave(_copied(pl_module))
+
+
+def _copied(module: TreeTraining) -> TreeModel:
+    copied = deepcopy(module.model, {id(module): module})  # a hook of it belongs to the module, which is not copied
+    return copied.cpu()

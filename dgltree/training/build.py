@@ -45,6 +45,8 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     classes = [] if options.task == "regress" else classes_of(train, options.nodes)
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is cuda, and this torch sees no CUDA device")
+    if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):
+        raise ValueError("precision is 16-mixed, which needs a GPU; bf16-mixed runs on the CPU too")
     torch.manual_seed(options.seed)
     vocabulary = train.vocabulary(_sums(options.encoder), options.min_count, options.unk)
     encoder, options = _encoder(train, vocabulary, options)

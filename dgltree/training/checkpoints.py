@@ -78,7 +78,11 @@ def checkpoints(monitor: str | None, folder: Path | None = None) -> list[ModelCh
     return [*best, _checkpoint(LAST, folder)]
 
 
+class _EpochCheckpoint(ModelCheckpoint):
+    """A class of our own has a state of its own, beside a ``ModelCheckpoint`` that a user gives."""
+
+
 def _checkpoint(name: str, folder: Path | None, **options: Any) -> ModelCheckpoint:
     """Once an epoch; a second run in the same folder replaces the first one's file."""
     where = None if folder is None else str(folder.resolve())
-    return ModelCheckpoint(where, Path(name).stem, enable_version_counter=False, **options)
+    return _EpochCheckpoint(where, Path(name).stem, enable_version_counter=False, **options)

@@ -3,14 +3,15 @@
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 from lightning import Callback
-from lightning.pytorch.callbacks import EarlyStopping
+from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
+from dgltree.arguments import nearest
 from dgltree.cells import Cell
 from dgltree.datasets.flat import with_classes
 from dgltree.datasets.formats import Bad
@@ -31,11 +32,12 @@ from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
-from dgltree.training.folder import finished, write
+from dgltree.training.folder import CARD, EPOCHS, finished, left_by_now, write
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
-from dgltree.training.report import EPOCHS, EpochReport
-from dgltree.training.trained import CARD, TrainedModel
+from dgltree.training.plateau import Patience
+from dgltree.training.report import EpochReport
+from dgltree.training.trained import TrainedModel
 
 PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
 """Options to what Lightning calls them."""
@@ -49,15 +51,15 @@ def fit(
     out: str | Path = "runs/fit",
     command: str = "dgltree.fit",
     cell: type[Cell] | str | None = None,
-    callbacks: Sequence[Callback] = (),
-    logger: Logger | Sequence[Logger] | None = None,
+    callbacks: Callback | Sequence[Callback] = (),
+    logger: Logger | Sequence[Logger] = (),
     **options: Any,
 ) -> TrainedModel:
     """Train a model on own trees and leave it in a folder.
 
     The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
-    Behind its first epoch there is a model to be loaded, the best one so far.
+    A training that is stopped has left the best model so far, or within its first epoch that of its steps.
 
     Args:
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
@@ -73,13 +75,18 @@ def fit(
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it, and for a folder with
-    another training.
+    another training; ``TypeError`` for an option that there is not.
     """
     if cell is not None:
         if "encoder" in options and options["encoder"] is not None:
             raise ValueError("give an encoder or a cell of your own, not both")
         options["encoder"] = register(cell)
+    known = [field.name for field in fields(FitOptions)]
+    for name in set(options) - set(known):
+        raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
     folder, settings = Path(out), FitOptions(**options)
+    given_callbacks = _listed("callbacks", callbacks, Callback)
+    loggers = [*_listed("logger", logger, Logger), *_loggers(settings, folder)]
     given = {"train": data, "validation": validation, "test": test}
     files = {name: dataset for name, dataset in given.items() if dataset is not None}
     with threads.limited(settings.threads or 1):
@@ -90,7 +97,7 @@ def fit(
         return TrainedModel.load(folder)
     _say_what(splits, left_out, built)
     with threads.limited(_threads(built.options, splits["train"])):
-        seconds = _train(built, splits, folder, data.reading, callbacks, _loggers(settings, folder, logger))
+        seconds = _train(built, splits, folder, data.reading, given_callbacks, loggers)
         trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
         evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
         beside = {} if settings.no_baseline else _baseline(splits, trained)
@@ -172,12 +179,24 @@ def _threads(options: FitOptions, train: TreeDataset) -> int:
     return options.threads or threads.worth(options.batch_nodes, options.hidden_size, loaders(train))
 
 
-def _loggers(options: FitOptions, folder: Path, given: Logger | Sequence[Logger] | None) -> list[Logger]:
-    loggers = [] if given is None else [given] if isinstance(given, Logger) else list(given)
+def _listed(name: str, given: Any, kind: Any) -> list[Any]:
+    """One object or several of Lightning's."""
+    found = [given] if isinstance(given, kind) else list(given) if isinstance(given, list | tuple) else None
+    if found is None or not all(isinstance(each, kind) for each in found):
+        raise ValueError(f"{name} is {given!r}; give a lightning {kind.__name__} or a list of them")
+    return found
+
+
+def _loggers(options: FitOptions, folder: Path) -> list[Logger]:
+    """Those that the option ``log`` names."""
+    loggers: list[Logger] = []
     if options.log == "csv":
         loggers.append(CSVLogger(folder, "logs", version=""))
     if options.log == "tensorboard":
-        loggers.append(TensorBoardLogger(folder, "logs", version=""))
+        try:
+            loggers.append(TensorBoardLogger(folder, "logs", version=""))
+        except ModuleNotFoundError:  # of Lightning's own, without a name
+            raise ModuleNotFoundError("log is tensorboard, which is not installed", name="tensorboard") from None
     return loggers
 
 
@@ -200,7 +219,7 @@ def _train(
             module.monitored,
             [
                 EpochReport(),
-                EarlyStopping(module.monitored, mode="max", patience=options.patience),
+                Patience(module.monitored, mode="max", patience=options.patience),
                 BestSoFar(folder / BEST, lambda model: _trained(model, module.scale, reading).save(folder)),
                 *([harness.TimeLimit(options.max_time)] if options.max_time else []),
                 *callbacks,
@@ -213,9 +232,13 @@ def _train(
             accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
             devices=1,
             gradient_clip_val=harness.CLIP,
-            enable_progress_bar=sys.stderr.isatty(),
+            enable_progress_bar=sys.stderr.isatty() or any(isinstance(each, ProgressBar) for each in callbacks),
         )
-        harness.train(trainer, module, data)
+        try:
+            harness.train(trainer, module, data)
+        except BaseException:
+            _say(left_by_now(folder))
+            raise
     module.load_state_dict(checked(folder / BEST)["state_dict"])
     lines = (folder / EPOCHS).read_text(encoding="utf-8").splitlines()
     return sum(json.loads(line)["seconds"] for line in lines)

@@ -1,4 +1,4 @@
-"""The folder of a training: whose it is, and whether it is done."""
+"""The folder of a training: its files, whose it is, and whether it is done."""
 
 import json
 from pathlib import Path
@@ -7,21 +7,24 @@ from typing import Any
 from dgltree.files import replacing
 from dgltree.read.json_text import write_json
 from dgltree.training.options import FitOptions
-from dgltree.training.trained import CARD, SETTINGS_FILE
+
+WEIGHTS, READING = "model.safetensors", "reading.json"
+SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
+"""A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
 
 
 def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     """Whether this training is done; else the folder is claimed for it, or it goes on.
 
     One that is done goes on where more epochs or more time are asked for: its card is removed until it is done again.
-    Raises ``ValueError`` where the folder holds another training.
+    Raises ``ValueError`` where the folder holds another training, unless it had not learnt anything yet.
     """
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
-    if not file.exists():
+    found = _read(file) if file.exists() else None
+    if found is None or (found != settings and not _learnt(folder)):
         folder.mkdir(parents=True, exist_ok=True)
         write(file, write_json(settings, indent=1) + "\n")
         return False
-    found = _read(file)
     if found != settings:
         raise ValueError(f"{folder} holds another training ({_other(found, settings)}); give another --out")
     if not (folder / CARD).exists():
@@ -33,10 +36,26 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     return False
 
 
+def left_by_now(folder: Path) -> str:
+    """What a training that stops leaves, and how it goes on."""
+    if (folder / EPOCHS).exists():
+        return f"stopped: {folder} has the best model so far, and the same command continues the training"
+    if (folder / WEIGHTS).exists():
+        return (
+            f"stopped in the first epoch: the model in {folder} is unfinished and was not validated; "
+            "the same command starts again"
+        )
+    return f"stopped before the first training step: there is no model in {folder}; the same command starts again"
+
+
 def write(path: Path, text: str) -> None:
     """The whole file, or what was there before."""
     with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
+
+
+def _learnt(folder: Path) -> bool:
+    return (folder / WEIGHTS).exists() or any(folder.glob("*.ckpt"))
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from typing import Any
 import lightning
 from lightning import Callback
 from lightning.pytorch.callbacks import ModelCheckpoint, Timer
-from lightning.pytorch.utilities.exceptions import MisconfigurationException
 
 from dgltree.training.checkpoints import LAST, WholeCheckpoints, checked, checkpoints
 from dgltree.training.report import EpochReport
@@ -43,10 +42,7 @@ class TimeLimit(Timer):
     """
 
     def __init__(self, duration: str) -> None:
-        try:
-            super().__init__(duration, interval="epoch", verbose=False)
-        except MisconfigurationException:
-            raise ValueError(f"max_time is {duration!r}; expected days:hours:minutes:seconds, as 00:02:30:00") from None
+        super().__init__(duration, interval="epoch", verbose=False)
 
     def on_fit_start(self, trainer: lightning.Trainer, *args: Any, **kwargs: Any) -> None:
         if trainer.current_epoch:

@@ -88,7 +88,8 @@ class TreeTraining(EncoderModule):
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+        fused = "mixed" not in str(self.trainer.precision)  # Lightning clips no gradients of a fused one there
+        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=fused)
 
     def configure_callbacks(self) -> list[Callback]:
         return [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []

@@ -1,7 +1,10 @@
 """The settings of a training on own trees."""
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from dgltree.arguments import check_types
 
 Task = Literal["classify", "regress", "pair"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline"}
@@ -38,14 +41,15 @@ class FitOptions:
         device: cpu, cuda, or auto.
         threads: CPU threads of torch. Default: one, or all cores but the data loader's where batches are large enough
             for several to be faster.
-        precision: of the computation; mixed ones are for GPUs.
+        precision: 32 bits, or mixed, by which sequence encoders and output layers are faster on a GPU; cells always
+            compute in 32 bits.
         accumulate: batches whose gradients are added up before a step.
         max_time: stop after the epoch in which so much time is over, as days:hours:minutes:seconds ("00:02:30:00").
         class_weights: balanced gives rare classes as much weight in the loss as frequent ones.
         log: also log the metrics as csv or for tensorboard, in the folder logs of the output.
         no_baseline: do not fit a linear model of the nodes beside this one, for comparison.
 
-    Raises ``ValueError`` for a number that cannot be.
+    Raises ``ValueError`` for what cannot be.
     """
 
     encoder: str | None = None
@@ -76,14 +80,29 @@ class FitOptions:
     no_baseline: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads", "accumulate"):
+        check_types(self)
+        for name in (
+            "hidden_size",
+            "min_count",
+            "epochs",
+            "patience",
+            "batch_nodes",
+            "threads",
+            "accumulate",
+            "input_size",
+        ):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it is 1 or more")
-        if self.halve_after < 0:
-            raise ValueError(f"halve_after is {self.halve_after}; it is 0 or more")
+        for name in ("halve_after", "readout_size", "weight_decay"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it is 0 or more")
+        if self.lr <= 0:
+            raise ValueError(f"lr is {self.lr}; it is above 0")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it is from 0 to {2**31 - 1}")
+        if self.max_time and not re.fullmatch(r"\d+(:\d\d){3}", self.max_time):
+            raise ValueError(f"max_time is {self.max_time!r}; it is days:hours:minutes:seconds, such as 00:02:30:00")
         if self.class_weights and (self.task == "regress"):
             raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout"):

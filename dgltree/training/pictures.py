@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 from dgltree.training.evaluation import Evaluation
-from dgltree.training.folder import write
-from dgltree.training.report import EPOCHS
+from dgltree.training.folder import EPOCHS, write
 
 
 def leave(folder: Path, evaluations: dict[str, Evaluation], monitored: str, baseline: float | None) -> str | None:

@@ -1,9 +1,14 @@
-"""The learning rate, halved where validation no longer rises, in a way that an interrupted training goes on with."""
+"""What follows where validation no longer rises, in a way that an interrupted training goes on with."""
 
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import EarlyStopping
 from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+
+class Patience(EarlyStopping):
+    """Lightning's; a class of our own has a state of its own in checkpoints, beside one that a user gives."""
 
 
 class HalvedRate(Callback):
@@ -21,6 +26,7 @@ class HalvedRate(Callback):
     def __init__(self, monitor: str, patience: int = 2) -> None:
         self.monitor, self.patience = monitor, patience
         self.known: dict[str, Any] = {}
+        self.scheduler: ReduceLROnPlateau | None = None
 
     def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
         [optimizer] = trainer.optimizers
@@ -29,9 +35,12 @@ class HalvedRate(Callback):
 
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.state.fn == "fit" and not trainer.sanity_checking:
+            assert self.scheduler is not None
             self.scheduler.step(trainer.callback_metrics[self.monitor])
 
     def state_dict(self) -> dict[str, Any]:
+        if self.scheduler is None:  # a user's callback may ask before the training begins
+            return self.known
         return {name: getattr(self.scheduler, name) for name in ("best", "num_bad_epochs", "last_epoch")}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

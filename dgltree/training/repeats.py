@@ -15,8 +15,8 @@ from dgltree.files import replacing
 from dgltree.read.json_text import write_json
 from dgltree.training.build import task_of
 from dgltree.training.fitting import fit
+from dgltree.training.folder import CARD
 from dgltree.training.options import FitOptions
-from dgltree.training.trained import CARD
 
 SUMMARY = "summary"
 """The stem of the files with the means."""

@@ -21,15 +21,12 @@ from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import PairModel, TreeModel, evaluating
+from dgltree.training.folder import CARD, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
 from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
 
 Examples = Sequence[Tree | str | tuple[Tree, Tree] | tuple[str, str]] | TreeDataset
 """What a model answers."""
-WEIGHTS = "model.safetensors"
-READING = "reading.json"
-SETTINGS_FILE, CARD = "fit.json", "card.json"
-"""A training writes the one when it begins and the other when it is done."""
 MOST_NODES = 8192
 """Of a batch in prediction."""
 
@@ -47,7 +44,7 @@ class TrainedModel:
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None) -> "TrainedModel":
-        """Read the folder that a training wrote; of one that is not finished the best epoch so far, with a warning.
+        """Read the folder that a training wrote; of one that is not finished what there is so far, with a warning.
 
         Args:
             folder: the ``out`` of :func:`dgltree.fit`.
@@ -59,15 +56,22 @@ class TrainedModel:
         folder = Path(folder)
         if cell is not None:
             register(cell)
+        begun = (folder / SETTINGS_FILE).exists()
         for name in (WEIGHTS, READING):
+            if begun and not (folder / name).exists():
+                raise FileNotFoundError(
+                    f"{folder}: no model in it yet; its training was stopped early, and the same 'dgltree fit' command "
+                    "continues it"
+                )
             if not (folder / name).exists():
                 raise FileNotFoundError(f"{folder}: no {name} in it; give the folder that 'dgltree fit --out' wrote")
         try:
             reading = Reading(**json.loads((folder / READING).read_text(encoding="utf-8")))
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"{folder / READING}: {error}") from None
-        if (folder / SETTINGS_FILE).exists() and not (folder / CARD).exists():
-            warnings.warn(f"{folder}: its training is not finished; this is the best epoch so far", stacklevel=2)
+        if begun and not (folder / CARD).exists():
+            which = "best epoch so far" if (folder / EPOCHS).exists() else "model of a part of the first epoch"
+            warnings.warn(f"{folder}: its training is not finished; this is the {which}", stacklevel=2)
         try:
             return cls(load(folder / WEIGHTS).to(device), reading)
         except ValueError as error:

@@ -1,6 +1,8 @@
 """What a training takes of Lightning: callbacks, loggers, accumulation, a time limit; and cells of one's own."""
 
+import importlib.util
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from dgltree.commands.main import main
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import lightning
+from lightning.pytorch import callbacks
 
 from dgltree.training.build import build
 from dgltree.training.module import TreeTraining
@@ -81,6 +84,62 @@ def test_callbacks_and_loggers_of_ones_own_are_called(trees: Path, tmp_path: Pat
     dgltree.fit(data, out=tmp_path / "model", callbacks=[Watching()], logger=logger, **options)
     assert seen == [0, 1]
     assert "accuracy" in (tmp_path / "own" / "metrics.csv").read_text()
+
+
+def test_callbacks_of_the_kinds_that_a_training_has_itself_are_kept_apart(trees: Path, tmp_path: Path) -> None:
+    own = [
+        callbacks.ModelCheckpoint(tmp_path / "mine", monitor="accuracy", mode="max"),
+        callbacks.EarlyStopping("accuracy", mode="max", patience=9),
+        callbacks.LearningRateFinder(num_training_steps=5),
+    ]
+    data = TreeDataset.from_file(trees)
+    for epochs in (1, 3):  # the second goes on from checkpoints with all states
+        options: dict[str, Any] = {"hidden_size": 4, "epochs": epochs, "no_baseline": True}
+        dgltree.fit(data, out=tmp_path / "model", callbacks=own[:2] if epochs == 3 else own, **options)
+    assert len((tmp_path / "model" / "epochs.jsonl").read_text().splitlines()) == 3
+    assert list((tmp_path / "mine").iterdir())
+
+
+@pytest.mark.parametrize("encoder", ["tree_lstm", "transformer"])
+def test_a_training_in_mixed_precision_leaves_a_model(encoder: str, trees: Path, tmp_path: Path) -> None:
+    assert fit(trees, tmp_path / "model", "--precision", "bf16-mixed", "--encoder", encoder, "--epochs", "1") == 0
+    assert TrainedModel.load(tmp_path / "model").predict(["x+y"]).isfinite().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"precision": "16-mixed", "device": "cpu"}, "which needs a GPU; bf16-mixed runs on the CPU too"),
+        ({"precision": "64"}, "precision is '64'; it is '32' or 'bf16-mixed' or '16-mixed'"),
+        ({"task": "classification"}, "task is 'classification'; it is 'classify' or 'regress' or 'pair'"),
+        ({"hidden_size": "50"}, "hidden_size is '50'; it is a whole number"),
+        ({"dropout": True}, "dropout is True; it is a number"),
+        ({"max_time": "2:30"}, "max_time is '2:30'; it is days:hours:minutes:seconds"),
+        ({"lr": 0.0}, "lr is 0.0; it is above 0"),
+        ({"readout_size": -1}, "readout_size is -1; it is 0 or more"),
+        ({"logger": True}, "logger is True; give a lightning Logger or a list of them"),
+        ({"callbacks": ["print"]}, "give a lightning Callback or a list of them"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_a_folder_is_made(
+    options: dict[str, Any], message: str, trees: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        dgltree.fit(TreeDataset.from_file(trees), out=tmp_path / "model", **options)
+    with pytest.raises(TypeError, match=r"fit has no option 'hidden'; nearest known: .*hidden_size"):
+        dgltree.fit(TreeDataset.from_file(trees), out=tmp_path / "model", hidden=3)
+    assert not (tmp_path / "model").exists()
+
+
+def test_logging_without_tensorboard_says_what_to_install(
+    trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if importlib.util.find_spec("tensorboard"):
+        assert fit(trees, tmp_path / "model", "--log", "tensorboard", "--epochs", "1") == 0
+        assert list((tmp_path / "model" / "logs").glob("events.out.tfevents.*"))
+        return
+    assert fit(trees, tmp_path / "model", "--log", "tensorboard") == 1
+    assert "not installed; install it with: pip install tensorboard" in capsys.readouterr().err
 
 
 def test_metrics_are_logged_as_csv(trees: Path, tmp_path: Path) -> None:
@@ -156,7 +215,7 @@ def test_a_cell_of_ones_own_is_trained_and_loaded_by_its_file(
         assert fit(trees, tmp_path / "no", "--cell", f"{file}:{wrong}") == 1
         assert message in capsys.readouterr().err
     assert fit(trees, tmp_path / "no", "--max-time", "2h") == 1
-    assert "max_time is '2h'; expected days:hours" in capsys.readouterr().err
+    assert "max_time is '2h'; it is days:hours" in capsys.readouterr().err
     assert fit(trees, tmp_path / "no2", "--cell", "Mean") == 1
     assert "expected FILE.py:CLASS" in capsys.readouterr().err
     assert fit(trees, tmp_path / "no", "--cell", f"{file}:Mean", "--encoder", "tree_lstm") == 1

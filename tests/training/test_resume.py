@@ -11,6 +11,7 @@ from own_trees import QUIET, SMALL, expression, table
 
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
+from dgltree.commands.stopping import Terminated
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -102,7 +103,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
     assert not (tmp_path / "mark").exists()
     (tmp_path / "model" / "reading.json").write_text('{"columns": 5}')
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
-    assert "columns is 5, a int" in capsys.readouterr().err
+    assert "columns is 5; it is a text" in capsys.readouterr().err
 
 
 def test_ctrl_c_says_interrupted(
@@ -119,7 +120,51 @@ def test_ctrl_c_says_interrupted(
     handler = signal.getsignal(signal.SIGINT)
     assert main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL]) == 130
     signal.signal(signal.SIGINT, handler)  # which Lightning has let go
-    assert "dgltree: interrupted" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "dgltree: interrupted" in said
+    assert "stopped before the first training step: there is no model in" in said
+    assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
+    assert "no model in it yet; its training was stopped early, and the same 'dgltree fit'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, Terminated, OSError])
+def test_a_training_that_stops_in_its_first_epoch_leaves_a_model_and_starts_again(
+    error: type[BaseException], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dgltree.training.module import TreeTraining
+
+    path, out = tmp_path / "trees.tsv", tmp_path / "model"
+    path.write_text(table(100), encoding="utf-8")
+    arguments = ["fit", str(path), "--no-baseline", *SMALL, "--out"]
+    step, handler = TreeTraining.training_step, signal.getsignal(signal.SIGINT)
+
+    def interrupted(self: TreeTraining, batch: object, index: int) -> torch.Tensor:
+        if self.global_step == 2:
+            raise error
+        return step(self, batch, index)
+
+    monkeypatch.setattr(TreeTraining, "training_step", interrupted)
+    assert main([*arguments, str(out)]) in (1, 130, 143)
+    signal.signal(signal.SIGINT, handler)
+    assert "stopped in the first epoch: the model in" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="not finished; this is the model of a part of the first epoch"):
+        assert main(["predict", str(out), str(path)]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 101
+    monkeypatch.setattr(TreeTraining, "training_step", step)
+    assert main([*arguments, str(out)]) == 0
+    assert main([*arguments, str(tmp_path / "whole")]) == 0
+    assert (out / "model.safetensors").read_bytes() == (tmp_path / "whole" / "model.safetensors").read_bytes()
+
+
+def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Path) -> None:
+    from dgltree.training.folder import WEIGHTS, finished
+    from dgltree.training.options import FitOptions
+
+    assert not finished(tmp_path, FitOptions(hidden_size=3), "data")
+    assert not finished(tmp_path, FitOptions(hidden_size=4), "data")
+    (tmp_path / WEIGHTS).touch()
+    with pytest.raises(ValueError, match=r"holds another training \(hidden_size 4\)"):
+        finished(tmp_path, FitOptions(hidden_size=3), "data")
 
 
 @pytest.mark.parametrize(("label", "more"), [("class", ["--input-size", "6", "--input-dropout", "0.1"]), ("value", [])])
