@@ -53,7 +53,7 @@ class MessagePassing:
 
     def message_func(self: "Cell", edges: Any) -> Frame:  # type: ignore[misc]
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
-        return {**{part: edges.src[part] for part in self.state}, "slot": edges.data["slot"]}
+        return {**prepared(self, edges.src), "slot": edges.data["slot"]}
 
     @outside_autocast
     def reduce_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
@@ -72,7 +72,18 @@ class MessagePassing:
 
     def apply_node_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
         """The state as it stands: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
-        return {part: nodes.data[part] for part in self.state}
+        return prepared(self, nodes.data)
+
+
+def prepared(cell: "Cell", frame: Frame) -> Frame:
+    """The states in a frame. Raises ``ValueError`` where ``prepare`` did not put them there."""
+    for part, shape in cell.state.items():
+        if part not in frame or tuple(frame[part].shape[1:]) != shape:
+            raise ValueError(
+                f"the graph has no states {part!r} of this {type(cell).__name__}: "
+                "call cell.prepare(graph) before every pass"
+            )
+    return {part: frame[part] for part in cell.state}
 
 
 def inputs_of(cell: "Cell", frame: Frame, order: Tensor) -> Tensor | None:

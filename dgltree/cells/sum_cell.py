@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.cells.cell import Cell
-from dgltree.cells.message_passing import Frame, inputs_of, outside_autocast
+from dgltree.cells.message_passing import Frame, inputs_of, outside_autocast, prepared
 from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, sorted_by, split
 
@@ -78,7 +78,7 @@ class SumCell(Cell):
         linear = self.linear_for(1, segments)
         x = inputs_of(self, edges.dst, order)
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
-        sent = self.send({part: edges.src[part][order] for part in self.state}, x_pre, linear)
+        sent = self.send({part: rows[order] for part, rows in prepared(self, edges.src).items()}, x_pre, linear)
         return {name: sent[name][back] for name in self.messages}
 
     @outside_autocast

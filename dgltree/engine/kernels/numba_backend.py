@@ -37,7 +37,7 @@ def numba_kernel(fused: Fused, dtype: torch.dtype, backward: bool, compile_it: b
         except ModuleNotFoundError as error:
             if error.name != "numba":
                 raise
-            _give_up(key, "Numba is not installed (pip install 'dgltree[fast]')" if compile_it else None)
+            _give_up(key, "Numba is not installed (pip install numba)" if compile_it else None)
         except Exception as error:
             _give_up(key, _told(error))
     return _known[key]
