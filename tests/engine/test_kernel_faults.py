@@ -16,7 +16,7 @@ from dgltree.engine.kernels.choice import kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 FAULTS = {
-    r"Numba is not installed \(pip install 'dgltree\[fast\]'\): .* DGLTREE_KERNELS=off": ModuleNotFoundError(
+    r"Numba is not installed \(pip install numba\): .* DGLTREE_KERNELS=off": ModuleNotFoundError(
         "No module named 'numba'", name="numba"
     ),
     "no place for the compiled code .* set NUMBA_CACHE_DIR": RuntimeError(
