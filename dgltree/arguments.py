@@ -11,13 +11,13 @@ KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 def check_size(name: str, size: int) -> None:
     """``ValueError`` for what is no whole number from 1."""
     if not isinstance(size, int) or size < 1:
-        raise ValueError(f"{name} is {size!r}; it is a whole number, 1 or more")
+        raise ValueError(f"{name} is {size!r}; it must be a whole number, 1 or more")
 
 
 def check_dropout(dropout: float) -> None:
     """``ValueError`` for what is no probability below 1."""
     if not 0 <= dropout < 1:
-        raise ValueError(f"dropout is {dropout}; it is a probability from 0 to below 1")
+        raise ValueError(f"dropout is {dropout}; it must be a probability from 0 to below 1")
 
 
 def check_types(settings: Any) -> None:
@@ -27,7 +27,7 @@ def check_types(settings: Any) -> None:
         kinds = [hint] if get_origin(hint) in (None, Literal, dict) else get_args(hint)
         if not any(_is_a(value, kind) for kind in kinds):
             wanted = [word for kind in kinds if kind is not type(None) for word in _words(kind)]
-            raise ValueError(f"{name} is {value!r}; it is {' or '.join(wanted)}")
+            raise ValueError(f"{name} is {value!r}; it must be {' or '.join(wanted)}")
 
 
 def _is_a(value: Any, kind: Any) -> bool:

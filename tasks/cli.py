@@ -14,6 +14,7 @@ import dgltree
 from dgltree.files import replacing
 from dgltree.training import harness, threads
 
+DESCRIPTION = "Train and test a model of this task: fit --config FILE, with a file of the task's folder configs."
 TEST = "test.json"
 """The file in a run's folder with the figures of its best epoch on the test data."""
 
@@ -22,7 +23,9 @@ class TaskCLI(LightningCLI):
     """Trains, then evaluates the epoch that was best in validation on the test data."""
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
-        parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU, beside the loader's process")
+        parser.add_argument(
+            "--threads", type=int, default=1, help="use this many CPU threads, beside the process that loads the data"
+        )
         parser.link_arguments("seed_everything", "data.seed", int)
         parser.link_arguments("seed_everything", "model.seed", int)
         parser.link_arguments("data.vocabulary", "model.vocabulary", apply_on="instantiate")
@@ -68,7 +71,7 @@ def run(
                 seed_everything_default=0,
                 trainer_defaults={**harness.defaults(monitor), **trainer_defaults},
                 auto_configure_optimizers=False,
-                parser_kwargs={"prog": program},
+                parser_kwargs={"prog": program, "description": DESCRIPTION},
                 args=arguments,
             )
     except (ValueError, OSError) as error:

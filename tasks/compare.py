@@ -1,9 +1,4 @@
-"""``python -m tasks.compare logic|listops --out DIR``: train models side by side, and report them.
-
-One training for each model (a configuration of the task), variant and seed. A training that is done is not done again,
-one that was interrupted goes on from its last epoch. DIR/report.md has the tables and pictures. What follows ``--``
-goes to every training as it is, such as ``-- --data.folder FOLDER --threads 4``.
-"""
+"""``python -m tasks.compare logic|listops --out DIR``: train models side by side, and report them."""
 
 import argparse
 import re
@@ -19,6 +14,9 @@ from tasks.jobs import LOG, run
 from tasks.tables import Spread, percent, table
 from tasks.trainings import Training, configs, done
 
+DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
+There is one training for each model, variant and seed; a finished one is not repeated, and an interrupted one goes on.
+What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops")
 """Those with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)_accuracy")
@@ -40,13 +38,21 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tasks.compare", description=__doc__)
-    parser.add_argument("task", choices=TASKS)
+    parser = argparse.ArgumentParser(prog="python -m tasks.compare", description=DESCRIPTION)
+    parser.add_argument("task", choices=TASKS, help="the task to train on")
     parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
-    parser.add_argument("--models", nargs="+", help="names of configurations (default: all of the task)")
-    parser.add_argument("--variants", nargs="+", help="splits (logic: full, A, B, C) or shares (listops: '25 %%')")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
-    parser.add_argument("--jobs", type=int, default=2, help="trainings at a time, of one thread each (default 2)")
+    parser.add_argument("--models", nargs="+", help="train these configurations of the task (default: all)")
+    parser.add_argument(
+        "--variants",
+        nargs="+",
+        help="train on these splits (logic: full, A, B, C) or shares of the data (listops: '25 %%')",
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[0, 1, 2], help="train once with each of these seeds (default: 0 1 2)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, help="run this many trainings at a time, each in one thread (default: 2)"
+    )
     given = sys.argv[1:] if arguments is None else arguments
     end = given.index("--") if "--" in given else len(given)
     options = parser.parse_args(given[:end])

@@ -61,7 +61,7 @@ def run(jobs: Sequence[Job], at_a_time: int, threads: int | None = None) -> dict
     Returns name to reason of those that failed. Raises ``ValueError``, before any begins, for a folder of another job.
     """
     if at_a_time < 1:
-        raise ValueError(f"jobs is {at_a_time}; it is 1 or more")
+        raise ValueError(f"jobs is {at_a_time}; it must be 1 or more")
     for job in jobs:
         claim(job.folder / CLAIM, job.configuration)
     open_ = [job for job in jobs if not job.done]

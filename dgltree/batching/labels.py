@@ -19,7 +19,7 @@ def supervised(batch: TreeBatch, supervision: Supervision, classes: int) -> Tens
     a loss would leave out the first in silence and fail without a place at the second.
     """
     if supervision not in ("nodes", "roots"):
-        raise ValueError(f"supervision is {supervision!r}; it is 'nodes' or 'roots'")
+        raise ValueError(f"supervision is {supervision!r}; it must be 'nodes' or 'roots'")
     nodes = batch.roots if supervision == "roots" else torch.arange(batch.num_nodes, device=batch.device)
     labels = batch.label[nodes]
     wrong = torch.nonzero((labels < 0) | (labels >= classes))

@@ -71,7 +71,7 @@ class Vocabulary:
         Raises ``ValueError`` for a ``min_count`` below 1, or above 1 without ``unk``.
         """
         if min_count < 1 or (min_count > 1 and not unk):
-            raise ValueError(f"min_count is {min_count}; it is 1 or more, and above 1 rare tokens need unk=True")
+            raise ValueError(f"min_count is {min_count}; it must be 1 or more, and above 1 rare tokens need unk=True")
         functions: set[tuple[str, int | None]] = set()
         counts: Counter[str] = Counter()
         for tree in trees:

@@ -55,7 +55,7 @@ class CellContract(nn.Module, ABC):
         if input_size is not None:
             check_size("input_size", input_size)
         if leaf not in ("embedding", "network", "gates"):
-            raise ValueError(f"leaf is {leaf!r}; it is 'embedding', 'network' or 'gates'")
+            raise ValueError(f"leaf is {leaf!r}; it must be 'embedding', 'network' or 'gates'")
         if leaf == "gates" and input_size is None:
             raise ValueError("leaf='gates' runs the gates on a leaf's input: give input_size")
         check_dropout(dropout)

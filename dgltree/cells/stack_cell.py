@@ -39,7 +39,7 @@ class StackCell(Cell):
         check_size("stack_size", stack_size)
         check_size("top_k", top_k)
         if top_k > stack_size:
-            raise ValueError(f"top_k is {top_k}; it is from 1 to stack_size, {stack_size}")
+            raise ValueError(f"top_k is {top_k}; it must be from 1 to stack_size, {stack_size}")
         self.stack_size = stack_size
         self.top_k = top_k
         self.actions = ["push", *(["pop"] if pop else []), *(["noop"] if no_op else [])]

@@ -45,7 +45,7 @@ class StackTreeRNN(StackCell):
     ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
         if read not in ("self", "children"):
-            raise ValueError(f"read is {read!r}; it is 'self' or 'children'")
+            raise ValueError(f"read is {read!r}; it must be 'self' or 'children'")
         if read == "children" and self.top_k > 1:
             raise ValueError(f"read='children' reads row 0 of each child; top_k is {self.top_k}")
         self.read = read

@@ -17,7 +17,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"sigmoid": torch.sigmoid, 
 def activation_named(name: str) -> Callable[[Tensor], Tensor]:
     """``ValueError`` for a name that is not in ``ACTIVATIONS``."""
     if name not in ACTIVATIONS:
-        raise ValueError(f"activation is {name!r}; it is one of {', '.join(ACTIVATIONS)}")
+        raise ValueError(f"activation is {name!r}; it must be one of {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 

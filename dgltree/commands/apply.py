@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from dgltree.commands.main import COMMANDS
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.formats import Bad, open_format
@@ -65,28 +66,34 @@ def run(name: str, arguments: list[str]) -> int:
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog=f"dgltree {name}",
+        usage=f"dgltree {name} MODEL FILE [options]",
+        description=f"{COMMANDS[name][1].capitalize()}.",
         epilog=EXAMPLES[name],
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
-    parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads; - reads the standard input")
-    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where to compute (default: cpu)")
     parser.add_argument(
-        "--cell", metavar="FILE.py:CLASS", help="the cell of a model that was trained with one of your own"
+        "file", metavar="FILE", help="the trees, in any format that fit reads; - reads the standard input"
     )
+    parser.add_argument(
+        "--device", default="cpu", choices=("cpu", "cuda"), help="compute on the CPU or on a GPU (default: cpu)"
+    )
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
     parser.add_argument(
         "--threads",
         type=int,
         metavar="N",
-        help="of torch on the CPU (default: one, or all cores where the model is large enough to need them)",
+        help="use this many CPU threads (default: one, or all cores if the model is large enough to gain by it)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     if name == "encode":
-        parser.add_argument("--out", required=True, metavar="FILE", help="a .npy or .parquet file")
-        parser.add_argument("--nodes", action="store_true", help="a vector for each node (.parquet)")
+        parser.add_argument(
+            "--out", required=True, metavar="FILE", help="write the vectors to this .npy or .parquet file"
+        )
+        parser.add_argument("--nodes", action="store_true", help="write a vector for each node (.parquet alone)")
     if name == "evaluate":
-        parser.add_argument("--json", action="store_true", help="the metrics as one JSON object")
+        parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
     add_reading(parser)
     options = parser.parse_args(arguments)
     if options.device == "cuda" and not torch.cuda.is_available():

@@ -33,9 +33,23 @@ def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    made.add_argument("equations", nargs="+", metavar="EQUATION", help="as you type it; - reads one a line from stdin")
-    made.add_argument("--model", default="default", metavar="NAME_OR_FILE", help="model (default: the shipped one)")
-    made.add_argument("--json", action="store_true", help="one JSON object an equation, also of one that is refused")
+    made.add_argument(
+        "equations",
+        nargs="+",
+        metavar="EQUATION",
+        help="an equation as you would type it; - reads the standard input, one on each line",
+    )
+    made.add_argument(
+        "--model",
+        default="default",
+        metavar="NAME_OR_FILE",
+        help="rank with the model of this file (default: the shipped model)",
+    )
+    made.add_argument(
+        "--json",
+        action="store_true",
+        help="print a JSON object for each equation, with an error for one that is refused",
+    )
     return made
 
 

@@ -27,18 +27,30 @@ give the network's own ranking of a list instead, right and wrong ones.
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     made = parser(name, COMMANDS[name][1], EXAMPLES)
-    made.add_argument("--top", type=count, default=10, metavar="N", help="fillers to show (default: 10)")
+    made.add_argument("--top", type=count, default=10, metavar="N", help="show this many fillers (default: 10)")
     made.add_argument("--latex", action="store_true", help="write equations and fillers in LaTeX")
-    made.add_argument("--seconds", type=_seconds, metavar="S", help="answer after this time with what there is")
-    made.add_argument("--budget", type=count, metavar="N", help="values that a search looks at (default: 250000)")
+    made.add_argument(
+        "--seconds", type=_seconds, metavar="S", help="stop searching after this many seconds, and show what was found"
+    )
+    made.add_argument(
+        "--budget", type=count, metavar="N", help="stop searching after this many values (default: 250000)"
+    )
     made.add_argument(
         "--order",
         choices=("textbook", "score"),
         default="textbook",
         help="search and order what holds as a textbook would (default), or rank a list by the network's score",
     )
-    made.add_argument("--fillers", metavar="FILE", help="rank your own fillers by score, one infix expression a line")
-    made.add_argument("--any-variables", action="store_true", help="of a list also those with further variables")
+    made.add_argument(
+        "--fillers",
+        metavar="FILE",
+        help="rank the fillers of a file by score; it has one infix expression on each line",
+    )
+    made.add_argument(
+        "--any-variables",
+        action="store_true",
+        help="with --order score or --fillers: rank fillers with variables that the equation lacks, too",
+    )
     options = parsed(made, arguments)
     if options.fillers or options.order == "score":
         return _rank(options)

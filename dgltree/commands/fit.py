@@ -65,37 +65,42 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
     parser = ArgumentParser(
         prog="dgltree fit",
+        usage="dgltree fit FILE [options]",
         description="Train a model on your own trees, and leave it in a folder with its metrics and its card.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "file", help="labelled trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank, one tree a line, a folder"
+        "file",
+        metavar="FILE",
+        help="labelled trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree on each line; or a folder",
     )
-    parser.add_argument(
-        "--validation", type=str | None, help="a file of validation trees, by which the best epoch is chosen"
-    )
-    parser.add_argument("--test", type=str | None, help="a file of test trees, for the metrics at the end")
+    parser.add_argument("--validation", type=str | None, help="choose the best epoch by the trees of this file")
+    parser.add_argument("--test", type=str | None, help="compute the final metrics on the trees of this file")
     parser.add_argument(
         "--out",
         default="runs/fit",
-        help="output folder; an interrupted training is resumed there (default: runs/fit)",
+        help="leave the model in this folder; an interrupted training goes on there (default: runs/fit)",
     )
     parser.add_argument(
         "--folds",
         type=int | None,
-        help="train so many times, each time with another part as test set, and print the means",
+        help="train this many times, each time with another part of FILE as the test set, and print the means",
     )
     parser.add_argument(
         "--seeds",
         type=int | None,
-        help="train so many times with different seeds on the same splits, and print the means",
+        help="train this many times on the same splits, with different seeds, and print the means",
     )
-    parser.add_argument("--cell", type=str | None, help="a cell of your own in place of --encoder, as FILE.py:CLASS")
-    parser.add_argument("--strict", action="store_true", help="stop at a line that cannot be read")
-    parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
-    parser.add_argument("--config", action=ActionConfigFile, help="a YAML file with these settings")
+    parser.add_argument(
+        "--cell", type=str | None, help="use a cell of your own instead of --encoder, given as FILE.py:CLASS"
+    )
+    parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
+    parser.add_argument(
+        "--no-cache", action="store_true", help="leave no hidden file beside FILE that makes the next reading faster"
+    )
+    parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     names = ", ".join([*CELLS, *SEQUENCE_ENCODERS])
     for title, settings in (("how the trees are read", Reading), ("the model and its training", FitOptions)):
         group = parser.add_argument_group(title)

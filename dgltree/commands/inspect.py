@@ -19,20 +19,29 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     parser = argparse.ArgumentParser(
         prog="dgltree inspect",
-        description="Describe a file of trees, and what a model would read of it.",
+        usage="dgltree inspect FILE [options]",
+        description="Describe a file of trees: sizes, names, tokens, labels, duplicates, and what could not be read.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        "file", metavar="FILE", help="trees: TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank, one tree a line, a folder"
+        "file",
+        metavar="FILE",
+        help="trees as TSV, CSV, JSON, Parquet, CoNLL-U, Penn Treebank or one tree on each line; or a folder",
     )
     parser.add_argument(
-        "--min-count", type=int, default=2, metavar="N", help="tokens that occur fewer times become <unk> (default: 2)"
+        "--min-count",
+        type=int,
+        default=2,
+        metavar="N",
+        help="count how many tokens occur fewer times than this, which fit reads as <unk> (default: 2)",
     )
-    parser.add_argument("--no-cache", action="store_true", help="leave no hidden file with the flat trees beside FILE")
+    parser.add_argument(
+        "--no-cache", action="store_true", help="leave no hidden file beside FILE that makes the next reading faster"
+    )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
-    add_reading(parser)
+    add_reading(parser, defaults=True)
     options = parser.parse_args(arguments)
     say = stopwatch()
     data = TreeDataset.from_file(

@@ -21,7 +21,7 @@ examples:
   dgltree predict runs/trees new.tsv > answers.tsv
   dgltree encode runs/trees new.tsv --out vectors.npy
 
-For details run: dgltree COMMAND --help
+dgltree COMMAND --help shows all options of a command.
 """
 COMMANDS = {
     "complete": ("complete", "find the expressions that may fill the blank _"),
@@ -30,7 +30,7 @@ COMMANDS = {
     "fit": ("fit", "train a model on your own trees"),
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
-    "evaluate": ("apply", "measure a model's accuracy on labelled trees"),
+    "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
     "similar": ("similar", "find the trees of a file that are most like a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does."""
@@ -95,7 +95,7 @@ def _command(given: list[str]) -> str:
 
     parser = argparse.ArgumentParser(
         prog="dgltree",
-        description="Recursive neural networks: equations, and your own trees.",
+        description="Recursive neural networks: complete equations, and train models on your own trees.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

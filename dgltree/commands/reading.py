@@ -29,8 +29,9 @@ class Option(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The help text, with the choices and the default."""
-        choices = f" One of {', '.join(self.choices)}." if self.choices else ""
+        """The help text, with the choices where it does not name them, and the default."""
+        unnamed = [choice for choice in self.choices if choice not in self.help]
+        choices = f" One of {', '.join(self.choices)}." if unnamed else ""
         default = "" if self.default is None or self.type is bool else f" Default: {self.default}."
         return self.help + choices + default
 
@@ -49,11 +50,20 @@ def _descriptions(settings: type) -> dict[str, str]:
     return {name: " ".join(text.split()).replace("%", "%%") for name, text in found}
 
 
-def add_reading(parser: argparse.ArgumentParser) -> None:
-    """How trees are read; what is not given is left out of the parsed options."""
-    group = parser.add_argument_group("how the trees are read")
+def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None:
+    """How trees are read; what is not given is left out of the parsed options.
+
+    Args:
+        parser: of a command.
+        defaults: whether what is not given is as by default, instead of as in the training of a model.
+    """
+    title = "how the trees are read" + ("" if defaults else " (by default as in training)")
+    group = parser.add_argument_group(title)
     for option in options_of(Reading):
-        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": option.description}
+        how: dict[str, Any] = {
+            "default": argparse.SUPPRESS,
+            "help": option.description if defaults else option.help.split(" Default: ")[0],
+        }
         if option.type is bool:
             how["action"] = "store_true"
         elif option.choices:

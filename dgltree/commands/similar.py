@@ -49,6 +49,7 @@ def run(_: str, arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="dgltree similar",
+        usage="dgltree similar MODEL FILE (--query TREE [TREE ...] | --queries FILE) [options]",
         description="Find the trees of a file that are most like given ones, by the vectors of a trained model.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -57,12 +58,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("file", metavar="FILE", help="the trees to search, in any format that fit reads")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--query", nargs="+", metavar="TREE", help="trees, in the notation of the training file")
-    asked.add_argument("--queries", metavar="FILE", help="a file of trees")
-    parser.add_argument("--top", type=int, default=5, metavar="N", help="trees for each query (default: 5)")
-    parser.add_argument(
-        "--cell", metavar="FILE.py:CLASS", help="the cell of a model that was trained with one of your own"
+    asked.add_argument(
+        "--query", nargs="+", metavar="TREE", help="compare with these trees, written as in the training file"
     )
+    asked.add_argument("--queries", metavar="FILE", help="compare with the trees of this file")
+    parser.add_argument(
+        "--top", type=int, default=5, metavar="N", help="show this many trees for each query (default: 5)"
+    )
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
     add_reading(parser)
     return parser.parse_args(arguments)
 

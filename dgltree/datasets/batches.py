@@ -39,7 +39,7 @@ class NodeBatches(Sampler[list[int]]):
 
     def __init__(self, sizes: Tensor, most_nodes: int, seed: int | None = None, epoch: int = 0) -> None:
         if most_nodes < 1:
-            raise ValueError(f"most_nodes is {most_nodes}; it is 1 or more")
+            raise ValueError(f"most_nodes is {most_nodes}; it must be 1 or more")
         self.batches: list[list[int]] = []
         order, room, count = list(range(len(sizes))), 0, sizes.tolist()
         if seed is not None:

@@ -97,7 +97,7 @@ def _functions(data: TreeDataset) -> str:
     counts: Counter[str] = Counter()
     for (name, arity), count in zip(vocabulary.functions, numbers, strict=True):
         counts[f"{name}/{arity}"] += count
-    return f"functions and their numbers of children: {len(counts):,} different ones\n{_most(counts)}"
+    return f"functions, each with its number of children: {len(counts):,} different ones\n{_most(counts)}"
 
 
 def _tokens(data: TreeDataset, min_count: int) -> str:
@@ -108,9 +108,9 @@ def _tokens(data: TreeDataset, min_count: int) -> str:
     total, rare = int(numbers.sum()), numbers[numbers < min_count]
     text = f"tokens: {len(counts):,} different ones at {total:,} nodes\n{_most(counts)}" if counts else "no tokens"
     if len(rare):
-        times = "once" if min_count == 2 else f"fewer than {min_count} times"
-        share = f"{int(rare.sum()) / max(total, 1):.1%} of these nodes"
-        text += f"\n  {len(rare):,} occur {times} and would become {UNKNOWN}: {share}"
+        times = "only once" if min_count == 2 else f"fewer than {min_count} times"
+        share = f"{int(rare.sum()) / max(total, 1):.1%} of the nodes with a token"
+        text += f"\n  {len(rare):,} tokens occur {times}; fit would read them as {UNKNOWN} ({share})"
     if trees.value is not None:
         numbers = trees.value[~trees.value.isnan()]
         text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"

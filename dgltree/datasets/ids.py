@@ -1,4 +1,4 @@
-"""Ids, which must be unique."""
+"""Ids, of which each names one record."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,11 @@ class Ids:
         found = {}
         for i, (name, line, file) in enumerate(zip(ids, lines, files, strict=True)):
             if name is not None and name in self.places:
-                found[i] = Bad(line, f"the id {name!r} also occurs in {self.places[name]}; an id must be unique", file)
+                found[i] = Bad(
+                    line,
+                    f"the id {name!r} was already used in {self.places[name]}; each record needs an id of its own",
+                    file,
+                )
             elif name is not None:
                 self.places[name] = Bad(line, "", file).where
         return found

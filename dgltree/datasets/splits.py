@@ -46,7 +46,9 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
         found = _by_chance(dataset, seed, names)
     for name in SPLITS[:2]:
         if not found.get(name):
-            raise ValueError(f"too few distinct trees for a {name} set: {len(dataset)} examples")
+            raise ValueError(
+                f"too few examples for a {name} set: {len(dataset)}, of which equal trees and groups stay together"
+            )
     return {name: dataset.select(rows) for name, rows in found.items()}
 
 
@@ -54,7 +56,7 @@ def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for i, name in enumerate(dataset.splits):
         if (name or "").lower() not in SYNONYMS:
-            raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it is one of {', '.join(SYNONYMS)}")
+            raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it must be one of {', '.join(SYNONYMS)}")
         found.setdefault(SYNONYMS[str(name).lower()], []).append(i)
     if "train" not in found:
         raise ValueError("the column of splits names no examples to train on")
@@ -89,7 +91,9 @@ def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
         rest = np.flatnonzero(part != fold)
         chosen = _by_chance(dataset.select(rest.tolist()), seed, SPLITS[:2])
         if not chosen["train"] or not chosen["validation"] or len(rest) == len(dataset):
-            raise ValueError(f"too few distinct trees for {count} folds: {len(dataset)} examples")
+            raise ValueError(
+                f"too few examples for {count} folds: {len(dataset)}, of which equal trees and groups stay together"
+            )
         copy = dataset.select(range(len(dataset)))
         names = np.full(len(dataset), "test", object)
         names[rest[chosen["train"]]], names[rest[chosen["validation"]]] = "train", "validation"

@@ -98,7 +98,7 @@ def _flattened(symbol: Tensor, inner: Tensor, depth: Tensor, order: Order) -> Te
 def check_order(order: str) -> None:
     """``ValueError`` for an order that is not there."""
     if order not in ORDERS:
-        raise ValueError(f"order is {order!r}; it is one of {', '.join(ORDERS)}")
+        raise ValueError(f"order is {order!r}; it must be one of {', '.join(ORDERS)}")
 
 
 def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) -> Tensor:

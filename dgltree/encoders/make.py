@@ -23,7 +23,7 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
     Raises ``ValueError`` for a name or option that is not there, with those that are, and what the encoder raises.
     """
     if name not in CELLS and name not in SEQUENCE_ENCODERS:
-        raise ValueError(f"the encoder is {name!r}; it is one of {', '.join([*CELLS, *SEQUENCE_ENCODERS])}")
+        raise ValueError(f"the encoder is {name!r}; it must be one of {', '.join([*CELLS, *SEQUENCE_ENCODERS])}")
     try:
         if name in CELLS:
             return TreeEncoder(CELLS[name](vocabulary, hidden_size, **options))

@@ -113,7 +113,7 @@ class Completer:
         if budget < 100:
             raise ValueError(f"the budget is {budget}; a search needs 100 values at least")
         if seconds is not None and not seconds > 0:
-            raise ValueError(f"seconds is {seconds}; it is more than 0, or None for no limit")
+            raise ValueError(f"seconds is {seconds}; it must be more than 0, or None for no limit")
         self.order, self.guess, self.budget, self.seconds, self.invert = order, guess, budget, seconds, invert
 
     def complete(self, equation: Equation, blanks: Sequence[str] = ("_",), top: int = 10) -> Completion:

@@ -84,7 +84,7 @@ class Ranker:
     ) -> Iterator[tuple[int, Ranking]]:
         """As :meth:`rank`, one (number of the equation, its ranking) at a time, in the order of their computation."""
         if top is not None and top < 1:
-            raise ValueError(f"top is {top}; it is 1 or more, or None for all")
+            raise ValueError(f"top is {top}; it must be 1 or more, or None for all")
         for group in _same_names(self.model.cell.vocabulary, equations, self._foreign):
             states = self._states_for(group[0].names)
             asked = [question.encoded for question in group]

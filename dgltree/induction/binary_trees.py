@@ -152,7 +152,7 @@ def _check(tokens: Sequence[str], values: Tensor, dims: int, what: str, shape: s
     shaped = values.dim() == dims and len(values) == len(tokens) and 0 not in values.shape[1:]
     if not shaped or not values.is_floating_point():
         raise ValueError(
-            f"{what} is {tuple(values.shape)} {values.dtype} for {len(tokens)} tokens; it is {shape}, floating"
+            f"{what} is {tuple(values.shape)} {values.dtype} for {len(tokens)} tokens; it must be {shape}, floating"
         )
     wrong = torch.nonzero(~values.isfinite())
     if len(wrong):

@@ -101,7 +101,7 @@ class NumberReadout(nn.Module):
     def __init__(self, size: int) -> None:
         super().__init__()
         if size < 1:
-            raise ValueError(f"size is {size}; it is 1 or more")
+            raise ValueError(f"size is {size}; it must be 1 or more")
         self.config = {"size": size}
         self.linear1 = nn.Linear(size, size)
         self.linear2 = nn.Linear(size, 1)
@@ -120,5 +120,5 @@ class NumberReadout(nn.Module):
 def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:
     for name, number in (("size", size), ("classes", classes), ("hidden_size", hidden_size)):
         if number is not None and number < 1:
-            raise ValueError(f"{name} is {number}; it is 1 or more")
+            raise ValueError(f"{name} is {number}; it must be 1 or more")
     check_dropout(dropout)

@@ -45,7 +45,7 @@ class Evaluation:
         """The confusions as text, columns separated by tabs."""
         assert self.confusion is not None
         names = [shown(name) for name in self.names]
-        rows = [["true/predicted", *names]]
+        rows = [["label (rows), prediction (columns)", *names]]
         rows += [[name, *map(str, row)] for name, row in zip(names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
 

@@ -16,38 +16,41 @@ class FitOptions:
     """What ``dgltree fit`` and :func:`dgltree.fit` are told. What is None follows from the data, and is said.
 
     Args:
-        encoder: the name of a cell (reads trees) or of a sequence encoder. Default: child_sum where a node has more
+        encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum where a node has more
             than three children, else tree_lstm.
         hidden_size: width of a node's state and of a tree's vector.
-        input_size: width of the token embeddings, which the gates then read; without it a leaf's state is its token's
-            embedding. Default: none, but hidden_size where inner nodes have tokens.
-        options: further options of the encoder, as JSON.
-        task: predict classes, numbers, or classes of pairs. Default: pair where an example has two trees, regress where
-            all labels are numbers and some are not whole, else classify.
+        input_size: width of token embeddings that the gates of every node read; without it only leaves have tokens,
+            whose embeddings are their states. Default: none, but hidden_size where inner nodes have tokens.
+        options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
+        task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
+            two trees, regress where all labels are numbers and some are not whole, else classify.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
-        readout_size: width of the output layer's hidden layer; 0: none.
-        dropout: of a tree's vector before the output layer.
-        input_dropout: dropout of the token embeddings, with an input_size.
-        min_count: tokens that occur fewer times in the training set become <unk>; with unk functions too.
+        readout_size: width of a hidden layer before the output layer; 0 for none.
+        dropout: the share of a tree's vector that is dropped in training, before the output layer.
+        input_dropout: the share of token embeddings that is dropped in training; needs an input_size.
+        min_count: read tokens that occur fewer times than this in the training set as <unk>; with unk functions
+            too.
         unk: learn a function <unk> from rare functions, so that trees with unknown functions can be read later.
-        epochs: passes over the training set at most; more of them continue a finished training.
-        patience: stop after so many epochs without a better validation result.
+        epochs: at most this many passes over the training set; a larger number continues a finished training.
+        patience: stop after this many epochs without a better validation result.
         lr: initial learning rate of Adam.
-        halve_after: halve the learning rate after more than so many epochs without a better validation result; 0:
+        halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
-        weight_decay: L2 penalty.
-        batch_nodes: nodes in a batch. Default: a two-hundredth of the nodes of the training set, from 512 to 8192.
-        seed: for weights, order, dropout and random splits.
-        device: cpu, cuda, or auto.
-        threads: CPU threads of torch. Default: one, or all cores but the data loader's where batches are large enough
-            for several to be faster.
-        precision: 32 bits, or mixed, by which sequence encoders and output layers are faster on a GPU; cells always
-            compute in 32 bits.
-        accumulate: batches whose gradients are added up before a step.
-        max_time: stop after the epoch in which so much time is over, as days:hours:minutes:seconds ("00:02:30:00").
-        class_weights: balanced gives rare classes as much weight in the loss as frequent ones.
-        log: also log the metrics as csv or for tensorboard, in the folder logs of the output.
-        no_baseline: do not fit a linear model of the nodes beside this one, for comparison.
+        weight_decay: strength of the L2 penalty on the weights.
+        batch_nodes: about this many nodes in a batch. Default: a two-hundredth of the nodes of the training set, from
+            512 to 8192.
+        seed: the random numbers of first weights, order, dropout and splits follow from it.
+        device: compute on cpu, on cuda (a GPU), or auto: on a GPU if there is one.
+        threads: use this many CPU threads. Default: one, or all cores but the data loader's where batches are large
+            enough to gain by it.
+        precision: bits of a number: 32, or bf16-mixed or 16-mixed, by which sequence encoders are faster on a GPU;
+            cells always have 32.
+        accumulate: add up the gradients of this many batches before each step.
+        max_time: stop at the end of the epoch in which this time is over, as days:hours:minutes:seconds
+            ("00:02:30:00").
+        class_weights: "balanced" gives rare classes as much weight in the loss as frequent ones.
+        log: write the metrics as csv or for tensorboard, too, to the folder logs of the output.
+        no_baseline: leave out the linear model that is fitted beside this one for comparison.
 
     Raises ``ValueError`` for what cannot be.
     """
@@ -93,21 +96,23 @@ class FitOptions:
         ):
             number = getattr(self, name)
             if number is not None and number < 1:
-                raise ValueError(f"{name} is {number}; it is 1 or more")
+                raise ValueError(f"{name} is {number}; it must be 1 or more")
         for name in ("halve_after", "readout_size", "weight_decay"):
             if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it is 0 or more")
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more")
         if self.lr <= 0:
-            raise ValueError(f"lr is {self.lr}; it is above 0")
+            raise ValueError(f"lr is {self.lr}; it must be above 0")
         if not 0 <= self.seed < 2**31:
-            raise ValueError(f"seed is {self.seed}; it is from 0 to {2**31 - 1}")
+            raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
         if self.max_time and not re.fullmatch(r"\d+(:\d\d){3}", self.max_time):
-            raise ValueError(f"max_time is {self.max_time!r}; it is days:hours:minutes:seconds, such as 00:02:30:00")
+            raise ValueError(
+                f"max_time is {self.max_time!r}; it must be days:hours:minutes:seconds, such as 00:02:30:00"
+            )
         if self.class_weights and (self.task == "regress"):
             raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it is a probability from 0 to below 1")
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be a probability from 0 to below 1")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -39,7 +39,7 @@ def worth(nodes: int, width: int, beside: int = 0) -> int:
 def limited(count: int) -> Iterator[None]:
     """A block in which torch computes by so many threads. Raises ``ValueError`` below 1."""
     if count < 1:
-        raise ValueError(f"threads is {count}; it is 1 or more")
+        raise ValueError(f"threads is {count}; it must be 1 or more")
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -13,7 +13,7 @@ MARK = "|"
 def binarize(tree: "Tree", branching: Literal["left", "right"]) -> "Tree":
     """See :meth:`dgltree.Tree.binarize`."""
     if branching not in ("left", "right"):
-        raise ValueError(f"branching is {branching!r}; it is 'left' or 'right'")
+        raise ValueError(f"branching is {branching!r}; it must be 'left' or 'right'")
 
     def split(node: "Tree", children: "list[Tree]") -> "Tree":
         if _is_intermediate(node):

@@ -56,7 +56,7 @@ class ListOps(BucketedData):
     ) -> None:
         super().__init__()
         if not 0 < train_share <= 1:
-            raise ValueError(f"train_share is {train_share}; it is above 0 and at most 1")
+            raise ValueError(f"train_share is {train_share}; it must be above 0 and at most 1")
         buckets([], batch_size, most_words)  # refuses what is no size
         self.files = {"test": test, "expressions": expressions}
         self.count, self.longest, self.train_share = count, longest, train_share

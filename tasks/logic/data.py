@@ -48,9 +48,9 @@ class LogicPairs(BucketedData):
     ) -> None:
         super().__init__()
         if split not in PATTERNS:
-            raise ValueError(f"split is {split!r}; it is one of {', '.join(PATTERNS)}")
+            raise ValueError(f"split is {split!r}; it must be one of {', '.join(PATTERNS)}")
         if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+            raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
         self.folder, self.split, self.train_pairs = folder, split, train_pairs
         self.batch_size, self.seed = batch_size, seed
         self.vocabulary = VOCABULARY

@@ -29,7 +29,7 @@ SHORT = (0.45, 0.75)  # share of pairs whose shorter formula has no operator; th
 def pairs(seed: int, scale: float = SCALE) -> dict[tuple[Part, int], tuple[Pair, ...]]:
     """The pairs of each file, (part, k): the same for a seed and a scale. Raises ``ValueError`` for another scale."""
     if not 0 < scale <= 1:
-        raise ValueError(f"scale is {scale}; it is above 0 and at most 1, the size of the published files")
+        raise ValueError(f"scale is {scale}; it must be above 0 and at most 1, the size of the published files")
     return dict(_pairs(seed, scale))
 
 

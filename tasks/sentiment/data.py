@@ -32,7 +32,7 @@ class SentimentTreebank(TaskData):
     def __init__(self, folder: Path | None = None, batch_size: int = 25, min_count: int = 2, seed: int = 0) -> None:
         super().__init__()
         if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+            raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
         self.folder = folder or _default_folder()
         self.batch_size, self.min_count, self.seed = batch_size, min_count, seed
 

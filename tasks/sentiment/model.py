@@ -58,7 +58,7 @@ class SentimentClassifier(lightning.LightningModule):
     ) -> None:
         super().__init__()
         if encoder not in CELLS:
-            raise ValueError(f"the encoder is {encoder!r}; it is one of {', '.join(CELLS)}")
+            raise ValueError(f"the encoder is {encoder!r}; it must be one of {', '.join(CELLS)}")
         self.vocabulary, self.supervision = vocabulary, supervision
         self.input_dropout, self.lr, self.weight_decay, self.seed = input_dropout, lr, weight_decay, seed
         further = options or {}

@@ -115,22 +115,22 @@ def test_labels_never_reach_a_cell() -> None:
 @pytest.mark.parametrize(
     ("cell", "options", "message"),
     [
-        (name, {"hidden_size": size}, f"hidden_size is {size!r}; it is a whole number, 1 or more")
+        (name, {"hidden_size": size}, f"hidden_size is {size!r}; it must be a whole number, 1 or more")
         for name in CELLS
         for size in (0, 4.5, "4")
     ]
     + [
-        ("tree_lstm", {"input_size": 0}, "input_size is 0; it is a whole number"),
+        ("tree_lstm", {"input_size": 0}, "input_size is 0; it must be a whole number"),
         ("tree_lstm", {"leaf": "gates"}, "leaf='gates' runs the gates on a leaf's input: give input_size"),
-        ("tree_lstm", {"leaf": "root"}, "leaf is 'root'; it is 'embedding', 'network' or 'gates'"),
+        ("tree_lstm", {"leaf": "root"}, "leaf is 'root'; it must be 'embedding', 'network' or 'gates'"),
         ("tree_lstm", {"dropout": 1.0}, "dropout is 1.0"),
-        ("tree_smu", {"stack_size": 2.5}, "stack_size is 2.5; it is a whole number"),
+        ("tree_smu", {"stack_size": 2.5}, "stack_size is 2.5; it must be a whole number"),
         ("stack_tree_rnn", {"top_k": 0}, "top_k is 0"),
-        ("stack_tree_lstm", {"top_k": 6}, "top_k is 6; it is from 1 to stack_size, 5"),
+        ("stack_tree_lstm", {"top_k": 6}, "top_k is 6; it must be from 1 to stack_size, 5"),
         ("stack_tree_lstm", {"gated_top_k": True}, "gated_top_k weighs several rows"),
-        ("stack_tree_rnn", {"read": "both"}, "read is 'both'; it is 'self' or 'children'"),
+        ("stack_tree_rnn", {"read": "both"}, "read is 'both'; it must be 'self' or 'children'"),
         ("stack_tree_rnn", {"read": "children", "top_k": 2}, "read='children' reads row 0 of each child; top_k is 2"),
-        ("stack_tree_rnn", {"activation": "gelu"}, "activation is 'gelu'; it is one of sigmoid, tanh, relu"),
+        ("stack_tree_rnn", {"activation": "gelu"}, "activation is 'gelu'; it must be one of sigmoid, tanh, relu"),
     ],
 )
 def test_impossible_options_are_refused(cell: str, options: dict, message: str) -> None:

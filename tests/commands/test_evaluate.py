@@ -22,7 +22,7 @@ def test_evaluation_counts_labels_that_the_model_never_saw_as_errors(
     path.write_text(table(50, seed=7) + "x\tx+y\tother\n", encoding="utf-8")
     assert main(["evaluate", str(fitted / "model"), str(path)]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[1].split("\t") == ["true/predicted", "neg", "pos", "(other)"]
+    assert out[1].split("\t") == ["label (rows), prediction (columns)", "neg", "pos", "(other)"]
     counts = np.array([[int(count) for count in line.split("\t")[1:]] for line in out[2:]])
     assert counts.sum() == 51
     assert counts[2].sum() == 1

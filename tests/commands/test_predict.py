@@ -94,7 +94,7 @@ def test_an_id_that_occurred_before_is_left_out_as_in_training(
     rows = [(row[0], row[1] != "") for row in rows_of(out)[1:]]
     known = [("a", True), ("b", True), ("4", False), ("5", True), ("6", True)]
     assert rows == [*known, ("7", False), ("8", False), ("9", False), ("d", True)]
-    assert "line 4: the id 'a' also occurs in line 2; an id must be unique" in err
+    assert "line 4: the id 'a' was already used in line 2; each record needs an id of its own" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
 
 

@@ -39,12 +39,12 @@ def test_a_column_of_splits_has_the_word_and_what_it_lacks_is_taken_from_trainin
     assert {name: len(examples) for name, examples in splits.items()} == {"train": 27, "validation": 3, "test": 10}
     assert splits["test"].lines == list(range(1, 11))
     data.splits[7] = "held-out"
-    with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it is one of train"):
+    with pytest.raises(ValueError, match="line 8: the split is 'held-out'; it must be one of train"):
         split(data, 0)
     data.splits = ["test"] * 40
     with pytest.raises(ValueError, match="no examples to train on"):
         split(data, 0)
-    with pytest.raises(ValueError, match="too few distinct trees for a"):
+    with pytest.raises(ValueError, match="too few examples for a"):
         split(numbered(3), 0)
 
 
@@ -68,7 +68,7 @@ def test_a_split_without_examples_is_refused_or_left_out() -> None:
         try:
             splits = split(data, 0)
         except ValueError as error:
-            assert "too few distinct trees for a" in str(error)
+            assert "too few examples for a" in str(error)
             assert count < 11
         else:
             assert all(len(examples) for examples in splits.values())
@@ -153,7 +153,7 @@ def test_folds_that_cannot_be_are_refused() -> None:
     data = numbered(40)
     with pytest.raises(ValueError, match="folds is 1; it must be 2 or more"):
         folds(data, 1, 0)
-    with pytest.raises(ValueError, match="too few distinct trees for 5 folds: 6 examples"):
+    with pytest.raises(ValueError, match="too few examples for 5 folds: 6, of which"):
         folds(numbered(6), 5, 0)
     data.splits = ["train"] * 40
     with pytest.raises(ValueError, match="the data has a column of splits"):

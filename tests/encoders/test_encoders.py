@@ -243,7 +243,7 @@ def test_an_encoder_can_be_made_again_from_its_config(name: str) -> None:
 
 def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     with pytest.raises(
-        ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, tree_lstm, .*, lstm, on_lstm, ordered"
+        ValueError, match=r"the encoder is 'gru'; it must be one of tree_rnn, tree_lstm, .*, lstm, on_lstm, ordered"
     ):
         make_encoder("gru", VOCABULARY, 12)
     for name, known in (
@@ -266,20 +266,20 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
     ("name", "options", "error"),
     [
         ("lstm", {"num_layers": 0}, "num_layers is 0"),
-        ("lstm", {"dropout": 1.0}, "dropout is 1.0; it is a probability"),
-        ("lstm", {"order": "words"}, "order is 'words'; it is one of leaves, bracketed, unlabelled, preorder"),
+        ("lstm", {"dropout": 1.0}, "dropout is 1.0; it must be a probability"),
+        ("lstm", {"order": "words"}, "order is 'words'; it must be one of leaves, bracketed, unlabelled, preorder"),
         ("lstm", {"max_length": 0}, "max_length is 0"),
         ("on_lstm", {"num_layers": 0}, "num_layers is 0"),
         ("on_lstm", {"chunk_size": 5}, "hidden_size is 12 and chunk_size is 5; it divides the hidden size"),
         ("on_lstm", {"chunk_size": 12}, "chunk_size is 12, all units; the last chunk is always 0"),
         ("on_lstm", {"weight_dropout": 1.0}, "dropout is 1.0"),
         ("on_lstm", {"embedding_size": 0}, "embedding_size is 0"),
-        ("ordered_memory", {"num_slots": 0}, "num_slots is 0; it is a whole number, 1 or more"),
+        ("ordered_memory", {"num_slots": 0}, "num_slots is 0; it must be a whole number, 1 or more"),
         ("ordered_memory", {"num_evaluation_slots": -1}, "num_evaluation_slots is -1"),
         ("ordered_memory", {"cell_dropout": -0.1}, "dropout is -0.1"),
         ("ordered_memory", {"attention_dropout": 1.5}, "dropout is 1.5"),
-        ("ordered_memory", {"operator": "lstm"}, "operator is 'lstm'; it is one of tree_cell, tree_rnn"),
-        ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it is one of published, paper"),
+        ("ordered_memory", {"operator": "lstm"}, "operator is 'lstm'; it must be one of tree_cell, tree_rnn"),
+        ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it must be one of published, paper"),
         ("ordered_memory", {"embedding_size": 0}, "embedding_size is 0"),
         ("universal_transformer", {"num_steps": 0}, "num_steps is 0"),
         ("transformer", {"num_heads": 5}, "hidden_size is 12 and num_heads is 5; the heads divide the hidden size"),

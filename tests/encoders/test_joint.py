@@ -65,5 +65,5 @@ def test_what_is_no_pair_of_sequences_is_refused() -> None:
         make_encoder("tree_transformer", VOCABULARY, 12, joint=True)
     with pytest.raises(ValueError, match=r"tree_lstm: .*'joint'; its options are"):
         make_encoder("tree_lstm", VOCABULARY, 12, joint=True)
-    with pytest.raises(ValueError, match="order is 'words'; it is one of"):
+    with pytest.raises(ValueError, match="order is 'words'; it must be one of"):
         make(order="words")

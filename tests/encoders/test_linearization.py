@@ -93,7 +93,7 @@ def test_deep_chains_are_written() -> None:
 
 def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     x = Tree("var", token="x")
-    with pytest.raises(ValueError, match="order is 'words'; it is one of leaves, bracketed, unlabelled"):
+    with pytest.raises(ValueError, match="order is 'words'; it must be one of leaves, bracketed, unlabelled"):
         linearize(batch([x], VOCABULARY), "words", VOCABULARY)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="tree 1, node 0 is an inner node with a token"):
         linearize(batch([x, with_inner_tokens(square())], VOCABULARY), "leaves", VOCABULARY)

@@ -335,7 +335,7 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
             torch.zeros(2, 3, 5),
             torch.zeros(2, 3, dtype=torch.bool),
             0,
-            "num_slots is 0; it is a whole number, 1 or more",
+            "num_slots is 0; it must be a whole number, 1 or more",
         ),
     ],
 )

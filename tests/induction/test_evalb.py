@@ -174,7 +174,7 @@ def test_parameters_have_evalbs_defaults() -> None:
     [
         ("LABELED 1\nDELETE_LABLE X", r"line 2: unknown parameter 'DELETE_LABLE'; known: CUTOFF_LEN, DELETE_LABEL, "),
         ("EQ_WORD a", r"line 1: EQ_WORD has 1 values, 'a'; it takes 2"),
-        ("CUTOFF_LEN many", r"line 1: CUTOFF_LEN is 'many'; it is a whole number from 0"),
+        ("CUTOFF_LEN many", r"line 1: CUTOFF_LEN is 'many'; it must be a whole number from 0"),
     ],
 )
 def test_bad_parameters_are_refused_by_line(text: str, error: str) -> None:

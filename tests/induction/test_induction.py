@@ -155,11 +155,19 @@ def test_a_tree_of_bracket_tokens_alone_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "values", "error"),
     [
-        (tree_from_attention, torch.zeros(3, 4), r"attention is \(3, 4\) torch.float32 for 2 tokens; it is \(T, N\)"),
+        (
+            tree_from_attention,
+            torch.zeros(3, 4),
+            r"attention is \(3, 4\) torch.float32 for 2 tokens; it must be \(T, N\)",
+        ),
         (tree_from_attention, torch.zeros(2, 0), r"attention is \(2, 0\)"),
         (tree_from_attention, torch.zeros(2, 4, dtype=torch.int64), r"attention is \(2, 4\) torch.int64"),
         (tree_from_attention, torch.tensor([[0.0], [float("nan")]]), r"attention at token 1 \('b'\) is not finite"),
-        (tree_from_distances, torch.zeros(2, 1), r"distances is \(2, 1\) torch.float32 for 2 tokens; it is \(T,\)"),
+        (
+            tree_from_distances,
+            torch.zeros(2, 1),
+            r"distances is \(2, 1\) torch.float32 for 2 tokens; it must be \(T,\)",
+        ),
         (tree_from_distances, torch.tensor([float("inf"), 0]), r"distances at token 0 \('a'\) is not finite"),
     ],
 )

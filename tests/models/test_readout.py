@@ -69,7 +69,7 @@ def test_a_number_is_read_through_one_sigmoid_layer() -> None:
         return torch.func.functional_call(readout, dict(zip(names, given, strict=True)), (states.detach(),))
 
     assert torch.autograd.gradcheck(of_parameters, parameters)
-    with pytest.raises(ValueError, match="size is 0; it is 1 or more"):
+    with pytest.raises(ValueError, match="size is 0; it must be 1 or more"):
         NumberReadout(0)
 
 
@@ -101,11 +101,11 @@ def test_dropout_acts_before_every_linear_layer_and_in_training_only() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"size": 0}, "size is 0; it is 1 or more"),
-        ({"classes": 0}, "classes is 0; it is 1 or more"),
-        ({"hidden_size": 0}, "hidden_size is 0; it is 1 or more"),
-        ({"dropout": 1.0}, "dropout is 1.0; it is a probability from 0 to below 1"),
-        ({"dropout": -0.1}, "dropout is -0.1; it is a probability"),
+        ({"size": 0}, "size is 0; it must be 1 or more"),
+        ({"classes": 0}, "classes is 0; it must be 1 or more"),
+        ({"hidden_size": 0}, "hidden_size is 0; it must be 1 or more"),
+        ({"dropout": 1.0}, "dropout is 1.0; it must be a probability from 0 to below 1"),
+        ({"dropout": -0.1}, "dropout is -0.1; it must be a probability"),
     ],
 )
 def test_readouts_refuse_impossible_options(make: Callable[..., nn.Module], options: dict, error: str) -> None:
@@ -138,5 +138,5 @@ def test_bad_labels_are_refused_with_their_place() -> None:
         supervised(batch(LABELLED, VOCABULARY), "nodes", 4)
     with pytest.raises(ValueError, match="tree 0, node 0 has the label 3; classes are 0 to 2"):
         supervised(batch(LABELLED, VOCABULARY), "roots", 3)
-    with pytest.raises(ValueError, match="supervision is 'leaves'; it is 'nodes' or 'roots'"):
+    with pytest.raises(ValueError, match="supervision is 'leaves'; it must be 'nodes' or 'roots'"):
         supervised(batch(LABELLED, VOCABULARY), "leaves", 5)

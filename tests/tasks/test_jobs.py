@@ -49,7 +49,7 @@ def test_the_folder_of_another_job_is_refused_before_any_begins(tmp_path: Path) 
     with pytest.raises(ValueError, match=r"a.job.json is of another run: number: 1 there, 2 now\. Give another --out"):
         run([Counting(3, tmp_path / "b"), Counting(2, tmp_path / "a")], 1)
     assert [file.name for file in (tmp_path / "b").iterdir()] == [CLAIM]
-    with pytest.raises(ValueError, match="jobs is 0; it is 1 or more"):
+    with pytest.raises(ValueError, match="jobs is 0; it must be 1 or more"):
         run([], 0)
 
 

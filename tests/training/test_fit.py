@@ -30,7 +30,9 @@ def test_a_training_leaves_a_model_its_metrics_and_its_card(fitted: Path) -> Non
     assert card["versions"]["torch"] == torch.__version__
     text = (fitted / "model" / "card.md").read_text()
     assert f"| test | {card['metrics']['test']['examples']} |" in text
-    assert (fitted / "model" / "confusion.tsv").read_text().splitlines()[0] == "true/predicted\tneg\tpos"
+    assert (fitted / "model" / "confusion.tsv").read_text().splitlines()[
+        0
+    ] == "label (rows), prediction (columns)\tneg\tpos"
 
 
 def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

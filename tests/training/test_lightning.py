@@ -110,13 +110,13 @@ def test_a_training_in_mixed_precision_leaves_a_model(encoder: str, trees: Path,
     ("options", "message"),
     [
         ({"precision": "16-mixed", "device": "cpu"}, "which needs a GPU; bf16-mixed runs on the CPU too"),
-        ({"precision": "64"}, "precision is '64'; it is '32' or 'bf16-mixed' or '16-mixed'"),
-        ({"task": "classification"}, "task is 'classification'; it is 'classify' or 'regress' or 'pair'"),
-        ({"hidden_size": "50"}, "hidden_size is '50'; it is a whole number"),
-        ({"dropout": True}, "dropout is True; it is a number"),
-        ({"max_time": "2:30"}, "max_time is '2:30'; it is days:hours:minutes:seconds"),
-        ({"lr": 0.0}, "lr is 0.0; it is above 0"),
-        ({"readout_size": -1}, "readout_size is -1; it is 0 or more"),
+        ({"precision": "64"}, "precision is '64'; it must be '32' or 'bf16-mixed' or '16-mixed'"),
+        ({"task": "classification"}, "task is 'classification'; it must be 'classify' or 'regress' or 'pair'"),
+        ({"hidden_size": "50"}, "hidden_size is '50'; it must be a whole number"),
+        ({"dropout": True}, "dropout is True; it must be a number"),
+        ({"max_time": "2:30"}, "max_time is '2:30'; it must be days:hours:minutes:seconds"),
+        ({"lr": 0.0}, "lr is 0.0; it must be above 0"),
+        ({"readout_size": -1}, "readout_size is -1; it must be 0 or more"),
         ({"logger": True}, "logger is True; give a lightning Logger or a list of them"),
         ({"callbacks": ["print"]}, "give a lightning Callback or a list of them"),
     ],
@@ -215,7 +215,7 @@ def test_a_cell_of_ones_own_is_trained_and_loaded_by_its_file(
         assert fit(trees, tmp_path / "no", "--cell", f"{file}:{wrong}") == 1
         assert message in capsys.readouterr().err
     assert fit(trees, tmp_path / "no", "--max-time", "2h") == 1
-    assert "max_time is '2h'; it is days:hours" in capsys.readouterr().err
+    assert "max_time is '2h'; it must be days:hours" in capsys.readouterr().err
     assert fit(trees, tmp_path / "no2", "--cell", "Mean") == 1
     assert "expected FILE.py:CLASS" in capsys.readouterr().err
     assert fit(trees, tmp_path / "no", "--cell", f"{file}:Mean", "--encoder", "tree_lstm") == 1

@@ -103,7 +103,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
     assert not (tmp_path / "mark").exists()
     (tmp_path / "model" / "reading.json").write_text('{"columns": 5}')
     assert main(["predict", str(tmp_path / "model"), str(path)]) == 1
-    assert "columns is 5; it is a text" in capsys.readouterr().err
+    assert "columns is 5; it must be a text" in capsys.readouterr().err
 
 
 def test_ctrl_c_says_interrupted(

@@ -61,4 +61,4 @@ def test_a_small_training_has_one_thread_unless_told_otherwise(
 
 def test_no_threads_are_refused(fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(fitted / "model"), str(fitted / "trees.tsv"), "--threads", "-1"]) == 1
-    assert "threads is -1; it is 1 or more" in capsys.readouterr().err
+    assert "threads is -1; it must be 1 or more" in capsys.readouterr().err

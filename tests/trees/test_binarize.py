@@ -94,7 +94,7 @@ def test_a_vocabulary_of_binarized_trees_has_the_intermediate_functions(branchin
 
 
 def test_what_cannot_be_binarized_is_named() -> None:
-    with pytest.raises(ValueError, match="branching is 'up'; it is 'left' or 'right'"):
+    with pytest.raises(ValueError, match="branching is 'up'; it must be 'left' or 'right'"):
         wide(3).binarize("up")
     for tree in (Tree("NP|"), Tree("S", (Tree("NP|", (Tree("N"), Tree("N"))),)), wide(3).binarize("left")):
         with pytest.raises(ValueError, match=r"the function 'NP\|' ends with '\|'"):

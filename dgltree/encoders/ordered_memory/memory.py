@@ -83,9 +83,9 @@ class OrderedMemory(nn.Module):
         for dropout in (cell_dropout, attention_dropout):
             check_dropout(dropout)
         if operator not in OPERATORS:
-            raise ValueError(f"operator is {operator!r}; it is one of {', '.join(OPERATORS)}")
+            raise ValueError(f"operator is {operator!r}; it must be one of {', '.join(OPERATORS)}")
         if attention not in ATTENTIONS:
-            raise ValueError(f"attention is {attention!r}; it is one of {', '.join(ATTENTIONS)}")
+            raise ValueError(f"attention is {attention!r}; it must be one of {', '.join(ATTENTIONS)}")
         self.input_size = input_size
         self.allowed_maximum, self.dynamic = allowed_maximum, dynamic
         self.input = nn.Linear(input_size, hidden_size)

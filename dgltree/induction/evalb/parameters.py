@@ -73,5 +73,5 @@ def read_parameters(text: str) -> Parameters:
 
 def _natural(text: str, what: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{what} is {text!r}; it is a whole number from 0")
+        raise ValueError(f"{what} is {text!r}; it must be a whole number from 0")
     return int(text)

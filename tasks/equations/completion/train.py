@@ -65,7 +65,7 @@ def train(
         workers: processes that grow equations.
     """
     if cell not in CELLS:  # before the work: what is no cell can be trained, but not saved
-        raise ValueError(f"the cell is {cell!r}; it is one of {', '.join(CELLS)}")
+        raise ValueError(f"the cell is {cell!r}; it must be one of {', '.join(CELLS)}")
     if abs(sum(shares) - 1) > 1e-6:
         raise ValueError(f"the shares of the worlds are {shares}; they add up to 1")
     used = {world: (number, share) for world, number, share in zip(WORLDS, equations, shares, strict=True) if share}

@@ -47,12 +47,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 def compositionality(options: argparse.Namespace) -> dict[str, str]:
     """Do what is missing and report; returns job to error, of those that failed."""
     if options.workers < 1:
-        raise ValueError(f"--workers is {options.workers}; it is 1 or more")
+        raise ValueError(f"--workers is {options.workers}; it must be 1 or more")
     tests = list(TESTS) if "all" in options.tests else list(dict.fromkeys(options.tests))
     models = _models(options.models)
     wanted = jobs(tests, models, options.seeds)
     if not wanted:
-        raise ValueError(f"{', '.join(tests)} is not a test of {', '.join(models)}; it is of other models")
+        raise ValueError(f"{', '.join(tests)} is not a test of {', '.join(models)}; it belongs to other models")
     out, data = options.out, options.data or options.out / "data"
     sets = data_sets(options.preset, data, options.data_seed, options.workers)
     claim(out / "run.json", {"version": VERSION, "preset": options.preset, "data": sets})

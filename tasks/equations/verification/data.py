@@ -50,9 +50,9 @@ class LabelledEquations(TaskData):
     ) -> None:
         super().__init__()
         if not 0 < train_share <= 1:
-            raise ValueError(f"train_share is {train_share}; it is above 0 and at most 1")
+            raise ValueError(f"train_share is {train_share}; it must be above 0 and at most 1")
         if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it is 1 or more")
+            raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
         self.files = {"train": train, "test": test}
         self.batch_size, self.seed, self.train_share = batch_size, seed, train_share
         self.depths = {"train": train_depths, "test": test_depths}

@@ -229,7 +229,7 @@ def test_an_example_that_is_too_long_has_a_batch_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"train_share": 0.0}, "train_share is 0.0; it is above 0 and at most 1"),
+        ({"train_share": 0.0}, "train_share is 0.0; it must be above 0 and at most 1"),
         ({"batch_size": 0}, "batch_size is 0 and most_words 12800; both are 1 or more"),
         ({"most_words": 0}, "batch_size is 128 and most_words 0; both are 1 or more"),
         ({"count": 19}, "19 expressions are left to train, validate and test on; expected 20 or more"),

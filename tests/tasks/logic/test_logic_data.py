@@ -89,7 +89,7 @@ def test_own_pairs_come_once_and_by_seed(own: dict) -> None:
 
 @pytest.mark.parametrize("scale", [0.0, 1.5])
 def test_impossible_scales_are_refused(scale: float) -> None:
-    with pytest.raises(ValueError, match=r"scale is .*; it is above 0 and at most 1"):
+    with pytest.raises(ValueError, match=r"scale is .*; it must be above 0 and at most 1"):
         generate.pairs(0, scale)
 
 
@@ -201,8 +201,8 @@ def test_more_training_pairs_hold_the_fewer_and_leave_the_rest_as_it_is(folder: 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"split": "D"}, "split is 'D'; it is one of full, A, B, C"),
-        ({"batch_size": 0}, "batch_size is 0; it is 1 or more"),
+        ({"split": "D"}, "split is 'D'; it must be one of full, A, B, C"),
+        ({"batch_size": 0}, "batch_size is 0; it must be 1 or more"),
         ({"train_pairs": 0}, "train_pairs is 0; there are 1,"),
         ({"train_pairs": 10**6}, "train_pairs is 1000000; there are 1,"),
     ],

@@ -174,8 +174,11 @@ def test_show_says_what_is_wrong(arguments: list[str], error: str, capsys: pytes
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"model__encoder": "memory"}, "the encoder is 'memory'; it is one of"),
-        ({"model__options": "{order: unlabelled, num_slots: 0}"}, "num_slots is 0; it is a whole number, 1 or more"),
+        ({"model__encoder": "memory"}, "the encoder is 'memory'; it must be one of"),
+        (
+            {"model__options": "{order: unlabelled, num_slots: 0}"},
+            "num_slots is 0; it must be a whole number, 1 or more",
+        ),
         ({"model__options": "{order: unlabelled, color: 3}"}, "unexpected keyword argument 'color'; its options are"),
         ({"model__options": "{max_length: 5}"}, "has length .*; this encoder takes max_length=5"),
         ({"model__joint": "true", "model__encoder": "tree_lstm"}, "tree_lstm: .*'joint'; its options are"),

@@ -210,8 +210,8 @@ def test_words_are_dropped_at_random_and_nothing_else_changes() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"encoder": "lstm"}, "the encoder is 'lstm'; it is one of tree_rnn, tree_lstm"),
-        ({"dropout": 1.5}, "dropout is 1.5; it is a probability"),
+        ({"encoder": "lstm"}, "the encoder is 'lstm'; it must be one of tree_rnn, tree_lstm"),
+        ({"dropout": 1.5}, "dropout is 1.5; it must be a probability"),
         ({"hidden_size": 0}, "hidden_size is 0"),
     ],
 )
@@ -244,7 +244,7 @@ def test_missing_folders_and_files_are_named(folder: Path, tmp_path: Path, monke
         SentimentTreebank()
     monkeypatch.setenv("DGLTREE_DATA", str(folder.parent))
     assert SentimentTreebank().folder == folder.parent / "sst"
-    with pytest.raises(ValueError, match="batch_size is 0; it is 1 or more"):
+    with pytest.raises(ValueError, match="batch_size is 0; it must be 1 or more"):
         SentimentTreebank(folder, batch_size=0)
 
 

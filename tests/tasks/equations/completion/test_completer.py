@@ -131,7 +131,7 @@ def test_the_losses_by_hand() -> None:
 def test_an_encoder_that_cannot_be_saved_is_refused_before_the_work(tmp_path: Path) -> None:
     from tasks.equations.completion.train import train
 
-    with pytest.raises(ValueError, match="the cell is 'lstm'; it is one of tree_rnn"):
+    with pytest.raises(ValueError, match="the cell is 'lstm'; it must be one of tree_rnn"):
         train(tmp_path / "model", tmp_path / "work", cell="lstm")
     assert not list(tmp_path.iterdir())
 

@@ -220,7 +220,7 @@ def test_a_larger_share_of_the_training_equations_holds_the_smaller(data: Path) 
     assert all(small < large for small, large in pairwise(shares))
     assert len(shares[0]) == round(len(shares[3]) / 4)
     assert digests(0.25, 1) != shares[0]
-    with pytest.raises(ValueError, match=r"train_share is 1\.5; it is above 0 and at most 1"):
+    with pytest.raises(ValueError, match=r"train_share is 1\.5; it must be above 0 and at most 1"):
         LabelledEquations(data / "train.parquet", train_share=1.5)
 
 

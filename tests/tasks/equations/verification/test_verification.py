@@ -62,7 +62,7 @@ def test_an_interrupted_run_continues_to_the_same_weights(sets: Path, tmp_path: 
 
 
 def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(ValueError, match=r"the encoder is 'gru'; it is one of tree_rnn, .*, lstm"):
+    with pytest.raises(ValueError, match=r"the encoder is 'gru'; it must be one of tree_rnn, .*, lstm"):
         EquationClassifier(vocabulary(), "gru")
     with pytest.raises(SystemExit):
         run(sets, tmp_path, model__sise=3)
