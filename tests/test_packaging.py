@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from own_trees import table
 
 ROOT = Path(__file__).parents[1]
 FILES = {"dgltree/py.typed", "dgltree/data/default.safetensors", "dgltree/data/fillers.txt", "dgltree/commands/main.py"}
+VERSION = "from importlib.metadata import version; print(version('dgltree'))"
 BUILD = "import setuptools.build_meta as b; print(b.build_{}({!r}))"
 
 
@@ -76,19 +78,32 @@ def test_both_hold_what_they_need(sources: Path, wheel: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_completes_fits_and_predicts_apart_from_the_checkout(wheel: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["wheel", "sdist"])
+def test_a_package_completes_fits_and_predicts_in_a_fresh_environment(
+    package: str, sources: Path, wheel: Path, tmp_path: Path
+) -> None:
+    """Pip installs it, from the index nothing; its dependencies are those of this environment."""
     pytest.importorskip("lightning", reason="the train extra is not installed")
-    site = tmp_path / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    environment = {"PYTHONPATH": str(site), "OMP_NUM_THREADS": "1"}
+    place = tmp_path / "environment"
+    venv.create(place, symlinks=True)
+    python = place / "bin" / "python"
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
+    (site / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("-packages")))
+    given = wheel if package == "wheel" else sources
+    install = ("-m", "pip", "install", "--no-deps", "--no-index", "--no-build-isolation", "--target", site, given)
+    run(sys.executable, *install, cwd=tmp_path)
+    environment = {"OMP_NUM_THREADS": "1"}
 
     def dgltree(*arguments: str) -> str:
-        return run(sys.executable, "-m", "dgltree", *arguments, cwd=tmp_path, **environment)
+        return run(python, "-m", "dgltree", *arguments, cwd=tmp_path, **environment)
 
-    place = run(sys.executable, "-c", "import dgltree; print(dgltree.__file__)", cwd=tmp_path, **environment)
-    assert Path(place.strip()).is_relative_to(site)
+    found = run(python, "-c", "import dgltree; print(dgltree.__file__)", cwd=tmp_path).strip()
+    assert Path(found).is_relative_to(site)
+    assert dgltree("--version").split()[1] == run(python, "-c", VERSION, cwd=tmp_path).strip()
     assert "cos(x)^2" in dgltree("complete", "sin(x)^2 + _ = 1", "--top", "1")
     (tmp_path / "trees.tsv").write_text(table(60), encoding="utf-8")
     dgltree("fit", "trees.tsv", "--hidden-size", "4", "--epochs", "1", "--out", "model")
     assert len(dgltree("predict", "model", "trees.tsv").splitlines()) == 61
+    if package == "sdist":
+        help_ = run(python, "-m", "tasks.equations", "--help", cwd=sources, **environment)
+        assert "python -m tasks.equations COMMAND" in help_
