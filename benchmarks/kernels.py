@@ -13,6 +13,7 @@ from benchmarks.row import Row, Skipped, Timing, against, in_turn
 from dgltree import Ranker, Vocabulary, batch, plan, root_states
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeLSTM, TreeLSTM, TreeSMU
 from dgltree.encoders import TreeEncoder
+from dgltree.engine.kernels.backends import BACKENDS
 from dgltree.engine.kernels.choice import kernels
 from dgltree.models import EquationModel, EquationReadout
 
@@ -24,8 +25,9 @@ Step = Callable[[], object]
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     """The rows of the suite."""
-    if device != "cpu" or not importlib.util.find_spec("numba"):
-        yield Skipped("kernels against the torch path", "they are for the CPU, and the fast extra brings them")
+    package = {"cpu": "numba", "cuda": "triton"}[device]
+    if not importlib.util.find_spec(package):
+        yield Skipped("kernels against the torch path", f"{package} is not installed")
         return
     vocabulary = Vocabulary.from_trees(side for equation in equations(max(SIZES)) for side in equation)
     cells: dict[str, Cell] = {
@@ -34,9 +36,12 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         "Tree-LSTM": TreeLSTM(vocabulary, 50),
         "child-sum Tree-LSTM": ChildSumTreeLSTM(vocabulary, 50),
     }
+    families = BACKENDS[device].families
     for name, cell in cells.items():
-        for size in SIZES:
-            yield from _against_torch(name, cell, size, repeats)
+        for size in SIZES if cell.fused().family in families else ():
+            yield from _against_torch(name, cell.to(device), size, device, repeats)
+    if device != "cpu":
+        return
     yield _two_threads(cells["Tree-SMU"], repeats)
     yield _over_products(repeats)
     yield _ranking(repeats)
@@ -52,16 +57,16 @@ def run_by(mode: str, step: Step) -> Step:
     return run
 
 
-def _against_torch(name: str, cell: Cell, size: int, repeats: int) -> Iterator[Row]:
-    planned = plan(batch(equations(size), cell.vocabulary), cell, share=True)
+def _against_torch(name: str, cell: Cell, size: int, device: str, repeats: int) -> Iterator[Row]:
+    planned = plan(batch(equations(size), cell.vocabulary), cell, share=True).to(device)
 
     def infer() -> None:
         with torch.no_grad():
             root_states(planned, cell)
 
     for what, step in (("training", training_step(cell, lambda: root_states(planned, cell))), ("inference", infer)):
-        times = in_turn({"ours": run_by("on", step), TORCH: run_by("off", step)}, repeats)
-        aim, least = AIMS.get((name, what, size), (None, None))
+        times = in_turn({"ours": run_by("on", step), TORCH: run_by("off", step)}, repeats, device)
+        aim, least = AIMS.get((name, what, size), (None, None)) if device == "cpu" else (None, None)
         yield against(f"{name}, {what}, {size:,} equations", TORCH, times, aim=aim, least=least)
 
 

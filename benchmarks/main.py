@@ -29,7 +29,7 @@ SUITES = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status is 1 where a row is under its least."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("--suite", choices=[*SUITES, "all"], default="all")
+    parser.add_argument("--suite", nargs="+", choices=[*SUITES, "all"], default=["all"], help="one or more")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU (default 1)")
     parser.add_argument("--repeats", type=int, default=7, help="of which medians are taken (default 7)")
@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
     where = _machine(options)
     print(", ".join(f"{key} {value}" for key, value in where.items()))
     rows: list[Row | Skipped] = []
-    for suite in SUITES if options.suite == "all" else [options.suite]:
+    for suite in SUITES if "all" in options.suite else options.suite:
         for row in _rows(suite, options):
             print(row, flush=True)
             rows.append(row)

@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from unittest import mock
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
+from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON
 from dgltree.engine.kernels.choice import fused_of, kernels
 from dgltree.engine.runner import Graph, prop_nodes_topo
 
@@ -58,6 +60,15 @@ def fused(share: bool) -> Engine:
     return run
 
 
+def triton_engine(cell: Cell, trees: TreeBatch) -> State:
+    """The kernels of a GPU, each operation of each program by numpy."""
+    pytest.importorskip("triton", reason="Triton is not installed")
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("TRITON_INTERPRET=1 is not set: Triton would compile for a GPU")
+    with mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
+        return propagate(trees, cell)
+
+
 KERNELS: dict[str, Engine] = {"kernels": fused(share=False), "kernels shared": fused(share=True)}
 ENGINES: dict[str, Engine] = {
     "dgl": dgl_engine,
@@ -66,11 +77,17 @@ ENGINES: dict[str, Engine] = {
     "levels shared": levels(share=True),
     **KERNELS,
 }
+INTERPRETED: dict[str, Engine] = {"triton": triton_engine}
+"""Too slow to run by default."""
+TABLE = ENGINES | INTERPRETED
+"""The engines of docs/exactness.md."""
 
 
-def engines_of(name: str) -> list[str]:
+def engines_of(name: str, among: Mapping[str, Engine] = ENGINES) -> list[str]:
     """The engines that a row of ROWS runs on."""
-    return [engine for engine in ENGINES if engine not in KERNELS or fused_of(make_cell(name)) is not None]
+    fused = fused_of(make_cell(name))
+    families = dict.fromkeys(KERNELS, NUMBA.families) | dict.fromkeys(INTERPRETED, TRITON.families)
+    return [one for one in among if one not in families or (fused is not None and fused.family in families[one])]
 
 
 CASES = [(name, engine) for name in ROWS for engine in engines_of(name)]

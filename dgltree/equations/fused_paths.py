@@ -56,7 +56,7 @@ class FusedPathStates(PathStates):
         depth = self._reached(first.above + 1)
         kept = depth if depth == self._depth else depth - 1  # the last row lacks the one below it
         states = States(self._h, self._memory, 0, self._children(group, below))
-        with threads_of_torch() as threads:
+        with threads_of_torch(self._h.device) as threads:
             together = list(_batches(pieces, threads * CHUNK))
             table = [run for batch in together for run in self._runs(batch, start, first.arity)]
             kernel, run = self.kernel(self.fused.options, states, torch.tensor(table)), 0

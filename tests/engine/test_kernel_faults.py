@@ -11,44 +11,67 @@ from rows import make_cell
 
 from dgltree import batch, propagate
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels import numba_backend
+from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON, Backend
 from dgltree.engine.kernels.choice import kernels
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
-FAULTS = {
-    r"Numba is not installed \(pip install numba\): .* DGLTREE_KERNELS=off": ModuleNotFoundError(
-        "No module named 'numba'", name="numba"
+FAULTS = [
+    (
+        NUMBA,
+        r"Numba is not installed \(pip install numba\): .* DGLTREE_KERNELS=off",
+        ModuleNotFoundError("No module named 'numba'", name="numba"),
     ),
-    "no place for the compiled code .* set NUMBA_CACHE_DIR": RuntimeError(
-        "cannot cache function 'forward': no locator available for file 'compiled.py'"
+    (
+        NUMBA,
+        "no place for the compiled code .* set NUMBA_CACHE_DIR",
+        RuntimeError("cannot cache function 'forward': no locator available for file 'compiled.py'"),
     ),
-    "set NUMBA_CACHE_DIR to a folder that can be written": PermissionError("Permission denied: '/home'"),
-    r"Numba cannot compile dgltree's kernels \(TypeError: no such type\)": TypeError("in lo:hi\nno such type"),
-}
+    (
+        NUMBA,
+        "set NUMBA_CACHE_DIR to a folder that can be written",
+        PermissionError("Permission denied: '/home'"),
+    ),
+    (
+        NUMBA,
+        r"Numba cannot compile dgltree's kernels \(TypeError: no such type\)",
+        TypeError("in lo:hi\nno such type"),
+    ),
+    (
+        TRITON,
+        r"Triton is not installed \(pip install triton\): .* DGLTREE_KERNELS=off",
+        ModuleNotFoundError("No module named 'triton'", name="triton"),
+    ),
+    (TRITON, "set TRITON_CACHE_DIR to a folder that can be written", PermissionError("Permission denied: '/home'")),
+    (
+        TRITON,
+        r"Triton cannot compile dgltree's kernels \(RuntimeError: Failed to find C compiler. Please specify via CC",
+        RuntimeError("Failed to find C compiler. Please specify via CC environment variable"),
+    ),
+]
 
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(numba_backend, "_known", {})
+    for backend in (NUMBA, TRITON):
+        monkeypatch.setattr(backend, "known", {})
     monkeypatch.setattr(engine.FusedPass, "apply", lambda *_: pytest.fail("a kernel ran"))
     with kernels("on"):
         yield
 
 
-def fail_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("backend", "told", "error"), FAULTS)
+def test_a_fault_is_told_once_and_the_states_are_those_of_torch(
+    backend: Backend, told: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(family: str) -> None:
         raise error
 
-    monkeypatch.setattr(numba_backend, "_class_of", fail)
-
-
-@pytest.mark.parametrize("told", FAULTS)
-def test_a_fault_is_told_once_and_the_states_are_those_of_torch(told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cells = [make_cell(name) for name in ("tree_smu, no_op", "tree_lstm")]
     trees = batch([random_tree(4, 2, 1)], cells[0].vocabulary)
     with kernels("off"):
         expected = [propagate(trees, cell)["h"] for cell in cells]
-    fail_with(FAULTS[told], monkeypatch)
+    monkeypatch.setitem(BACKENDS, "cpu", backend)
+    monkeypatch.setattr(backend, "load", fail)
     with pytest.warns(RuntimeWarning, match=told):
         found = [propagate(trees, cells[0])["h"]]
     with warnings.catch_warnings():
@@ -63,12 +86,12 @@ def test_a_fault_is_told_once_and_the_states_are_those_of_torch(told: str, monke
 def test_what_is_not_compiled_waits_where_only_compiled_code_may_run(
     name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    kernel = numba_backend._class_of(make_cell(name).fused().family)
+    kernel = NUMBA.load(make_cell(name).fused().family)
     monkeypatch.setattr(kernel, "compile", lambda options, dtype, backward, compile_it: compile_it)
     cell = make_cell(name)
     with kernels("cached"), torch.no_grad():
         propagate(batch([random_tree(4, 2, 1)], cell.vocabulary), cell)
-    assert not numba_backend._known, "it may be compiled later"
+    assert not NUMBA.known, "it may be compiled later"
     assert not recwarn.list
 
 

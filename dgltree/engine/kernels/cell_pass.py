@@ -116,9 +116,9 @@ class CellPass(ABC):
     def _parents(self) -> Tensor:
         """(edges,) int64, the row that each edge leads to."""
         plan, device = self.plan, self.plan.parent.device
-        starts = torch.tensor([step.start for step in plan.steps], device=device)
-        edges = torch.tensor([step.edges.stop - step.edges.start for step in plan.steps], device=device)
-        return plan.parent + starts.repeat_interleave(edges)
+        steps = torch.tensor([(step.start, step.edges.stop - step.edges.start) for step in plan.steps])
+        starts, edges = steps.to(device, non_blocking=True).unbind(1)
+        return plan.parent + starts.repeat_interleave(edges, output_size=len(plan.parent))
 
     def _runs_of_matrices(self, key: Key) -> dict[int, list[Run]]:
         """Those of one matrix have their gates one after another."""

@@ -10,10 +10,10 @@ import torch
 
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
+from dgltree.engine.kernels.backends import BACKENDS
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
 from dgltree.engine.kernels.kernel import Kernel
-from dgltree.engine.kernels.numba_backend import numba_kernel
 from dgltree.engine.kernels.summed import SummedPass
 from dgltree.engine.schedule import Schedule
 
@@ -56,18 +56,23 @@ def fused_pass(cell: Cell, plan: Schedule, record: bool) -> CellPass | None:
 
 
 def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
-    """The kernel for the steps of a path, without a backward pass; of cells that read their children one by one."""
+    """The kernel for the steps of a path, without a backward pass; of cells that read their children one by one.
+
+    On a CPU: paths are cut to what its caches like.
+    """
     fused = fused_of(cell)
-    return None if fused is None or fused.family == "sum" else _kernel(cell, backward=False)
+    if fused is None or fused.family == "sum" or next(cell.parameters()).device.type != "cpu":
+        return None
+    return _kernel(cell, backward=False)
 
 
 def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
     environment, weight = _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
     mode = "off" if environment == "off" else _mode.get() or environment
-    fused = None if mode == "off" else fused_of(cell)
-    if fused is None or weight.dtype not in DTYPES or weight.device.type != "cpu":
+    fused, backend = None if mode == "off" else fused_of(cell), BACKENDS.get(weight.device.type)
+    if fused is None or backend is None or weight.dtype not in DTYPES:
         return None
-    kernel = numba_kernel(fused, weight.dtype, backward, mode == "on")
+    kernel = backend.kernel(fused, weight.dtype, backward, mode == "on")
     return None if kernel is None else (kernel, fused)
 
 

@@ -17,8 +17,6 @@ error model would check every division, and keep LLVM from taking several at onc
 
 compiled = njit(nogil=True, cache=True, **FLAGS)
 """Decorates a kernel: without Python's lock, and kept on disk."""
-START, STOP, SLOT, MATRIX, EDGE = range(5)
-"""Columns of the table of runs, see :class:`dgltree.engine.kernels.layout.Layout`."""
 
 _TERMS = [1 / math.factorial(k) for k in range(15)]
 _S0, _S1, _S2, _S3, _S4, _S5, _S6, _S7 = (np.float32(term) for term in _TERMS[:8])

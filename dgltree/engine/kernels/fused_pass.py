@@ -20,7 +20,7 @@ class FusedPass(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         """(R, n) and (R - base, depth, n), from the leaves, what x adds to each step, and the parameters named."""
         x_pre, parameters = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
-        with threads_of_torch():
+        with threads_of_torch(leaf_h.device):
             states = steps.forward(leaf_h, leaf_memory, x_pre)
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
         ctx.save_for_backward(*parameters, *outputs[:1])  # only to notice what was changed, and what was freed
@@ -39,7 +39,7 @@ class FusedPass(torch.autograd.Function):
         keep = torch._C._autograd._get_current_graph_task_keep_graph()
         given_h = torch.zeros_like(states.h) if d_h is None else d_h.contiguous()
         given_memory = states.memory[:0] if d_memory is None else d_memory
-        with threads_of_torch():
+        with threads_of_torch(given_h.device):
             found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
         if not keep:
             ctx.steps = None

@@ -8,6 +8,8 @@ import torch
 from dgltree.cells.typed import TypedLinear
 from dgltree.engine.schedule import Schedule
 
+START, STOP, SLOT, MATRIX, EDGE = range(5)
+"""Columns of a table of runs."""
 Key = int | None
 """What a map belongs to: an arity, or None where the rows of a step have several."""
 

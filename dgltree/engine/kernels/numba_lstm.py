@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import EDGE, MATRIX, SLOT, START, STOP, activate, compiled
+from dgltree.engine.kernels.compiled import activate, compiled
+from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
 from dgltree.engine.kernels.numba_kernel import NumbaKernel
 from dgltree.engine.kernels.pulling import pull_h, pull_memory

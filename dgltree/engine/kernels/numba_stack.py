@@ -7,7 +7,8 @@ in scratch space that the first cache holds.
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import EDGE, MATRIX, SLOT, START, STOP, activate, compiled, tanh
+from dgltree.engine.kernels.compiled import activate, compiled, tanh
+from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.numba_kernel import NumbaKernel
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
 from dgltree.engine.kernels.stack_update import (

@@ -6,8 +6,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.compiled import MATRIX, SLOT, START, STOP, activate, compiled, sigmoid
+from dgltree.engine.kernels.compiled import activate, compiled, sigmoid
 from dgltree.engine.kernels.kernel import Sent, States, SumGates
+from dgltree.engine.kernels.layout import MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
 from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, NumbaStates, is_compiled
 from dgltree.engine.kernels.pulling import pull_h, pull_memory

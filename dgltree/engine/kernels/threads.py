@@ -24,9 +24,12 @@ _count: ContextVar[int] = ContextVar("threads", default=1)
 
 
 @contextmanager
-def threads_of_torch() -> Iterator[int]:
-    """Within it the functions below use as many threads as torch has, so many as it gives, and torch itself one."""
-    count = torch.get_num_threads()
+def threads_of_torch(device: torch.device) -> Iterator[int]:
+    """Within it the functions below use as many threads as torch has, so many as it gives, and torch itself one.
+
+    For what a GPU computes there is one: others would not know which of its streams this one uses.
+    """
+    count = torch.get_num_threads() if device.type == "cpu" else 1
     if count == 1:
         yield 1
         return
@@ -68,7 +71,7 @@ class Products:
     def add(self, v: Tensor, weight: Tensor, out: Tensor, beta: int = 0) -> None:
         """``out = v weight + beta out``, (rows, in), (in, out) and (rows, out)."""
         self._rows += len(v)
-        if len(v) <= CHUNK:
+        if len(v) <= CHUNK or v.device.type != "cpu":
             self._parts.append((v, weight, out, beta))
             return
         for part, into in zip(v.split(CHUNK), out.split(CHUNK), strict=True):

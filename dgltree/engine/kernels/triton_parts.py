@@ -1,0 +1,85 @@
+"""Triton: what the kernels of all families share. A program computes one row, all n elements side by side.
+
+``c`` are the columns, up to the next power of two of n, of which ``inside`` are there.
+"""
+
+import triton
+import triton.language as tl
+
+from dgltree.engine.kernels import layout
+
+START, SLOT, MATRIX, EDGE = map(tl.constexpr, (layout.START, layout.SLOT, layout.MATRIX, layout.EDGE))
+VARYING = ["start", "first", "base"]
+"""Numbers of a step or batch, not to be compiled for where they are 1 or a multiple of 16."""
+
+
+@triton.jit
+def sigmoid(x):
+    return 1 / (1 + tl.exp(-x))
+
+
+@triton.jit
+def tanh(x):
+    return 2 / (1 + tl.exp(-2 * x)) - 1
+
+
+@triton.jit
+def find(row, first, runs, arity):
+    """Where a row's gates lie, its matrix, and its first edge; ``runs`` (rows, 5) has those of rows from ``first``."""
+    run = runs + (row - first) * 5
+    place = row - tl.load(run + START)
+    return tl.load(run + SLOT) + place, tl.load(run + MATRIX), tl.load(run + EDGE) + place * arity
+
+
+@triton.jit
+def squash(a, bias, gate, n, c, inside):
+    """Sigmoids of a vector of pre-activations with its bias, in its place; ``gate`` counts vectors, one or (A, 1)."""
+    s = sigmoid(tl.load(a + gate * n + c, inside, 0.0) + tl.load(bias + gate * n + c, inside, 0.0))
+    tl.store(a + gate * n + c, s, inside)
+    return s
+
+
+@triton.jit
+def child_memories(children, edge, k, some, base, memory, depth, n):
+    """(A, 1) pointers to the memories of a row's children, and which have one; those under base are zeros."""
+    place = tl.load(children + edge + k, some, -1) - base
+    return memory + place * depth * n, some & (place >= 0)
+
+
+@triton.jit
+def pull_h(row, given, pointer, edges, sent, n, c, inside):
+    """(n,), what was given for the row, and what its parents sent along their edges, in the order of these."""
+    d = tl.load(given + row * n + c, inside, 0.0)
+    for i in range(tl.load(pointer + row), tl.load(pointer + row + 1)):
+        d += tl.load(sent + tl.load(edges + i) * n + c, inside, 0.0)
+    return d
+
+
+@triton.jit
+def pull_memory(
+    row, r, given, pointer, edges, parents, base, gates, sent, depth, n, c, inside, GIVEN: tl.constexpr
+):  # fmt: skip
+    """(n,), the same of row r of its memory: what stands for all children of a parent, times the gate of this one."""
+    d = tl.zeros_like(c).to(sent.dtype.element_ty)
+    if GIVEN:
+        d += tl.load(given + ((row - base) * depth + r) * n + c, inside, 0.0)
+    for i in range(tl.load(pointer + row), tl.load(pointer + row + 1)):
+        edge = tl.load(edges + i)
+        other = sent + ((tl.load(parents + edge) - base) * depth + r) * n
+        d += tl.load(gates + edge * n + c, inside, 0.0) * tl.load(other + c, inside, 0.0)
+    return d
+
+
+@triton.jit
+def leaves(
+    d_h, d_memory, given_h, given, pointer, edges, parents, gates, sent_h, sent, base, depth, n,
+    MEMORY: tl.constexpr, GIVEN: tl.constexpr, B: tl.constexpr,
+):  # fmt: skip
+    """The gradients of a leaf: of h, (leaves, n), and of memory, (leaves, depth, n), if they have any."""
+    row, c = tl.program_id(0).to(tl.int64), tl.arange(0, B)
+    inside = c < n
+    tl.store(d_h + row * n + c, pull_h(row, given_h, pointer, edges, sent_h, n, c, inside), inside)
+    if MEMORY:
+        for r in range(depth):
+            d = pull_memory(row, r, given, pointer, edges, parents, base, gates, sent, depth, n, c, inside, GIVEN)
+            tl.store(d_memory + (row * depth + r) * n + c, d, inside)

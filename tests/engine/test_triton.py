@@ -1,0 +1,160 @@
+"""The kernels for GPUs, interpreted on a CPU, against recursion and torch's operations; and that they compile.
+
+TRITON_INTERPRET=1 .venv/bin/python -m pytest -m triton
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+import torch
+from engines import INTERPRETED, assert_close, check, engines_of, gradients, triton_engine
+from equation_models import make_model
+from helpers import EDGE_CASES, random_dag, random_tree, suited
+from rows import ROWS, make_cell
+from torch import Tensor
+
+from dgltree import BLANK, Equation, Tree, TreeBatch, batch, propagate, rank
+from dgltree.cells import Cell
+from dgltree.engine import propagate as engine
+from dgltree.engine.kernels.backends import BACKENDS, TRITON
+from dgltree.engine.kernels.choice import kernels
+
+pytest.importorskip("triton", reason="Triton is not installed")
+pytestmark = [
+    pytest.mark.triton,
+    pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="TRITON_INTERPRET=1 is not set"),
+]
+COVERED = [name for name in ROWS if engines_of(name, INTERPRETED)]
+FAMILIES = ["tree_smu, no_op", "tree_lstm"]
+X = Tree("var", token="x")
+TREES = [random_tree(2, 3, 1), random_dag(4, 2, 2), Tree("neg", (X,)), *EDGE_CASES["x*x"]]
+
+
+@pytest.fixture(autouse=True)
+def passes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """A list of the kernels of all passes, on a CPU that has Triton's."""
+    found: list[object] = []
+    apply = engine.FusedPass.apply
+    monkeypatch.setattr(engine.FusedPass, "apply", lambda *given: found.append(given[0].kernel) or apply(*given))
+    with mock.patch.dict(BACKENDS, cpu=TRITON), kernels("on"):
+        yield found
+
+
+def flat(cell: Cell, trees: list[Tree] = TREES) -> TreeBatch:
+    return batch(suited(cell, trees), cell.vocabulary)
+
+
+def results(cell: Cell, mode: str = "on", share: bool = False) -> dict[str, Tensor]:
+    with kernels(mode):
+        states = propagate(flat(cell), cell, share=share)
+    return {**states, **gradients(cell, states)}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_states_and_gradients_agree_with_recursion(name: str, passes: list[object]) -> None:
+    cell = make_cell(name)
+    check(cell, flat(cell), triton_engine)
+    assert passes == [TRITON.load(cell.fused().family)]
+
+
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_float32_agrees_with_float64(name: str, share: bool) -> None:
+    expected = results(make_cell(name).float().double(), "off")
+    for what, tensor in results(make_cell(name).float(), share=share).items():
+        assert_close(tensor.double(), expected[what], what, 1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 9])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_any_width_agrees_with_recursion(name: str, size: int) -> None:
+    cell = make_cell(name, hidden_size=size)
+    check(cell, flat(cell, TREES[1:]), triton_engine)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_dropout_has_the_masks_of_torch(name: str) -> None:
+    found = []
+    for mode in ("off", "on"):
+        cell = make_cell(name)
+        cell.dropout = 0.5
+        torch.manual_seed(3)
+        found.append(results(cell, mode))
+    for what, tensor in found[0].items():
+        assert_close(found[1][what], tensor, what)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_backward_can_be_repeated_and_gives_the_same_to_the_bit(name: str) -> None:
+    cell = make_cell(name)
+    loss = sum(part.square().sum() for part in propagate(flat(cell, TREES[1:]), cell).values())
+    wanted = [cell.embedding.weight, cell.maps["gates_2"].weight]
+    first, second = (torch.autograd.grad(loss, wanted, retain_graph=again) for again in (True, False))
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("value", [torch.nan, torch.inf, -torch.inf])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_is_not_finite_passes_as_in_torch(name: str, value: float) -> None:
+    cell = make_cell(name)
+    with torch.no_grad():
+        for map_ in cell.named_maps().values():
+            map_.bias[0].view(-1)[::3] = value
+        found = propagate(flat(cell), cell)
+        with kernels("off"):
+            expected = propagate(flat(cell), cell)
+    for part in expected:
+        torch.testing.assert_close(found[part], expected[part], equal_nan=True, msg=part)
+
+
+def test_stacks_that_ranking_cut_are_read_as_by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = make_model("tree_smu, no_op")
+    x, two = Tree("Symbol", token="var_0"), Tree("Integer", token="2")
+    questions = [Equation(Tree("Add", (Tree("sin", (BLANK,)), x)), two)]
+    with kernels("off"):
+        [expected] = rank(model, questions, [x, two])
+    [found] = rank(model, questions, [x, two])
+    assert found.fillers == expected.fillers
+    torch.testing.assert_close(found.scores, expected.scores, rtol=1e-12, atol=1e-12)
+
+
+def test_a_family_without_a_kernel_runs_on_torchs_operations(passes: list[object]) -> None:
+    cell = make_cell("child_sum")
+    propagate(flat(cell), cell)
+    assert not passes
+
+
+@pytest.mark.parametrize("kind", ["fp32", "fp64"])
+@pytest.mark.parametrize("module", ["triton_lstm", "triton_stack"])
+def test_kernels_compile_for_a_gpu(module: str, kind: str) -> None:
+    """By Triton's compiler, to machine code of an NVIDIA A100: no GPU is needed for that."""
+    command = [sys.executable, "-c", COMPILE, module, kind]
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+COMPILE = """
+import sys
+from importlib import import_module
+
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+CONSTANTS = {"DROPPED": 1, "GIVEN": 1, "A": 2, "B": 64}
+CONSTANTS |= {"POP": 1, "NOOP": 1, "NORMALIZE": 1, "DATA_GATE": 1, "TOP_K": 2, "GATED": 0}
+PLACES = ("runs", "children", "pointer", "edges", "parents")
+NUMBERS = ("start", "first", "base", "n", "width", "arity", "depth", "whole", "kept")
+module = import_module(f"dgltree.engine.kernels.{sys.argv[1]}")
+for function in (module.forward, module.backward):
+    types = dict.fromkeys(function.arg_names, "*" + sys.argv[2])
+    types |= {name: "*i64" for name in PLACES if name in types} | {name: "i32" for name in NUMBERS if name in types}
+    given = {name: value for name, value in CONSTANTS.items() if name in types}
+    source = ASTSource(function, types | dict.fromkeys(given, "constexpr"), given)
+    assert triton.compile(source, target=GPUTarget("cuda", 80, 32)).asm["cubin"]
+"""
