@@ -2,13 +2,14 @@
 
 ``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
 equation is called correct where the model's probability is over one half. Precision and recall are those of correct
-equations.
+equations. The last line is that of the depths that were asked for.
 """
 
 import argparse
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 import torch
 from tqdm import tqdm
@@ -16,7 +17,7 @@ from tqdm import tqdm
 from dgltree import open_model
 from dgltree.equations.probabilities import probabilities
 from dgltree.models import EquationModel
-from tasks.equations.store import Row, read
+from tasks.equations.store import Label, Row, read
 from tasks.equations.verification.counts import Counts, counted, together
 
 BLOCK = 2048  # equations between two updates of the progress bar
@@ -45,18 +46,32 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", default="default", help="a shipped model or a file, published weights included")
     parser.add_argument("--data", type=Path, required=True, help="a set of labelled equations (Parquet)")
     parser.add_argument("--split", help="only this split of the set: train, validation or test")
+    parser.add_argument("--depths", nargs=2, type=int, metavar=("FIRST", "LAST"), help="only equations of these depths")
+    parser.add_argument("--labels", choices=get_args(Label), default="label", help="the labels, or what numbers say")
     parser.add_argument("--limit", type=int, help="only the first N equations")
     options = parser.parse_args(arguments)
-    rows = read(options.data, splits=options.split and [options.split])[: options.limit]
-    if not rows:
-        raise SystemExit(f"{options.data} has no equations" + (f" of split {options.split!r}" if options.split else ""))
+    try:
+        rows = _chosen(options)
+    except (ValueError, FileNotFoundError) as error:
+        raise SystemExit(str(error)) from None
     found = by_depth(open_model(options.model), rows)
     print(f"{'depth':>9} {'equations':>9}  accuracy precision    recall")
-    deep = [counts for depth, counts in found.items() if depth >= 8]
-    for name, counts in [
-        *found.items(),
-        ("all", together(found.values())),
-        *([("8 and up", together(deep))] * bool(deep)),
-    ]:
+    lines: list[tuple[int | str, Counts]] = [*found.items()]
+    if options.depths:
+        lines.append(("{} to {}".format(*options.depths), together(found.values())))
+    else:
+        deep = [counts for depth, counts in found.items() if depth >= 8]
+        lines += [("all", together(found.values())), *([("8 and up", together(deep))] * bool(deep))]
+    for name, counts in lines:
         share = f"{counts.accuracy:9.4f} {counts.precision:9.4f} {counts.recall:9.4f}"
         print(f"{name:>9} {counts.size:9,} {share}")
+
+
+def _chosen(options: argparse.Namespace) -> list[Row]:
+    rows = read(options.data, splits=options.split and [options.split], label=options.labels)
+    first, last = options.depths or (0, 255)
+    found = [row for row in rows if first <= row.depth <= last][: options.limit]
+    if not found:
+        of = [f"split {options.split!r}"] * bool(options.split) + [f"depth {first} to {last}"] * bool(options.depths)
+        raise ValueError(f"{options.data} has no equations" + (f" of {' and '.join(of)}" if of else ""))
+    return found
