@@ -1,4 +1,4 @@
-"""A function that runs in a process of its own, which may be stopped: for what may take forever or all of the memory."""
+"""A function that runs in a process of its own, which may be stopped: for what may take forever or all memory."""
 
 import multiprocessing
 import resource

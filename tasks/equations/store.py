@@ -3,8 +3,8 @@
 Columns: ``equation`` (infix), ``label`` (1 correct, 0 wrong), ``depth``, ``split`` ("train", "validation" or "test"),
 ``digest`` (of the canonical form, uint64), ``left`` and ``right`` (preorders of symbol ids). The symbols, each
 ``[function, arity, token]``, stand in the file's metadata with the format's version. Sets of number equations have the
-symbol ``Number`` besides, and ``left_values`` and ``right_values``, the numbers in preorder. Sets of the published kind have
-``truth`` besides, what numbers say (null: undecided), and ``run``.
+symbol ``Number`` besides, and ``left_values`` and ``right_values``, the numbers in preorder. Sets of the published kind
+have ``truth`` besides, what numbers say (null: undecided), and ``run``.
 """
 
 import json
@@ -128,10 +128,12 @@ def with_splits(table: "pyarrow.Table", splits: Sequence[str]) -> "pyarrow.Table
 
 
 def with_origin(table: "pyarrow.Table", truths: Sequence[bool | None], run: int) -> "pyarrow.Table":
-    """``table`` with what numbers say of each equation (None: undecided) beside its label, and the run it comes from."""
+    """``table`` with what numbers say of each equation (None: undecided), and the run it comes from."""
     import pyarrow as pa
 
-    table = table.append_column("truth", pa.array([None if truth is None else int(truth) for truth in truths], pa.int8()))
+    table = table.append_column(
+        "truth", pa.array([None if truth is None else int(truth) for truth in truths], pa.int8())
+    )
     return table.append_column("run", pa.array([run] * len(table), pa.int16()))
 
 

@@ -64,7 +64,11 @@ def configuration(
     """The mapping of a YAML configuration with the job's options and, where they are given, other settings."""
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
     config["trainer"].pop("default_root_dir", None)
-    for part, name, value in (("trainer", "max_epochs", epochs), ("data", "batch_size", batch_size), ("model", "lr", lr)):
+    for part, name, value in (
+        ("trainer", "max_epochs", epochs),
+        ("data", "batch_size", batch_size),
+        ("model", "lr", lr),
+    ):
         if value is not None:
             config[part][name] = value
     if job.options:

@@ -144,7 +144,7 @@ def write_sets(
     cards = {}
     for part, shape in shapes.items():
         settings = shape.settings() if isinstance(shape, Process) else {"chunk": chunk, "generator": GENERATOR}
-        run = {"preset": name, "seed": seed, "version": store.VERSION, **settings}
+        run = {"preset": name, "seed": seed, **settings, "version": store.VERSION}
         file, card = out / f"{part}.parquet", out / f"{part}.json"
         if file.exists():
             cards[part] = json.loads(card.read_text())
@@ -195,7 +195,7 @@ def _card(made: pa.Table, generator: Generator | Union) -> dict:
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations generate", description=__doc__)
-    sets = {**PRESETS, **PUBLISHED}
+    sets: dict[str, Mapping[Part, Shape | Process]] = {**PRESETS, **PUBLISHED}
     parser.add_argument("--preset", choices=list(sets), required=True, help="which sets; see presets.py and published/")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other equations (default 0)")
@@ -206,7 +206,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--without", nargs="+", choices=FAULTS, default=[], help="faults of the published process that are left out"
     )
     options = parser.parse_args(arguments)
-    shapes: Mapping[Part, Shape | Process] = sets[options.preset]
+    shapes = sets[options.preset]
     if options.without:
         if options.preset not in PUBLISHED:
             parser.error(f"--without is for {', '.join(PUBLISHED)}; {options.preset} has no faults to leave out")

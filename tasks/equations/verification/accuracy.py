@@ -6,38 +6,44 @@ equations. The last line is that of the depths that were asked for.
 """
 
 import argparse
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
 import torch
+from torch import Tensor
 from tqdm import tqdm
 
 from dgltree import open_model
 from dgltree.equations.probabilities import probabilities
 from dgltree.models import EquationModel
 from tasks.equations.store import Label, Row, read
-from tasks.equations.verification.counts import Counts, counted, together
+from tasks.equations.verification.counts import Counts, counted_by_group, together
 
 BLOCK = 2048  # equations between two updates of the progress bar
 
 
-def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
-    """Depth to counts."""
-    grouped: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        grouped[row.depth].append(row)
-    found = {}
-    with tqdm(total=sum(map(len, grouped.values())), unit="eq", delay=2, disable=None) as bar:
-        for depth, group in sorted(grouped.items()):
-            called = []
-            for start in range(0, len(group), BLOCK):
-                block = group[start : start + BLOCK]
-                called.append(probabilities(model, [row.equation for row in block]) > 0.5)
-                bar.update(len(block))
-            found[depth] = counted(torch.cat(called).cpu(), torch.tensor([row.label == 1 for row in group]))
+def called(model: EquationModel, rows: Sequence[Row]) -> Tensor:
+    """(E,) bool, whether the model calls each equation correct; those of one depth are asked about together."""
+    found = torch.empty(len(rows), dtype=torch.bool)
+    order = sorted(range(len(rows)), key=lambda number: rows[number].depth)
+    with tqdm(total=len(rows), unit="eq", delay=2, disable=None) as bar:
+        for start in range(0, len(order), BLOCK):
+            block = order[start : start + BLOCK]
+            found[block] = (probabilities(model, [rows[number].equation for number in block]) > 0.5).cpu()
+            bar.update(len(block))
     return found
+
+
+def by_depth(model: EquationModel, rows: Sequence[Row]) -> dict[int, Counts]:
+    """Depth to counts."""
+    return scored(called(model, rows), rows)
+
+
+def scored(answers: Tensor, rows: Sequence[Row]) -> dict[int, Counts]:
+    """Depth to counts of answers (E,) bool."""
+    labels = torch.tensor([row.label == 1 for row in rows])
+    return counted_by_group(answers, labels, torch.tensor([row.depth for row in rows]))
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -1,11 +1,11 @@
-"""Changes of an equation: the same done to both sides, which keeps it true, and a change of one node, which mostly does not."""
+"""Changes of an equation: the same done to both sides, which keeps it true, and that of a node, mostly not."""
 
 from random import Random
 
+from tasks.equations.fillers import literal
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.rewrite import BINARY, TRIGONOMETRIC
-from tasks.equations.words import ARITIES, CALLED, NAMES, SINGLE, Word, word
-from tasks.equations.fillers import literal
+from tasks.equations.words import ARITIES, NAMES, SINGLE, Word, word
 
 KINDS = tuple(
     [word(literal(text)) for text in texts.split()] for texts in ("-1", "pi", "1", "1/2", "0 2 3 4 10", "2/5", "0.7")
@@ -30,7 +30,7 @@ def operated(equation: Places, random: Random) -> Word | None:
 
 
 def changed(equation: Places, random: Random) -> Word:
-    """An equation with one node below the root grown, shrunk or replaced; it may be the same where nothing else can be."""
+    """An equation with one node below the root grown, shrunk or replaced; now and then it is the same."""
     place = equation.any_place(random)
     old = equation.at(place)
     new = random.choice((_grown, _shrunk, _replaced))(equation, place, random)

@@ -19,7 +19,7 @@ SECONDS, MEGABYTES = 120.0, 4096
 CACHED = 20_000  # subtrees remembered; all are forgotten when there are more
 
 
-class TooLarge(Exception):
+class TooLargeError(Exception):
     """A number with more than ``BITS``, or a power that would have them."""
 
 
@@ -40,7 +40,7 @@ def _is_true(equation: Places) -> bool | None:
     try:
         left, right = (_expression(equation, place) for place in equation.children(0))
         return sympy.Eq(left, right) is sympy.true
-    except TooLarge:
+    except TooLargeError:
         return None
     except Exception:  # SymPy raises errors of many kinds
         return False
@@ -64,7 +64,7 @@ def _expression(equation: Places, place: int) -> Any:
             _refuse_large(arguments[1])
         found = getattr(sympy, function)(*arguments) if arguments else _leaf(word)
         if any(_bits(number) > BITS for number in found.atoms(sympy.Number)):
-            raise TooLarge
+            raise TooLargeError
         _known[word] = found
     return found
 
@@ -79,9 +79,9 @@ def _refuse_large(exponent: Any) -> None:
 
     numbers = exponent.atoms(sympy.Number)
     if any(abs(number) > EXPONENT for number in numbers if number.is_finite):
-        raise TooLarge
+        raise TooLargeError
     if not exponent.free_symbols and any(not power.exp.is_Rational for power in exponent.atoms(sympy.Pow)):
-        raise TooLarge
+        raise TooLargeError
 
 
 def _bits(number: Any) -> int:

@@ -1,7 +1,7 @@
 """The labels of the published process: correct by construction, wrong unless SymPy evaluates the equation to ``True``.
 
-A changed equation that SymPy calls true is in no set. The published program counted it as correct and learned it; with the
-SymPy of today, which calls more true, sets become less like the published blanks (see the README's evidence).
+A changed equation that SymPy calls true is in no set. The published program counts it as correct and learns it; done so
+here, sets are less like the published blanks (the README has the distances).
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ class Labeller:
     """Labels equations; ``counts`` says what has no label and why.
 
     Args:
-        sympy: whether SymPy decides of changed equations, else numbers do: those that they do not call false are dropped.
+        sympy: whether SymPy decides of changed equations, else numbers do: what they do not call false is dropped.
         counts: of what is dropped.
     """
 

@@ -60,8 +60,8 @@ PUBLISHED: dict[str, dict[Part, Process]] = {
     "published-test": {"test": _TEST},
     "published-clean": {"train": _TRAIN.without(FAULTS), "test": _TEST.without(FAULTS)},
 }
-"""The training sets have the counts of the published one by depth and label. Only half of what a run makes is for the part
-that is made (``part_of``), so these are twice the runs that would be needed else."""
+"""The training sets have the counts of the published one by depth and label. Only half of what a run makes is for the
+part that is made (``part_of``), so these are twice the runs that would be needed else."""
 
 
 class Union:

@@ -20,8 +20,8 @@ class Rules:
     """A tree of the forms of patterns; a form is the preorder of their labels, variables being all alike.
 
     A rule fits a subtree where constants and functions agree and, unless ``checked``, its repeated variables are not
-    compared: only the two children of one node are equal exactly where the rule's are. A pattern that is a bare variable
-    fits variables only. Every rule counts as often as it was added.
+    compared: only the two children of one node are equal exactly where the rule's are. A pattern that is a bare
+    variable fits variables only. Every rule counts as often as it was added.
     """
 
     def __init__(self, checked: bool) -> None:

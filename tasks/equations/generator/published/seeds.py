@@ -1,4 +1,4 @@
-"""The identities that the published equations grew from, and the faults of their process, each of which can be left out."""
+"""The identities that the published equations grew from, and the faults of their process, to be left out one by one."""
 
 from collections.abc import Collection
 from pathlib import Path

@@ -167,7 +167,9 @@ def test_a_change_is_of_one_node_below_the_root() -> None:
     texts = {str(equation_of(word)) for word in made}
     grown = as_text("cos(sin(x)*2) = y", "sin(x)*2 = y^x", "(sin(x) + pi)*2 = y")
     assert grown | as_text("sin(x) = y", "x*2 = y", "2 = y") <= texts  # shrunk
-    assert as_text("cos(x)*2 = y", "sin(x) + 2 = y", "sin(y)*2 = y", "sin(x)*pi = y", "sin(x)*2 = x") <= texts  # replaced
+    assert (
+        as_text("cos(x)*2 = y", "sin(x) + 2 = y", "sin(y)*2 = y", "sin(x)*pi = y", "sin(x)*2 = x") <= texts
+    )  # replaced
     assert not as_text("sin(x)*4 = y", "sin(x)*2 = 1") & texts  # a constant of its own kind, a constant for a variable
     assert all(len(word) - len(base.word) in (-2, -1, 0, 1, 2, -3) for word in made)
 
@@ -183,7 +185,10 @@ def test_a_changed_equation_is_wrong_unless_sympy_or_numbers_say_true() -> None:
     candidates.append(Candidate(places("sin(x) = sqrt(1 - cos(x)^2)"), grown=True))
     counts = Counter[str]()
     made, truths = Labeller(sympy=True, counts=counts).labelled(candidates)
-    assert [one.text for one in made][:2] == ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_0 = 2"]  # SymPy sees no Pythagoras
+    assert [one.text for one in made][:2] == [
+        "sin(var_0)^2 + cos(var_0)^2 = 1",
+        "var_0 = 2",
+    ]  # SymPy sees no Pythagoras
     assert [one.label for one in made] == [0] * (len(made) - 1) + [1]
     assert truths[:2] == [True, False]
     assert truths[-1] is False
