@@ -3,6 +3,9 @@
 import multiprocessing
 import os
 import threading
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 
 
 def end_with_parent() -> None:
@@ -15,3 +18,16 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+@contextmanager
+def pool_map(workers: int) -> Iterator:
+    """A ``map`` over processes, or over none."""
+    if workers == 1:
+        yield map
+        return
+    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), end_with_parent)
+    try:
+        yield executor.map
+    finally:
+        executor.shutdown(cancel_futures=True)

@@ -17,6 +17,7 @@ COMMANDS = {
     "number-sets": Command("verification.number_sets", "make data sets of number equations"),
     "verification": Command("verification.cli", "train an encoder to tell correct equations from wrong ones"),
     "accuracy": Command("verification.accuracy", "how well a model tells them, by depth"),
+    "published-evidence": Command("verification.evidence", "how near published-train and -test are to the published"),
     "compositionality": Command("compositionality.command", "train and report the papers' tests of compositionality"),
     "train": Command("completion.train", "train a model to complete equations"),
     "shipped": Command("shipped", "make both shipped models of equations from nothing"),

@@ -3,14 +3,15 @@
 Columns: ``equation`` (infix), ``label`` (1 correct, 0 wrong), ``depth``, ``split`` ("train", "validation" or "test"),
 ``digest`` (of the canonical form, uint64), ``left`` and ``right`` (preorders of symbol ids). The symbols, each
 ``[function, arity, token]``, stand in the file's metadata with the format's version. Sets of number equations have the
-symbol ``Number`` besides, and ``left_values`` and ``right_values``, the numbers in preorder.
+symbol ``Number`` besides, and ``left_values`` and ``right_values``, the numbers in preorder. Sets of the published kind
+have ``truth`` besides, what numbers say (null: undecided), and ``run``.
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from dgltree import Equation, Tree, write_equation
 from dgltree.files import replacing
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 VERSION = 1
 KEY = b"dgltree.equations"  # of our JSON in the file's metadata
 VALUES = ("left_values", "right_values")
+Label = Literal["label", "truth"]
+"""What an equation is taken to be: as its process says, or as numbers do."""
 NUMBER: Symbol = ("Number", 0, None)
 """A leaf with a value; the sets of the symbolic presets have none."""
 SYMBOLS_AND_NUMBER = (*PAPER_SYMBOLS, NUMBER)
@@ -124,6 +127,16 @@ def with_splits(table: "pyarrow.Table", splits: Sequence[str]) -> "pyarrow.Table
     return table.set_column(table.schema.get_field_index("split"), "split", pa.array(splits, pa.string()))
 
 
+def with_origin(table: "pyarrow.Table", truths: Sequence[bool | None], run: int) -> "pyarrow.Table":
+    """``table`` with what numbers say of each equation (None: undecided), and the run it comes from."""
+    import pyarrow as pa
+
+    table = table.append_column(
+        "truth", pa.array([None if truth is None else int(truth) for truth in truths], pa.int8())
+    )
+    return table.append_column("run", pa.array([run] * len(table), pa.int16()))
+
+
 def write(path: Path, table: "pyarrow.Table") -> None:
     """Write a data set; an existing file is replaced at once or left as it was."""
     from pyarrow import parquet
@@ -132,15 +145,20 @@ def write(path: Path, table: "pyarrow.Table") -> None:
         parquet.write_table(table, beside)
 
 
-def read(path: str | Path, splits: Iterable[str] | None = None) -> list[Row]:
-    """The rows of a file that :func:`write` wrote, those of some splits only on request; errors as of :func:`load`."""
-    return rows(load(path), splits)
+def read(path: str | Path, splits: Iterable[str] | None = None, label: Label = "label") -> list[Row]:
+    """:func:`rows` of a file that :func:`write` wrote; errors as of :func:`load`, and ``ValueError`` without truths."""
+    found = load(path)
+    if label not in found.column_names:
+        raise ValueError(f"{path} has no column {label!r}; the sets of the published presets have it")
+    return rows(found, splits, label)
 
 
-def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None) -> list[Row]:
-    """The rows of a data set, those of some splits only on request."""
+def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None, label: Label = "label") -> list[Row]:
+    """The rows of a data set, those of some splits only on request; with "truth" for a label, those that have one."""
+    if label == "truth":
+        table = table.filter(table.column(label).is_valid())
     columns: list[Sequence[Any]] = [_words(table.column(name)) for name in ("left", "right")]
-    columns += [table.column(name).to_pylist() for name in ("label", "depth", "split", "digest")]
+    columns += [table.column(name).to_pylist() for name in (label, "depth", "split", "digest")]
     columns += [list(map(tuple, table.column(name).to_pylist())) for name in VALUES if name in table.column_names]
     wanted = None if splits is None else set(splits)
     found = (Row(*row) for row in zip(*columns, strict=True))

@@ -5,23 +5,20 @@ own ``count_ops`` counts. Where ``solve`` finds nothing, it is asked again after
 ``TIDIED`` is more than most users would try: the shortest form that any of these functions gives.
 """
 
-import multiprocessing
-import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from dgltree import Equation, Tree
 from dgltree.read.notation import EXP1
 from dgltree.read.sympy import from_sympy, to_sympy
+from tasks.child import Child
 
 if TYPE_CHECKING:
     import sympy
 
 SECONDS = 10.0
 """The limit for one equation."""
-START_SECONDS = 120.0
 SIMPLIFIED = ("simplify",)
 TIDIED = ("simplify", "factor", "expand", "cancel", "trigsimp", "radsimp", "powsimp", "expand_log", "logcombine")
 """Names of the SymPy functions that give a solution other forms."""
@@ -31,66 +28,23 @@ class Peer:
     """SymPy in a process of its own, which is replaced when an equation takes longer than ``seconds``."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
-        self._seconds = seconds
-        self._process: Any = None
+        self._child = Child(complete, seconds, prepare=_prepare)
 
     def __enter__(self) -> "Peer":
-        self._start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop()
+        self._child.stop()
 
     def solver(self, positive: bool, changes: Sequence[str] = SIMPLIFIED) -> Callable[[Equation], Sequence[Tree]]:
         """A solver with variables of any value, or with positive ones."""
-        return lambda equation: self._ask(equation, positive, changes)
-
-    def _ask(self, *question: object) -> Sequence[Tree]:
-        self._connection.send(question)
-        try:
-            if self._connection.poll(self._seconds):
-                answer: Sequence[Tree] = self._connection.recv()
-                return answer
-        except EOFError:  # it ran out of memory or of stack
-            pass
-        self._stop()
-        self._start()
-        return ()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other,), daemon=True)
-        self._process.start()
-        other.close()
-        if not self._connection.poll(START_SECONDS):
-            self._stop()
-            raise TimeoutError(f"SymPy's process did not start within {START_SECONDS:.0f} s")
-        self._connection.recv()
-
-    def _stop(self) -> None:
-        self._process.kill()
-        self._process.join()
-        self._connection.close()
+        return lambda equation: self._child.ask(equation, positive, changes) or ()
 
 
-def _serve(connection: Connection) -> None:
-    """Answer equations until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends this process
+def _prepare() -> None:
     import sympy
 
     sympy.simplify(sympy.Symbol("x"))
-    connection.send(())
-    while True:
-        try:
-            question = connection.recv()
-        except EOFError:
-            return
-        try:
-            fillers = complete(*question)
-        except Exception:  # SymPy raises errors of many kinds
-            fillers = []
-        connection.send(fillers)
 
 
 def complete(equation: Equation, positive: bool, changes: Sequence[str] = SIMPLIFIED) -> list[Tree]:

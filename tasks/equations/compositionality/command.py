@@ -1,4 +1,4 @@
-"""``python -m tasks.equations compositionality TEST ... --preset small|paper --out DIR``: train, test, report.
+"""``python -m tasks.equations compositionality TEST ... --preset NAME --out DIR``: train, test, report.
 
 A training that is done is not done again, one that was interrupted goes on from its last epoch. DIR/report.md has the
 tables and pictures of the tests that were asked for.
@@ -38,6 +38,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--models", nargs="+", help="only these of configs/ (default: all that the test is for)")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
     parser.add_argument("--epochs", type=int, help="instead of those of the configurations")
+    parser.add_argument("--batch-size", type=int, help="instead of theirs")
+    parser.add_argument("--lr", type=float, help="learning rate, instead of theirs")
     parser.add_argument("--workers", type=int, default=2, help="trainings at a time (default 2)")
     parser.add_argument("--data", type=Path, help="folder of the data sets, made where they lack (default: OUT/data)")
     parser.add_argument("--data-seed", type=int, default=0, help="seed of the data sets (default 0)")
@@ -59,7 +61,11 @@ def compositionality(options: argparse.Namespace) -> dict[str, str]:
     train, test = (data / f"{part}.parquet" for part in ("train", "test"))
     tasks = [
         Task(
-            job, configuration(job, CONFIGS / f"{job.model}.yaml", options.epochs), train, test, out / "jobs" / job.name
+            job,
+            configuration(job, CONFIGS / f"{job.model}.yaml", options.epochs, options.batch_size, options.lr),
+            train,
+            test,
+            out / "jobs" / job.name,
         )
         for job in wanted
     ]

@@ -16,7 +16,9 @@ Options = tuple[tuple[str, int], ...]
 
 DEEPEST = max(PAPER_TEST.counts)
 ALL_DEPTHS, SHALLOW, DEEP = (1, max(PAPER_TRAIN.counts)), (1, 7), (8, DEEPEST)
-COMPARED = ("majority", "lstm", "transformer", "tree_transformer", "tree_rnn", "tree_lstm", "tree_smu")
+WHOLE = ("lstm_whole", "transformer_whole", "tree_transformer_whole")
+"""Sequence models that read the equation, as those of B do; the others of their names read each side by itself."""
+COMPARED = ("majority", "lstm", "transformer", "tree_transformer", *WHOLE, "tree_rnn", "tree_lstm", "tree_smu")
 """The models that B compares on the tests of compositionality."""
 
 

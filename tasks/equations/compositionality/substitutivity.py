@@ -14,7 +14,7 @@ from dgltree import Equation, Tree, batch
 from dgltree.equations.truth import BLURRED, Evaluator
 from dgltree.models import evaluating
 from tasks.equations.verification.classifier import EquationClassifier
-from tasks.equations.vocabulary import vocabulary
+from tasks.equations.verification.whole import WholeEquations
 
 DEPTHS = range(1, 4)
 CLASSES, SMALLEST, LARGEST = 40, 5, 25  # classes at most; expressions a class has at least, and at most
@@ -64,11 +64,12 @@ def _rounded(evaluator: Evaluator, tree: Tree) -> bytes | None:
 
 def hidden_states(module: EquationClassifier, trees: list[Tree]) -> Points | None:
     """(expressions, n) float64, the states of the roots; None for a model that has none, such as the majority."""
-    encoder = getattr(module.model, "encoder", None)
-    if encoder is None or not list(encoder.parameters()):
+    encoder = module.encoder
+    if not list(encoder.parameters()):
         return None
+    reader = encoder.reader if isinstance(encoder, WholeEquations) else encoder
     with evaluating(module):
-        states: Tensor = encoder(batch(trees, vocabulary()), share=True)
+        states: Tensor = reader(batch(trees, reader.vocabulary), share=True)
     return states.double().numpy()
 
 

@@ -58,12 +58,19 @@ class Task(jobs.Job):
         do(self)
 
 
-def configuration(job: Job, file: Path, epochs: int | None) -> dict[str, Any]:
-    """The mapping of a YAML configuration with the job's options and, where they are given, other epochs."""
+def configuration(
+    job: Job, file: Path, epochs: int | None = None, batch_size: int | None = None, lr: float | None = None
+) -> dict[str, Any]:
+    """The mapping of a YAML configuration with the job's options and, where they are given, other settings."""
     config = yaml.safe_load(file.read_text(encoding="utf-8"))
     config["trainer"].pop("default_root_dir", None)
-    if epochs is not None:
-        config["trainer"]["max_epochs"] = epochs
+    for part, name, value in (
+        ("trainer", "max_epochs", epochs),
+        ("data", "batch_size", batch_size),
+        ("model", "lr", lr),
+    ):
+        if value is not None:
+            config[part][name] = value
     if job.options:
         config["model"]["options"] = {**(config["model"].get("options") or {}), **dict(job.options)}
     return {part: config.get(part) or {} for part in ("trainer", "data", "model")}

@@ -13,7 +13,6 @@ from tqdm import tqdm
 from tasks.equations import store
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.chunk import largest
-from tasks.equations.generator.generate import pool_map
 from tasks.equations.generator.growth import WIDENINGS, begun, grown
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import World
@@ -23,6 +22,7 @@ from tasks.equations.generator.rewrite import GROWING
 from tasks.equations.generator.texts import Texts
 from tasks.equations.store import Made
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS
+from tasks.processes import pool_map
 
 CHUNK = 10_000  # equations a random stream; part of what a seed means
 DEEPEST = 13

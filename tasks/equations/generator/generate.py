@@ -9,13 +9,10 @@ until a round brings little. Finished chunks are kept until the set is whole, so
 import argparse
 import json
 import math
-import multiprocessing
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -26,8 +23,10 @@ from tasks.claims import claim, refuse_other
 from tasks.equations import store
 from tasks.equations.generator.chunk import Chunk
 from tasks.equations.generator.presets import PRESETS, Part, Quotas, Shape, is_validation
+from tasks.equations.generator.published.process import PUBLISHED, Process, Union
+from tasks.equations.generator.published.seeds import FAULTS
 from tasks.equations.store import Row
-from tasks.processes import end_with_parent
+from tasks.processes import pool_map
 
 GENERATOR = 2  # another one where a seed means other equations than before
 CHUNK = 10_000  # equations a chunk; part of what a seed means
@@ -124,35 +123,28 @@ def _counts(file: Path) -> Path:
     return file.with_suffix(".json")
 
 
-@contextmanager
-def pool_map(workers: int) -> Iterator:
-    """A ``map`` over processes, or over none."""
-    if workers == 1:
-        yield map
-        return
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), end_with_parent)
-    try:
-        yield executor.map
-    finally:
-        executor.shutdown(cancel_futures=True)
-
-
 def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Row]:
     """Labelled equations, no two equal up to names and sides; fewer where there are no more."""
     return store.rows(Generator(quotas, part, seed, workers, chunk).run())
 
 
 def write_sets(
-    name: str, shapes: dict[Part, Shape], out: Path, seed: int, workers: int = 1, chunk: int = CHUNK
+    name: str,
+    shapes: Mapping[Part, Shape | Process],
+    out: Path,
+    seed: int,
+    workers: int = 1,
+    chunk: int = CHUNK,
 ) -> dict[Part, dict]:
     """Write those sets that are not there yet, and return the cards of all.
 
     Raises ``ValueError`` for a folder with sets, or finished chunks, of another name or seed.
     """
     out.mkdir(parents=True, exist_ok=True)
-    run = {"preset": name, "seed": seed, "chunk": chunk, "version": store.VERSION, "generator": GENERATOR}
     cards = {}
     for part, shape in shapes.items():
+        settings = shape.settings() if isinstance(shape, Process) else {"chunk": chunk, "generator": GENERATOR}
+        run = {"preset": name, "seed": seed, **settings, "version": store.VERSION}
         file, card = out / f"{part}.parquet", out / f"{part}.json"
         if file.exists():
             cards[part] = json.loads(card.read_text())
@@ -160,7 +152,11 @@ def write_sets(
             continue
         parts = out / f".{part}-parts"
         claim(parts / "plan.json", run)
-        generator = Generator(shape.quotas(), part, seed, workers, chunk, parts)
+        generator: Generator | Union
+        if isinstance(shape, Process):
+            generator = Union(shape, part, seed, workers, parts)
+        else:
+            generator = Generator(shape.quotas(), part, seed, workers, chunk, parts)
         made = generator.run()
         made = store.with_splits(made, _splits(made.column("depth").to_pylist(), part))
         cards[part] = {**run, **_card(made, generator)}
@@ -182,7 +178,7 @@ def _splits(depths: list[int], part: Part) -> list[str]:
     return splits
 
 
-def _card(made: pa.Table, generator: Generator) -> dict:
+def _card(made: pa.Table, generator: Generator | Union) -> dict:
     """What a set holds: equations by split and depth, the correct share, what was dropped and what is missing."""
     by_depth = Counter(zip(made.column("depth").to_pylist(), made.column("label").to_pylist(), strict=True))
     depths = sorted({depth for depth, _ in by_depth})
@@ -199,15 +195,24 @@ def _card(made: pa.Table, generator: Generator) -> dict:
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations generate", description=__doc__)
-    parser.add_argument("--preset", choices=list(PRESETS), required=True, help="which sets; see presets.py")
+    sets: dict[str, Mapping[Part, Shape | Process]] = {**PRESETS, **PUBLISHED}
+    parser.add_argument("--preset", choices=list(sets), required=True, help="which sets; see presets.py and published/")
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other equations (default 0)")
     parser.add_argument(
         "--workers", type=int, default=1, help="processes; the result does not depend on it (default 1)"
     )
+    parser.add_argument(
+        "--without", nargs="+", choices=FAULTS, default=[], help="faults of the published process that are left out"
+    )
     options = parser.parse_args(arguments)
+    shapes = sets[options.preset]
+    if options.without:
+        if options.preset not in PUBLISHED:
+            parser.error(f"--without is for {', '.join(PUBLISHED)}; {options.preset} has no faults to leave out")
+        shapes = {part: process.without(options.without) for part, process in PUBLISHED[options.preset].items()}
     start = time.perf_counter()
-    cards = write_sets(options.preset, PRESETS[options.preset], options.out, options.seed, options.workers)
+    cards = write_sets(options.preset, shapes, options.out, options.seed, options.workers)
     seconds = time.perf_counter() - start
     equations = sum(card["equations"] for card in cards.values())
     print(f"{equations:,} equations in {seconds:.1f} s ({equations / seconds:,.0f}/s) -> {options.out}")

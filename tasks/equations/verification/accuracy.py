@@ -2,41 +2,48 @@
 
 ``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
 equation is called correct where the model's probability is over one half. Precision and recall are those of correct
-equations.
+equations. The last line is that of the depths that were asked for.
 """
 
 import argparse
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import torch
+from torch import Tensor
 from tqdm import tqdm
 
 from dgltree import open_model
 from dgltree.equations.probabilities import probabilities
 from dgltree.models import EquationModel
-from tasks.equations.store import Row, read
-from tasks.equations.verification.counts import Counts, counted, together
+from tasks.equations.store import Label, Row, read
+from tasks.equations.verification.counts import Counts, counted_by_group, together
 
 BLOCK = 2048  # equations between two updates of the progress bar
 
 
-def by_depth(model: EquationModel, rows: Iterable[Row]) -> dict[int, Counts]:
-    """Depth to counts."""
-    grouped: dict[int, list[Row]] = defaultdict(list)
-    for row in rows:
-        grouped[row.depth].append(row)
-    found = {}
-    with tqdm(total=sum(map(len, grouped.values())), unit="eq", delay=2, disable=None) as bar:
-        for depth, group in sorted(grouped.items()):
-            called = []
-            for start in range(0, len(group), BLOCK):
-                block = group[start : start + BLOCK]
-                called.append(probabilities(model, [row.equation for row in block]) > 0.5)
-                bar.update(len(block))
-            found[depth] = counted(torch.cat(called).cpu(), torch.tensor([row.label == 1 for row in group]))
+def called(model: EquationModel, rows: Sequence[Row]) -> Tensor:
+    """(E,) bool, whether the model calls each equation correct; those of one depth are asked about together."""
+    found = torch.empty(len(rows), dtype=torch.bool)
+    order = sorted(range(len(rows)), key=lambda number: rows[number].depth)
+    with tqdm(total=len(rows), unit="eq", delay=2, disable=None) as bar:
+        for start in range(0, len(order), BLOCK):
+            block = order[start : start + BLOCK]
+            found[block] = (probabilities(model, [rows[number].equation for number in block]) > 0.5).cpu()
+            bar.update(len(block))
     return found
+
+
+def by_depth(model: EquationModel, rows: Sequence[Row]) -> dict[int, Counts]:
+    """Depth to counts."""
+    return scored(called(model, rows), rows)
+
+
+def scored(answers: Tensor, rows: Sequence[Row]) -> dict[int, Counts]:
+    """Depth to counts of answers (E,) bool."""
+    labels = torch.tensor([row.label == 1 for row in rows])
+    return counted_by_group(answers, labels, torch.tensor([row.depth for row in rows]))
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -45,18 +52,32 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--model", default="default", help="a shipped model or a file, published weights included")
     parser.add_argument("--data", type=Path, required=True, help="a set of labelled equations (Parquet)")
     parser.add_argument("--split", help="only this split of the set: train, validation or test")
+    parser.add_argument("--depths", nargs=2, type=int, metavar=("FIRST", "LAST"), help="only equations of these depths")
+    parser.add_argument("--labels", choices=get_args(Label), default="label", help="the labels, or what numbers say")
     parser.add_argument("--limit", type=int, help="only the first N equations")
     options = parser.parse_args(arguments)
-    rows = read(options.data, splits=options.split and [options.split])[: options.limit]
-    if not rows:
-        raise SystemExit(f"{options.data} has no equations" + (f" of split {options.split!r}" if options.split else ""))
+    try:
+        rows = _chosen(options)
+    except (ValueError, FileNotFoundError) as error:
+        raise SystemExit(str(error)) from None
     found = by_depth(open_model(options.model), rows)
     print(f"{'depth':>9} {'equations':>9}  accuracy precision    recall")
-    deep = [counts for depth, counts in found.items() if depth >= 8]
-    for name, counts in [
-        *found.items(),
-        ("all", together(found.values())),
-        *([("8 and up", together(deep))] * bool(deep)),
-    ]:
+    lines: list[tuple[int | str, Counts]] = [*found.items()]
+    if options.depths:
+        lines.append(("{} to {}".format(*options.depths), together(found.values())))
+    else:
+        deep = [counts for depth, counts in found.items() if depth >= 8]
+        lines += [("all", together(found.values())), *([("8 and up", together(deep))] * bool(deep))]
+    for name, counts in lines:
         share = f"{counts.accuracy:9.4f} {counts.precision:9.4f} {counts.recall:9.4f}"
         print(f"{name:>9} {counts.size:9,} {share}")
+
+
+def _chosen(options: argparse.Namespace) -> list[Row]:
+    rows = read(options.data, splits=options.split and [options.split], label=options.labels)
+    first, last = options.depths or (0, 255)
+    found = [row for row in rows if first <= row.depth <= last][: options.limit]
+    if not found:
+        of = [f"split {options.split!r}"] * bool(options.split) + [f"depth {first} to {last}"] * bool(options.depths)
+        raise ValueError(f"{options.data} has no equations" + (f" of {' and '.join(of)}" if of else ""))
+    return found

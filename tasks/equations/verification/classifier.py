@@ -12,10 +12,11 @@ from dgltree import TreeBatch, Vocabulary
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, make_encoder
 from dgltree.encoders.encoder import Planned
-from dgltree.models import EquationModel, EquationReadout
+from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.encoding import EncoderModule
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.majority import Majority
+from tasks.equations.verification.whole import WholeEquations
 from tasks.shards import shared_mean
 
 
@@ -30,6 +31,8 @@ class EquationClassifier(EncoderModule):
         lr: learning rate of Adam.
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+        whole: whether the encoder reads both sides as one tree or sequence and a linear map of its vector is the logit,
+            as of the papers' sequence models; else each side is read by itself and both vectors' product is.
 
     Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
     """
@@ -43,12 +46,17 @@ class EquationClassifier(EncoderModule):
         lr: float = 1e-3,
         weight_decay: float = 1e-5,
         seed: int = 0,
+        whole: bool = False,
     ) -> None:
         super().__init__()
-        made = (
-            Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **(options or {}))
-        )
-        self.model = EquationModel(made, EquationReadout())
+        given = options or {}
+        if whole:
+            self.model: TreeModel = TreeModel(
+                WholeEquations(encoder, vocabulary, hidden_size, **given), ClassifierReadout(hidden_size, 1)
+            )
+        else:
+            made = Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **given)
+            self.model = EquationModel(made, EquationReadout())
         self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
         self.accuracy = BinaryAccuracy()
 
@@ -59,7 +67,7 @@ class EquationClassifier(EncoderModule):
 
     def forward(self, trees: TreeBatch | Planned) -> Tensor:
         """(E,), the logits of E equations."""
-        return self.model(trees, share=self.shares)
+        return self.model(trees, share=self.shares).flatten()
 
     def losses(self, labelled: Labelled) -> Tensor:
         """(E,), the loss of each equation."""

@@ -8,7 +8,7 @@ from torchmetrics import MeanMetric, MeanSquaredError
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders.encoder import Planned
-from dgltree.models import NumberReadout
+from dgltree.models import EquationModel, NumberReadout
 from tasks.equations.store import NUMBER
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.number_data import Numbers
@@ -32,7 +32,11 @@ class EquationAndNumberClassifier(EquationClassifier):
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any] | None = None, **others: Any) -> None:
         numbers = NUMBER[:2] in vocabulary.functions
         super().__init__(vocabulary, options={**(options or {}), **({"numbers": True} if numbers else {})}, **others)
-        self.number_readout = NumberReadout(self.model.cell.hidden_size) if numbers else None
+        self.number_readout: NumberReadout | None = None
+        if numbers:
+            if not isinstance(self.model, EquationModel):
+                raise ValueError("numbers are read from the cell's states of single sides: whole=False")
+            self.number_readout = NumberReadout(self.model.cell.hidden_size)
         self.number_accuracy, self.number_mse = MeanMetric(), MeanSquaredError()
 
     def decode(self, trees: TreeBatch | Planned) -> Tensor:

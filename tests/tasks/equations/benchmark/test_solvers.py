@@ -47,7 +47,7 @@ def test_the_process_is_replaced_when_time_is_up():
         assert hasty.solver(positive=False)(equation) == ()
     with peer.Peer() as patient:
         assert list(map(write_infix, patient.solver(positive=False)(equation))) == ["1 - x"]
-        assert patient.solver(positive=False)(read_equation("foo(x) = _", None)) == []
+        assert patient.solver(positive=False)(read_equation("foo(x) = _", None)) == ()
 
 
 def test_list_has_nothing_for_what_the_model_cannot_read():

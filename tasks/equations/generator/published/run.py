@@ -1,0 +1,93 @@
+"""One run of the published process: from the seeds to so many new correct equations, and a change of each."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from random import Random
+from typing import NamedTuple
+
+from tasks.equations.generator.places import Places
+from tasks.equations.generator.published.changes import changed, operated
+from tasks.equations.generator.published.rules import Rules
+from tasks.equations.generator.published.seeds import FAULTS, Fault, seeds
+from tasks.equations.words import Word
+
+LARGEST = 250  # symbols of an equation; what batches can hold
+BARREN = 20_000  # draws in a row without a new equation, after which the run ends as it is
+
+
+class Candidate(NamedTuple):
+    """An equation, and whether it is correct by construction; else it is one with a node changed."""
+
+    equation: Places
+    grown: bool
+
+
+class Run:
+    """Grows equations from the seeds; ``counts`` says what was dropped and why.
+
+    A node of a known equation is rewritten by a known equation, or the same is done to both sides at the root; what is
+    new is correct by construction and known from then on. One node of each is changed besides.
+
+    Args:
+        name: names the random stream.
+        correct: how many equations are grown; the seeds are not among them.
+        limit: the largest depth.
+        faults: of the published process.
+    """
+
+    def __init__(self, name: str, correct: int, limit: int, faults: Collection[Fault] = FAULTS) -> None:
+        self.counts: Counter[str] = Counter()
+        self._random = Random(f"published {name}")
+        self._correct, self._limit = correct, limit
+        self._rules = Rules(checked="matching" not in faults)
+        self._known: list[Places] = []
+        self._met: set[Word] = set()
+        self._seeds = seeds(faults)
+
+    def run(self) -> Iterator[Candidate]:
+        """Each correct equation, the seeds first, with the change of it if that is new."""
+        for equation in self._correct_ones():
+            yield Candidate(equation, grown=True)
+            change = self._new(changed(equation, self._random))
+            if change is not None:
+                yield Candidate(change, grown=False)
+
+    def _correct_ones(self) -> Iterator[Places]:
+        self._met.update(self._seeds)
+        first = [Places(seed) for seed in self._seeds]
+        for seed in first:
+            self._learn(seed)
+        yield from first
+        for _ in range(self._correct):
+            grown = self._grown()
+            if grown is None:
+                self.counts["runs without further equations"] += 1
+                return
+            self._learn(grown)
+            yield grown
+
+    def _learn(self, equation: Places) -> None:
+        self._known.append(equation)
+        self._rules.add(equation)
+
+    def _grown(self) -> Places | None:
+        """A new correct equation; None where many draws find none."""
+        random = self._random
+        for _ in range(BARREN):
+            equation = self._known[int(random.random() * len(self._known))]
+            place = int(random.random() * len(equation.word))
+            word = self._rules.rewritten(equation, place, random) if place else operated(equation, random)
+            if word is not None and (new := self._new(word)) is not None:
+                return new
+        return None
+
+    def _new(self, word: Word) -> Places | None:
+        """An equation that was not met and is not too large; it is met then."""
+        if word in self._met:
+            return None
+        self._met.add(word)
+        equation = Places(word)
+        if equation.depth <= self._limit and len(word) <= LARGEST:
+            return equation
+        self.counts["too large"] += 1
+        return None

@@ -1,0 +1,46 @@
+"""Encoders that read whole equations."""
+
+import pytest
+import torch
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from dgltree import Tree, Vocabulary, batch, read_equation
+from tasks.equations.compositionality.substitutivity import hidden_states
+from tasks.equations.verification.classifier import EquationClassifier
+from tasks.equations.verification.whole import EQUALS, joined
+from tasks.equations.vocabulary import vocabulary
+
+TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_0 = var_0", "2*var_1 = var_1 + var_1"]
+WIDER = Vocabulary([*vocabulary().functions, EQUALS], vocabulary().tokens)
+OPTIONS = {"lstm": {}, "transformer": {"num_heads": 2}, "tree_transformer": {"path_length": 4, "num_heads": 2}}
+
+
+def sides(texts):
+    return batch([side for text in texts for side in read_equation(text)], vocabulary())
+
+
+def test_two_sides_become_the_tree_below_the_equals_sign():
+    whole = [Tree("=", read_equation(text)) for text in TEXTS]
+    found, expected = joined(sides(TEXTS), WIDER), batch(whole, WIDER)
+    for name in ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes", "label"):
+        assert torch.equal(getattr(found, name), getattr(expected, name)), name
+    with pytest.raises(ValueError, match="3 trees are no pairs of sides"):
+        joined(batch([*read_equation(TEXTS[0]), Tree("Symbol", token="var_0")], vocabulary()), WIDER)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_an_encoder_sees_both_sides_at_once(name):
+    torch.manual_seed(0)
+    module = EquationClassifier(vocabulary(), name, hidden_size=16, options=OPTIONS[name], whole=True).eval()
+    with torch.no_grad():
+        alone = torch.cat([module(sides([text])) for text in TEXTS])
+        together = module(sides(TEXTS))
+        planned = module(module.plan(sides(TEXTS)))
+        swapped = module(sides(["1 = sin(var_0)^2 + cos(var_0)^2"]))
+    assert torch.allclose(alone, together, atol=1e-5)
+    assert torch.equal(together, planned)
+    assert together.shape == (3,)
+    assert abs(swapped - together[0]) > 1e-6  # a product of two vectors would not know the order
+    states = hidden_states(module, [*read_equation(TEXTS[0])])
+    assert states.shape == (2, 16)
