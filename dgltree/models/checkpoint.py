@@ -51,7 +51,7 @@ def save(model: TreeModel, path: str | Path) -> None:
 
 
 def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
-    """A file of the weights of a module, with ``header``, the format's version and a hash; errors as of :func:`save`."""
+    """Write the weights of a module, with ``header``, the format's version and a hash. Errors as of :func:`save`."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
     header = {"version": VERSION, **header}
     _check_finite(tensors)

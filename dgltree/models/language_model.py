@@ -111,7 +111,7 @@ class LanguageModel(nn.Module):
         Each is read alone, behind an ``<eos>``. In evaluation mode nothing depends on the other sentences. Raises
         ``ValueError`` as :meth:`ids` does.
         """
-        found = torch.empty(len(sentences))
+        found = torch.empty(len(sentences), dtype=self.bias.dtype)
         for rows, ids, lengths in self._batches(sentences):
             padding = padding_mask(ids, lengths)
             logits = self.logits(self(ids, padding).states[:, :-1])
