@@ -61,8 +61,9 @@ class LSTMLayer(nn.LSTM):
 
     def _read(self, x: Tensor, batch_sizes: Tensor | None, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """torch's own call, with the weights of this pass."""
-        drawn = drawn_weight(self.weight_hh_l0, self.weight_dropout, self.training)
-        weights = [self.weight_ih_l0, drawn, self.bias_ih_l0, self.bias_hh_l0]
+        inputs, recurrent, *biases = self.all_weights[0]
+        drawn = drawn_weight(recurrent, self.weight_dropout, self.training)
+        weights = [inputs, drawn, *biases]
         hidden, how = [h.unsqueeze(0), c.unsqueeze(0)], (True, 1, 0.0, self.training, False)
         if batch_sizes is None:
             states, h, c = torch.lstm(x, hidden, weights, *how, True)

@@ -74,7 +74,7 @@ class ONLSTMLayer(nn.Module):
         """
         weight = drawn_weight(self.hidden.weight, self.weight_dropout, self.training).t()
         ends = Ends.none(*x.shape[:2]) if padding is None else Ends.of(padding)
-        present = repeat(None) if padding is None else ends.sorted(~padding).unbind(1)
+        present = repeat(x) if padding is None else ends.sorted(~padding).unbind(1)  # read where not all are there
         h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
         states, cells, distances = [], [], []
         at_step = zip(ends.sorted(self.input(x)).unbind(1), present, ends.counts, ends.complete, strict=False)

@@ -75,7 +75,7 @@ class LanguageModel(nn.Module):
         self.bias = nn.Parameter(torch.zeros(len(vocabulary.tokens)))
         try:
             own: dict[str, Any] = {**(options or {}), "dropout": layer_dropout, "weight_dropout": weight_dropout}
-            self.layers = LAYERS[layers](sizes[-1], sizes, **own)  # type: ignore[arg-type, misc]
+            self.layers = LAYERS[layers](sizes[-1], sizes, **own)  # type: ignore[arg-type]
         except TypeError as error:
             raise ValueError(f"{layers}: {error}") from None
         self.input_dropout, self.output_dropout = LockedDropout(input_dropout), LockedDropout(output_dropout)

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.read.words import read_word_trees
 from tasks.data import TaskData, data_folder
 from tasks.language.text import columns, parts, read_sentences, stream, vocabulary_of
 
@@ -30,6 +31,8 @@ class LanguageText(TaskData):
         name: of the files.
         batch_size, validation_batch_size, test_batch_size: columns.
         part_length: words.
+        trees: a bracketed file, or a folder of ``*.mrg`` files, on which the trees that a model finds are scored in
+            validation; None: none are.
         seed: of the lengths.
 
     Raises ``ValueError`` for a size below 1 and what :mod:`tasks.language.text` raises.
@@ -43,6 +46,7 @@ class LanguageText(TaskData):
         validation_batch_size: int = 10,
         test_batch_size: int = 1,
         part_length: int = 70,
+        trees: Path | None = None,
         seed: int = 0,
     ) -> None:
         super().__init__()
@@ -54,6 +58,7 @@ class LanguageText(TaskData):
                 )
         self.folder, self.name = folder or data_folder("language"), name
         self.part_length, self.seed = part_length, seed
+        self.given_trees = [] if trees is None else read_word_trees(trees)[0]
 
     def sentences(self, part: str) -> list[list[str]]:
         """Of a file."""

@@ -2,7 +2,7 @@
 
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import lightning
 import torch
@@ -11,11 +11,16 @@ from torch import Tensor, nn
 
 from dgltree import Vocabulary
 from dgltree.encoders.recurrent import State
+from dgltree.induction.sentences import score_sentences
 from dgltree.models import LanguageModel
 from dgltree.training.checkpoints import LAST
 from dgltree.training.steps import seed_step
 from tasks.language.averaging import averaged, averaged_weights, stopped_falling
 from tasks.language.data import Part
+from tasks.language.trees import parsed
+
+if TYPE_CHECKING:
+    from tasks.language.data import LanguageText
 
 CHECKED = 50
 """Steps after which the loss is looked at: doing so waits for a GPU."""
@@ -121,6 +126,7 @@ class LanguageTraining(lightning.LightningModule):
 
     def on_validation_epoch_end(self) -> None:
         loss = self._report("", prog_bar=True)
+        self._score_trees()
         if self._averages is None:
             return
         self._averages.__exit__(None, None, None)
@@ -191,6 +197,12 @@ class LanguageTraining(lightning.LightningModule):
         self.log(f"{prefix}published_perplexity", published.exp().float())
         self.log(f"{prefix}log_probability", -loss.float())
         return loss
+
+    def _score_trees(self) -> None:
+        """Log the F1 of each layer's trees, in percent, where the data has given ones."""
+        given = cast("LanguageText", self.trainer.datamodule).given_trees  # type: ignore[attr-defined]
+        for number, found in enumerate(parsed(self.model, given) if given else [], 1):
+            self.log(f"f1_layer_{number}", score_sentences(given, found).f1)
 
     def _check(self, loss: Tensor, where: str) -> None:
         if not bool(loss.isfinite()):

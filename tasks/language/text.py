@@ -23,7 +23,7 @@ def read_sentences(file: Path) -> list[list[str]]:
     """
     if not file.is_file():
         raise FileNotFoundError(f"{file}: no such file; the folder holds NAME.train.txt, NAME.valid.txt, NAME.test.txt")
-    sentences = []
+    sentences: list[list[str]] = []
     for number, line in enumerate(read_text(file).splitlines(), 1):
         words = line.split()
         if not sentences and line.lstrip().startswith("("):
