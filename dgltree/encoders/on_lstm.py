@@ -76,39 +76,43 @@ class ONLSTMLayer(nn.Module):
         ends = Ends.none(*x.shape[:2]) if padding is None else Ends.of(padding)
         present = repeat(x) if padding is None else ends.sorted(~padding).unbind(1)  # read where not all are there
         h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
-        states, cells, distances = [], [], []
+        states, cells, master_gates = [], [], []
         at_step = zip(ends.sorted(self.input(x)).unbind(1), present, ends.counts, ends.complete, strict=False)
         for pre, here, count, complete in at_step:
             pre, h, c = (front(part, count) for part in (pre, h, c))
-            h_t, c_t, d = self.step(torch.addmm(pre + self.hidden.bias, h, weight), c)
+            h_t, c_t, f_tilde = self.step(torch.addmm(pre + self.hidden.bias, h, weight), c)
             if not complete:
                 now = front(here, count).unsqueeze(1)
                 h_t, c_t = h_t.where(now, h), c_t.where(now, c)
             h, c = h_t, c_t
             states.append(h)
             cells.append(c)
-            distances.append(d.unsqueeze(1))
+            master_gates.append(f_tilde)
         length = x.shape[1]
         after = ends.last(states), ends.last(cells)
-        return LayerSteps(ends.padded(states, length), after, ends.padded(distances, length))
+        d = self.chunks - ends.padded(master_gates, length).sum(2, keepdim=True)
+        return LayerSteps(ends.padded(states, length), after, d)
 
     def step(self, pre: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """h_t, c_t (B, D) and d_t (B,) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D)."""
-        n, chunks = self.hidden_size, self.chunks
-        f_master, i_master, f, i, o, c_hat = pre.split([chunks, chunks, n, n, n, n], 1)
-        f_master, i_master = cumax(f_master), 1 - cumax(i_master)
-        d = chunks - f_master.sum(1)
-        f_master, i_master = (gate.repeat_interleave(self.chunk_size, 1) for gate in (f_master, i_master))
+        """h_t, c_t (B, D) and f~_t (B, D_m) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D).
+
+        As few operations as it takes, since each is short; a master gate is not repeated for the units of its chunk.
+        """
+        n, by_chunk = self.hidden_size, (len(pre), self.chunks, self.chunk_size)
+        masters, gates, c_hat = pre.split([2 * self.chunks, 3 * n, n], 1)
+        f_tilde, i_complement = cumax(masters.view(-1, 2, self.chunks)).unbind(1)
+        f, i, o = gates.sigmoid().view(-1, 3, *by_chunk[1:]).unbind(1)
+        f_master, i_master = f_tilde.unsqueeze(2), (1 - i_complement).unsqueeze(2)
         omega = f_master * i_master
-        f_hat = f.sigmoid() * omega + (f_master - omega)
-        i_hat = i.sigmoid() * omega + (i_master - omega)
-        c = f_hat * c + i_hat * c_hat.tanh()
-        return o.sigmoid() * c.tanh(), c, d
+        f_hat = torch.addcmul(f_master - omega, f, omega)
+        i_hat = torch.addcmul(i_master - omega, i, omega)
+        now = torch.addcmul(f_hat * c.view(by_chunk), i_hat, c_hat.tanh().view(by_chunk))
+        return (o * now.tanh()).view(-1, n), now.view(-1, n), f_tilde
 
 
 def cumax(z: Tensor) -> Tensor:
     """``cumsum(softmax(z))`` of the last dimension; it never falls, and its last value is 1 without rounding."""
-    sums = (z - z.amax(-1, keepdim=True)).exp().cumsum(-1)
+    sums = z.softmax(-1).cumsum(-1)
     return sums / sums[..., -1:]
 
 
