@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from itertools import repeat
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from dgltree.arguments import check_size
 from dgltree.encoders.core import InducingCore
@@ -72,15 +74,17 @@ class ONLSTMLayer(nn.Module):
 
         Where ``padding`` (B, T) bool is true, the state stays what it was.
         """
-        weight = drawn_weight(self.hidden.weight, self.weight_dropout, self.training).t()
+        weight, before = drawn_weight(self.hidden.weight, self.weight_dropout, self.training), list[Tensor]()
         ends = Ends.none(*x.shape[:2]) if padding is None else Ends.of(padding)
         present = repeat(x) if padding is None else ends.sorted(~padding).unbind(1)  # read where not all are there
         h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
         states, cells, master_gates = [], [], []
-        at_step = zip(ends.sorted(self.input(x)).unbind(1), present, ends.counts, ends.complete, strict=False)
-        for pre, here, count, complete in at_step:
+        inputs = _Recurrence.apply(ends.sorted(self.input(x) + self.hidden.bias), weight, before)
+        by_step, columns = inputs.unbind(1), weight.detach().t()
+        for pre, here, count, complete in zip(by_step, present, ends.counts, ends.complete, strict=False):
             pre, h, c = (front(part, count) for part in (pre, h, c))
-            h_t, c_t, f_tilde = self.step(torch.addmm(pre + self.hidden.bias, h, weight), c)
+            before.append(h.detach())
+            h_t, c_t, f_tilde = self.step(torch.addmm(pre, h, columns), c)
             if not complete:
                 now = front(here, count).unsqueeze(1)
                 h_t, c_t = h_t.where(now, h), c_t.where(now, c)
@@ -108,6 +112,27 @@ class ONLSTMLayer(nn.Module):
         i_hat = torch.addcmul(i_master - omega, i, omega)
         now = torch.addcmul(f_hat * c.view(by_chunk), i_hat, c_hat.tanh().view(by_chunk))
         return (o * now.tanh()).view(-1, n), now.view(-1, n), f_tilde
+
+
+class _Recurrence(torch.autograd.Function):
+    """The pre-activations of all steps as they are; its backward makes the gradient of the hidden-to-gates weights.
+
+    What comes back are the gradients of the pre-activations of all steps, so that this is one product and not one a
+    step, which would take longer than all else. The steps themselves use the weights without a gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, pre: Tensor, weight: Tensor, before: list[Tensor]) -> Tensor:
+        """``before`` will hold the states (count, D) before each step, in the order of the rows of pre (B, T, G)."""
+        ctx.before, ctx.dtype = before, weight.dtype
+        return pre.view_as(pre)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_pre: Tensor) -> tuple[Tensor, Tensor, None]:
+        h = torch.cat(ctx.before)
+        d_rows = torch.cat([d[: len(of)] for d, of in zip(d_pre.unbind(1), ctx.before, strict=False)])
+        return d_pre, (d_rows.t() @ h.to(d_rows.dtype)).to(ctx.dtype), None
 
 
 def cumax(z: Tensor) -> Tensor:
