@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
+from benchmarks import running
 from benchmarks.inputs import formulas
 from benchmarks.peers import LiteralONLSTM, LiteralOrderedMemory, sequence_lstm
 from benchmarks.propagate import squared_step
@@ -28,6 +29,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     yield from _rates(cores, found, device, repeats)
     yield _literal(cores["on_lstm"], found, device, repeats)
     yield from _memory(found, device, repeats)
+    yield from running.rows(device, repeats)
 
 
 def _rates(cores: dict[str, nn.Module], found: Sequences, device: str, repeats: int) -> Iterator[Row]:

@@ -4,7 +4,7 @@ They are what the trees that an encoder finds are to be compared with: balanced,
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -12,6 +12,7 @@ from dgltree import Tree
 from dgltree.induction.binary_trees import balanced, left_branching, random_tree, right_branching
 from dgltree.induction.evalb import score
 from dgltree.read.bracket import read_unlabelled
+from dgltree.read.words import words_of
 from tasks.brackets import PARAMETERS
 from tasks.listops.data import ListOps
 from tasks.listops.language import tree
@@ -20,8 +21,8 @@ from tasks.logic.data import LogicPairs
 Make = Callable[[list[str]], Tree]
 
 
-def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
-    """Unlabelled F1 of all brackets together, in percent, by the name of the baseline."""
+def made(sentences: Iterable[list[str]], seed: int) -> dict[str, list[Tree]]:
+    """The trees over the words of each sentence, by the name of the baseline."""
     random = Random(seed)
     makers: dict[str, Make] = {
         "balanced": balanced,
@@ -29,8 +30,14 @@ def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
         "right-branching": right_branching,
         "random": lambda words: random_tree(words, random),
     }
-    sentences = [[node.token or "" for node in each.preorder() if not node.children] for each in given]
-    return {name: score(given, map(make, sentences), PARAMETERS).f1 for name, make in makers.items()}
+    every = list(sentences)
+    return {name: [make(words) for words in every] for name, make in makers.items()}
+
+
+def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
+    """Unlabelled F1 of all brackets together, in percent, by the name of the baseline."""
+    found = made(map(words_of, given), seed)
+    return {name: score(given, trees, PARAMETERS).f1 for name, trees in found.items()}
 
 
 def given_trees(task: str, data: Path | None) -> Iterator[Tree]:

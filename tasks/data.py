@@ -1,9 +1,11 @@
 """What the data of all tasks have in common."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import lightning
@@ -18,6 +20,14 @@ from tasks.buckets import buckets
 
 if TYPE_CHECKING:
     from dgltree.training.encoding import EncoderModule
+
+
+def data_folder(name: str) -> Path:
+    """The folder ``name`` in the one that DGLTREE_DATA names. Raises ``ValueError`` where that is not set."""
+    data = os.environ.get("DGLTREE_DATA")
+    if not data:
+        raise ValueError(f"no folder of data: give --data.folder, or set DGLTREE_DATA to the folder of {name!r}")
+    return Path(data) / name
 
 
 class TaskData(lightning.LightningDataModule):

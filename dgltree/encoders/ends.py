@@ -12,8 +12,8 @@ from torch.nn.functional import pad
 class Ends:
     """The rows of a batch, those that end last first: a loop over the steps goes on with ever fewer of the first."""
 
-    order: Tensor
-    """(B,) int64, the rows."""
+    order: Tensor | None
+    """(B,) int64, the rows; None: as they stand, because all end at the last step."""
     counts: list[int]
     """How many of them have not ended before each step; the last step is the last that any has."""
     complete: list[bool]
@@ -30,13 +30,26 @@ class Ends:
         counts = [count for count in facts[0] if count]
         return cls(end.argsort(descending=True, stable=True), counts, [bool(all_) for all_ in facts[1][: len(counts)]])
 
+    @classmethod
+    def none(cls, rows: int, steps: int) -> Self:
+        """Of sequences that all have a word at every step."""
+        return cls(None, [rows] * steps, [True] * steps)
+
+    def sorted(self, part: Tensor) -> Tensor:
+        """(B, ...) in the order of the loop, from that of the batch."""
+        return part if self.order is None else part.index_select(0, self.order)
+
     def padded(self, steps: list[Tensor], length: int) -> Tensor:
         """(B, length, ...) in the batch's own order from (count, ...) of each step; 0 behind an end."""
+        if self.order is None:
+            return torch.stack(steps, 1)
         whole = torch.stack([pad(step, (0, 0, 0, len(self.order) - len(step))) for step in steps], 1)
         return pad(whole, (0, 0, 0, length - len(steps))).index_select(0, self.order.argsort())
 
     def last(self, steps: list[Tensor]) -> Tensor:
         """(B, ...) in the batch's own order: of (count, ...) of each step, what each row had at its last."""
+        if self.order is None:
+            return steps[-1]
         after = [*self.counts[1:], 0]
         ended = [step[more:] for step, more in zip(steps, after, strict=True)]
         return torch.cat(ended[::-1]).index_select(0, self.order.argsort())

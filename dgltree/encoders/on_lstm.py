@@ -1,30 +1,30 @@
 """ON-LSTM over a sequence."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import repeat
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from dgltree.arguments import check_dropout, check_size
+from dgltree.arguments import check_size
 from dgltree.encoders.core import InducingCore
 from dgltree.encoders.ends import Ends, front
 from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.padding import check_sequences, check_vectors, padding_mask
+from dgltree.encoders.padding import check_sequences, padding_mask
+from dgltree.encoders.recurrent import (
+    LayerState,
+    LayerSteps,
+    RecurrentLayers,
+    RecurrentSteps,
+    State,
+    check_layer,
+    drawn_weight,
+)
 from dgltree.induction.binary_trees import tree_from_distances
 from dgltree.trees.tree import Tree
-
-
-class ONLSTMSteps(NamedTuple):
-    """What the layers of an ON-LSTM computed for B sequences of T steps."""
-
-    root: Tensor
-    """(B, n), the last layer's state after the last word."""
-    states: Tensor
-    """(B, T, n), the last layer's state after each word; 0 at padding."""
-    d: Tensor
-    """(B, T, layers), the distances D_m - sum_k f~_k, from 0 to D_m, of which a tree can be read; 0 at padding."""
 
 
 class ONLSTMLayer(nn.Module):
@@ -46,8 +46,8 @@ class ONLSTMLayer(nn.Module):
         input_size: of x.
         hidden_size: D.
         chunk_size: C; it divides D and is less.
-        weight_dropout: probability, in training only, with which each of the hidden-to-gates weights is left out. What
-            is kept is not rescaled; in evaluation the weights are multiplied by 1 - p.
+        weight_dropout: probability with which each of the hidden-to-gates weights is left out, as
+            :func:`dgltree.encoders.recurrent.drawn_weight` does.
 
     Parameters: ``input`` and ``hidden`` are torch ``Linear``, with a bias each, and give in this order the master
     gates before cumax, for f~ and i~ (D_m each), then f, i, o, c^ (D each).
@@ -58,9 +58,8 @@ class ONLSTMLayer(nn.Module):
 
     def __init__(self, input_size: int, hidden_size: int, chunk_size: int, weight_dropout: float) -> None:
         super().__init__()
-        for name, size in (("input_size", input_size), ("hidden_size", hidden_size), ("chunk_size", chunk_size)):
-            check_size(name, size)
-        check_dropout(weight_dropout)
+        check_layer(input_size, hidden_size, weight_dropout)
+        check_size("chunk_size", chunk_size)
         if hidden_size % chunk_size:
             raise ValueError(f"hidden_size is {hidden_size} and chunk_size is {chunk_size}; it divides the hidden size")
         if hidden_size == chunk_size:
@@ -70,61 +69,86 @@ class ONLSTMLayer(nn.Module):
         gates = 4 * hidden_size + 2 * self.chunks
         self.input, self.hidden = nn.Linear(input_size, gates), nn.Linear(hidden_size, gates)
 
-    def drawn_weight(self) -> Tensor:
-        """The hidden-to-gates weights of one pass, after weight dropout."""
-        weight, p = self.hidden.weight, self.weight_dropout
-        if not p:
-            return weight
-        return weight * (torch.empty_like(weight).bernoulli_(1 - p) if self.training else 1 - p)
-
-    def forward(self, x: Tensor, padding: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The state after the last word (B, D), states (B, T, D) and d (B, T), for x (B, T, input_size).
+    def forward(self, x: Tensor, padding: Tensor | None = None, state: LayerState | None = None) -> LayerSteps:
+        """States, the last state and distances for x (B, T, input_size), from ``state`` on, or from 0.
 
         Where ``padding`` (B, T) bool is true, the state stays what it was.
         """
-        weight, ends = self.drawn_weight().t(), Ends.of(padding)
-        at_step = zip(*(part[ends.order].unbind(1) for part in (self.input(x), ~padding)), strict=True)
-        h = c = x.new_zeros(len(x), self.hidden_size)
-        states, distances = [], []
-        for count, complete in zip(ends.counts, ends.complete, strict=True):
-            pre, here, h, c = (front(part, count) for part in (*next(at_step), h, c))
-            h_t, c_t, d = self.step(torch.addmm(pre + self.hidden.bias, h, weight), c)
+        weight, before = drawn_weight(self.hidden.weight, self.weight_dropout, self.training), list[Tensor]()
+        ends = Ends.none(*x.shape[:2]) if padding is None else Ends.of(padding)
+        present = repeat(x) if padding is None else ends.sorted(~padding).unbind(1)  # read where not all are there
+        h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
+        states, cells, master_gates = [], [], []
+        inputs = _Recurrence.apply(ends.sorted(self.input(x) + self.hidden.bias), weight, before)
+        by_step, columns = inputs.unbind(1), weight.detach().t()
+        for pre, here, count, complete in zip(by_step, present, ends.counts, ends.complete, strict=False):
+            pre, h, c = (front(part, count) for part in (pre, h, c))
+            before.append(h.detach())
+            h_t, c_t, f_tilde = self.step(torch.addmm(pre, h, columns), c)
             if not complete:
-                h_t, c_t = h_t.where(here.unsqueeze(1), h), c_t.where(here.unsqueeze(1), c)
+                now = front(here, count).unsqueeze(1)
+                h_t, c_t = h_t.where(now, h), c_t.where(now, c)
             h, c = h_t, c_t
             states.append(h)
-            distances.append(d.unsqueeze(1))
+            cells.append(c)
+            master_gates.append(f_tilde)
         length = x.shape[1]
-        return ends.last(states), ends.padded(states, length), ends.padded(distances, length).squeeze(2)
+        after = ends.last(states), ends.last(cells)
+        d = self.chunks - ends.padded(master_gates, length).sum(2, keepdim=True)
+        return LayerSteps(ends.padded(states, length), after, d)
 
     def step(self, pre: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """h_t, c_t (B, D) and d_t (B,) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D)."""
-        n, chunks = self.hidden_size, self.chunks
-        f_master, i_master, f, i, o, c_hat = pre.split([chunks, chunks, n, n, n, n], 1)
-        f_master, i_master = cumax(f_master), 1 - cumax(i_master)
-        d = chunks - f_master.sum(1)
-        f_master, i_master = (gate.repeat_interleave(self.chunk_size, 1) for gate in (f_master, i_master))
+        """h_t, c_t (B, D) and f~_t (B, D_m) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D).
+
+        As few operations as it takes, since each is short; a master gate is not repeated for the units of its chunk.
+        """
+        n, by_chunk = self.hidden_size, (len(pre), self.chunks, self.chunk_size)
+        masters, gates, c_hat = pre.split([2 * self.chunks, 3 * n, n], 1)
+        f_tilde, i_complement = cumax(masters.view(-1, 2, self.chunks)).unbind(1)
+        f, i, o = gates.sigmoid().view(-1, 3, *by_chunk[1:]).unbind(1)
+        f_master, i_master = f_tilde.unsqueeze(2), (1 - i_complement).unsqueeze(2)
         omega = f_master * i_master
-        f_hat = f.sigmoid() * omega + (f_master - omega)
-        i_hat = i.sigmoid() * omega + (i_master - omega)
-        c = f_hat * c + i_hat * c_hat.tanh()
-        return o.sigmoid() * c.tanh(), c, d
+        f_hat = torch.addcmul(f_master - omega, f, omega)
+        i_hat = torch.addcmul(i_master - omega, i, omega)
+        now = torch.addcmul(f_hat * c.view(by_chunk), i_hat, c_hat.tanh().view(by_chunk))
+        return (o * now.tanh()).view(-1, n), now.view(-1, n), f_tilde
+
+
+class _Recurrence(torch.autograd.Function):
+    """The pre-activations of all steps as they are; its backward makes the gradient of the hidden-to-gates weights.
+
+    What comes back are the gradients of the pre-activations of all steps, so that this is one product and not one a
+    step, which would take longer than all else. The steps themselves use the weights without a gradient.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, pre: Tensor, weight: Tensor, before: list[Tensor]) -> Tensor:
+        """``before`` will hold the states (count, D) before each step, in the order of the rows of pre (B, T, G)."""
+        ctx.before, ctx.dtype = before, weight.dtype
+        return pre.view_as(pre)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, d_pre: Tensor) -> tuple[Tensor, Tensor, None]:
+        h = torch.cat(ctx.before)
+        d_rows = torch.cat([d[: len(of)] for d, of in zip(d_pre.unbind(1), ctx.before, strict=False)])
+        return d_pre, (d_rows.t() @ h.to(d_rows.dtype)).to(ctx.dtype), None
 
 
 def cumax(z: Tensor) -> Tensor:
     """``cumsum(softmax(z))`` of the last dimension; it never falls, and its last value is 1 without rounding."""
-    sums = (z - z.amax(-1, keepdim=True)).exp().cumsum(-1)
+    sums = z.softmax(-1).cumsum(-1)
     return sums / sums[..., -1:]
 
 
-class ONLSTM(nn.Module):
-    """Layers of :class:`ONLSTMLayer` over vectors.
+class ONLSTM(RecurrentLayers):
+    """Layers of :class:`ONLSTMLayer` over vectors; padding may stand anywhere.
 
     Args:
         input_size: of a vector.
         sizes: D of each layer, from below.
         chunk_size, weight_dropout: as in :class:`ONLSTMLayer`.
-        dropout: probability, in training only, between layers, with one mask for all steps of a sequence.
+        dropout: as in :class:`dgltree.encoders.recurrent.RecurrentLayers`.
 
     Initialisation: torch's of ``Linear``.
 
@@ -140,27 +164,9 @@ class ONLSTM(nn.Module):
         dropout: float = 0.0,
         weight_dropout: float = 0.0,
     ) -> None:
-        super().__init__()
-        check_size("the number of layers", len(sizes))
-        self.input_size = input_size
-        self.layers = nn.ModuleList(
-            ONLSTMLayer(below, size, chunk_size, weight_dropout)
-            for below, size in zip([input_size, *sizes], sizes, strict=False)
-        )
-        self.dropout = LockedDropout(dropout)
-
-    def forward(self, x: Tensor, padding: Tensor) -> ONLSTMSteps:
-        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
-
-        Raises ``ValueError`` for other shapes, and for a sequence without a word.
-        """
-        check_vectors(x, padding, self.input_size)
-        absent = padding.unsqueeze(2)
-        states, root, distances = x.masked_fill(absent, 0), x, []
-        for i, layer in enumerate(self.layers):
-            root, states, d = layer(self.dropout(states) if i else states, padding)
-            distances.append(d)
-        return ONLSTMSteps(root, states.masked_fill(absent, 0), torch.stack(distances, 2).masked_fill(absent, 0))
+        below = [input_size, *sizes]
+        layers = [ONLSTMLayer(*of, chunk_size, weight_dropout) for of in zip(below, sizes, strict=False)]
+        super().__init__(input_size, layers, dropout)
 
 
 class SequenceONLSTM(InducingCore):
@@ -209,10 +215,13 @@ class SequenceONLSTM(InducingCore):
         """(B, n)."""
         return self._read(ids, lengths).root
 
-    def steps(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
-        """What the layers computed for ids (B, T) and lengths (B,); raises ``ValueError`` as a call does."""
+    def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
+        """What the layers computed for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
+
+        Raises ``ValueError`` as a call does, and for a state of another shape.
+        """
         check_sequences(ids, lengths, self.size, self.max_length)
-        return self._read(ids, lengths)
+        return self._read(ids, lengths, state)
 
     def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T), the distances of the middle layer, as published: the second of three."""
@@ -222,5 +231,5 @@ class SequenceONLSTM(InducingCore):
     def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
         return tree_from_distances(words, scores)
 
-    def _read(self, ids: Tensor, lengths: Tensor) -> ONLSTMSteps:
-        return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths))
+    def _read(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
+        return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths), state)

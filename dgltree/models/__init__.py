@@ -1,6 +1,7 @@
-"""An encoder and a readout together, and their files."""
+"""An encoder and a readout together, language models, and their files."""
 
 from dgltree.models.checkpoint import load, save
+from dgltree.models.language_model import LanguageModel, load_language_model, save_language_model
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel, evaluating
 
@@ -8,11 +9,14 @@ __all__ = [
     "ClassifierReadout",
     "EquationModel",
     "EquationReadout",
+    "LanguageModel",
     "NumberReadout",
     "PairModel",
     "PairReadout",
     "TreeModel",
     "evaluating",
     "load",
+    "load_language_model",
     "save",
+    "save_language_model",
 ]

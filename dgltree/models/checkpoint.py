@@ -3,11 +3,13 @@
 import hashlib
 import json
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from dgltree.batching.vocabulary import Vocabulary
@@ -44,13 +46,14 @@ def save(model: TreeModel, path: str | Path) -> None:
     registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read and
     for weights that are not finite, and ``OSError`` where the file cannot be written.
     """
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-    header = {
-        "version": VERSION,
-        **_encoder_header(model.encoder),
-        **_readout_header(model),
-        "vocabulary": model.encoder.vocabulary.to_json(),
-    }
+    encoder, readout = _encoder_header(model.encoder), _readout_header(model)
+    write(path, model, {**encoder, **readout, "vocabulary": model.encoder.vocabulary.to_json()})
+
+
+def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
+    """Write the weights of a module, with ``header``, the format's version and a hash. Errors as of :func:`save`."""
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
+    header = {"version": VERSION, **header}
     _check_finite(tensors)
     header["sha256"] = digest(header, tensors)
     text = json.dumps(header)
@@ -71,33 +74,46 @@ def load(path: str | Path) -> TreeModel:
     match their hash or their header, or that has weights that are not finite; ``OSError`` for what cannot be read.
     Nothing is allocated before the header's sizes are found to be those of the file.
     """
+    with reading(path) as (header, tensors):
+        if "language_model" in header:
+            raise ValueError("a language model; dgltree.models.load_language_model reads it")
+        if header["version"] == 2:
+            header = from_format_2(header)
+        kind = "encoder" if "encoder" in header else "cell"
+        known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
+        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
+            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+        check_sizes(header, tensors)
+        with torch.device("meta"), WithoutInitialization():  # shapes without memory
+            _model(header, kind).load_state_dict(tensors, assign=True)
+        model = _model(header, kind)
+        model.to(next(iter(tensors.values())).dtype)
+        model.load_state_dict(tensors)
+    return model.eval()
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor]]]:
+    """A block with the header and the tensors of a file, whole and as they were written.
+
+    What is wrong with the file, or what the block finds wrong with it, is a ``ValueError`` with its name; other errors
+    as of :func:`load`.
+    """
     header, tensors = _read(Path(path))
     try:
         if header["version"] not in (2, VERSION):
             raise ValueError(f"format version {header['version']}; this release reads versions 2 and {VERSION}")
         if header.pop("sha256") != digest(header, tensors):
             raise ValueError("the contents do not match their hash: the file was changed or damaged")
-        if header["version"] == 2:
-            header = from_format_2(header)
         _check_finite(tensors)
-        kind = "encoder" if "encoder" in header else "cell"
-        known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
-        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
-            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
-        check_sizes(header, tensors)
-        with torch.device("meta"), _WithoutInitialization():  # shapes without memory
-            _model(header, kind).load_state_dict(tensors, assign=True)
-        model = _model(header, kind)
-        model.to(next(iter(tensors.values())).dtype)
-        model.load_state_dict(tensors)
+        yield header, tensors
     except KeyError as error:
         raise ValueError(f"{path}: its header lacks {error}") from None
     except (AttributeError, TypeError, StopIteration, RuntimeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {_one_line(error)}") from None
-    return model.eval()
 
 
-class _WithoutInitialization(TorchFunctionMode):
+class WithoutInitialization(TorchFunctionMode):
     """Leaves out the functions of torch.nn.init: on the meta device they do nothing, after importing a compiler."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -17,23 +17,24 @@ if TYPE_CHECKING:
 
 WORD = 0.32  # inches of width for a word, and of height for a level
 LEVEL = 0.26
+LETTER = 0.09  # of a word's width, so that long ones do not touch
 USED = 0.05  # attention that makes a slot worth a row
 
 
-def trees(given: Tree, found: Mapping[str, Tree]) -> "Figure":
-    """Trees over the same words, one below the other: the given one, then others by their names.
+def trees(given: Tree, found: Mapping[str, Tree], name: str = "given") -> "Figure":
+    """Trees over the same words, one below the other: the given one, under ``name``, then others by their names.
 
     A bracket that the given tree does not have is dashed, in another colour.
     """
-    every = {"given": given, **found}
-    words = len(Brackets.of(given, Parameters()).words)
+    every = {name: given, **found}
+    words = Brackets.of(given, Parameters()).words
     heights = [LEVEL * (tree.depth + 1.5) for tree in every.values()]
-    figure = new_figure(WORD * words + 0.2, sum(heights))
+    figure = new_figure(max(WORD, LETTER * max(map(len, words))) * len(words) + 0.2, sum(heights))
     known = _spans(given)
     rows = figure.subplots(len(every), 1, squeeze=False, gridspec_kw={"height_ratios": heights})
-    for (name, tree), axes in zip(every.items(), rows[:, 0], strict=True):
+    for (title, tree), axes in zip(every.items(), rows[:, 0], strict=True):
         _draw(axes, tree, known)
-        axes.set_title(name, loc="left", fontsize=9, color="#555555")
+        axes.set_title(title, loc="left", fontsize=9, color="#555555")
     return figure
 
 

@@ -1,6 +1,5 @@
 """The Stanford Sentiment Treebank (Socher et al. 2013): batches of trees with five classes at every node."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property, partial
@@ -11,7 +10,7 @@ from torch.utils.data import DataLoader
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, select
 from dgltree.read.bracket import iter_sst
-from tasks.data import TaskData
+from tasks.data import TaskData, data_folder
 
 CLASSES = 5  # very negative, negative, neutral, positive, very positive
 
@@ -33,7 +32,7 @@ class SentimentTreebank(TaskData):
         super().__init__()
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
-        self.folder = folder or _default_folder()
+        self.folder = folder or data_folder("sst")
         self.batch_size, self.min_count, self.seed = batch_size, min_count, seed
 
     @cached_property
@@ -97,10 +96,3 @@ def read_trees(file: Path) -> list[Tree]:
     if not trees:
         raise ValueError(f"{file} has no trees; expected lines such as (3 (2 The) (4 Rock))")
     return trees
-
-
-def _default_folder() -> Path:
-    data = os.environ.get("DGLTREE_DATA")
-    if not data:
-        raise ValueError("no folder of sentiment trees: give --data.folder, or set DGLTREE_DATA to the folder of 'sst'")
-    return Path(data) / "sst"

@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree.encoders import ONLSTM, SequenceONLSTM
+from dgltree.encoders import ONLSTM, SequenceONLSTM, on_lstm
 from dgltree.encoders.on_lstm import ONLSTMLayer, cumax
+from dgltree.encoders.recurrent import drawn_weight
 
 LENGTHS = [1, 4, 9, 6]
 
@@ -147,7 +148,7 @@ def test_steps_end_in_the_state_of_a_call() -> None:
 def test_weight_dropout_leaves_weights_out_and_does_not_rescale() -> None:
     layer = ONLSTMLayer(4, 40, 2, weight_dropout=0.25)
     torch.manual_seed(0)
-    first, second = layer.drawn_weight(), layer.drawn_weight()
+    first, second = (drawn_weight(layer.hidden.weight, 0.25, training=True) for _ in range(2))
     dropped = first == 0
     assert not torch.equal(first, second)
     assert torch.equal(first[~dropped], layer.hidden.weight[~dropped])
@@ -156,23 +157,22 @@ def test_weight_dropout_leaves_weights_out_and_does_not_rescale() -> None:
     first.sum().backward()
     assert layer.hidden.weight.grad is not None
     assert torch.equal(layer.hidden.weight.grad, (~dropped).float())
-    layer.eval()
-    assert torch.equal(layer.drawn_weight(), layer.hidden.weight * 0.75)
+    assert torch.equal(drawn_weight(layer.hidden.weight, 0.25, training=False), layer.hidden.weight * 0.75)
 
 
 def test_one_mask_of_the_weights_serves_sequences_of_all_lengths(monkeypatch: pytest.MonkeyPatch) -> None:
-    lstm, drawn, draw = core(weight_dropout=0.5), [], ONLSTMLayer.drawn_weight
+    lstm, drawn = core(weight_dropout=0.5), []
 
-    def counted(layer: ONLSTMLayer) -> Tensor:
-        drawn.append(draw(layer))
+    def counted(weight: Tensor, p: float, training: bool) -> Tensor:
+        drawn.append(drawn_weight(weight, p, training))
         return drawn[-1]
 
-    monkeypatch.setattr(ONLSTMLayer, "drawn_weight", counted)
+    monkeypatch.setattr(on_lstm, "drawn_weight", counted)
     together = lstm(IDS, ENDS)
     assert len(drawn) == 2, "one a layer"
     assert not torch.allclose(lstm(IDS, ENDS), together)
-    masks = dict(zip(lstm.lstm.layers, drawn[:2], strict=True))
-    monkeypatch.setattr(ONLSTMLayer, "drawn_weight", lambda layer: masks[layer])
+    masks = {id(layer.hidden.weight): weight for layer, weight in zip(lstm.lstm.layers, drawn[:2], strict=True)}
+    monkeypatch.setattr(on_lstm, "drawn_weight", lambda weight, *_: masks[id(weight)])
     for row, n in enumerate(ENDS.tolist()):
         alone = lstm(IDS[row : row + 1, :n], torch.tensor([n]))
         torch.testing.assert_close(together[row : row + 1], alone, rtol=0, atol=1e-12)
@@ -224,8 +224,10 @@ def test_impossible_sizes_are_refused(sizes: list[int], chunk_size: int, error: 
 
 def test_bad_input_is_refused() -> None:
     padding = torch.zeros(2, 3, dtype=torch.bool)
-    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\) .* they are \(B, T, 5\) and \(B, T\) bool"):
+    with pytest.raises(ValueError, match=r"x is \(2, 3, 4\); it is \(B, T, 5\)"):
         ONLSTM(5, [4])(torch.zeros(2, 3, 4), padding)
+    with pytest.raises(ValueError, match=r"padding is \(2, 2\) torch.bool; it is \(2, 3\) bool"):
+        ONLSTM(5, [4])(torch.zeros(2, 3, 5), padding[:, :2])
     padding[1] = True
     with pytest.raises(ValueError, match="sequence 1 is empty"):
         ONLSTM(5, [4])(torch.zeros(2, 3, 5), padding)

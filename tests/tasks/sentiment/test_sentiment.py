@@ -240,7 +240,7 @@ def test_missing_folders_and_files_are_named(folder: Path, tmp_path: Path, monke
     with pytest.raises(SystemExit, match=r"error: .*train.txt: no such file; the folder holds train.txt, dev.txt and"):
         run(tmp_path, tmp_path / "out")
     monkeypatch.delenv("DGLTREE_DATA", raising=False)
-    with pytest.raises(ValueError, match=r"no folder of sentiment trees: give --data.folder, or set DGLTREE_DATA"):
+    with pytest.raises(ValueError, match=r"no folder of data: give --data.folder, or set DGLTREE_DATA"):
         SentimentTreebank()
     monkeypatch.setenv("DGLTREE_DATA", str(folder.parent))
     assert SentimentTreebank().folder == folder.parent / "sst"

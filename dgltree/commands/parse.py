@@ -1,0 +1,89 @@
+"""``dgltree parse``: the trees that a language model finds over plain sentences."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from dgltree.induction.binary_trees import tree_from_distances
+from dgltree.models.language_model import LanguageModel, load_language_model
+from dgltree.read.bracket import write_unlabelled
+from dgltree.read.text import decode, shown
+from dgltree.read.words import normalized, plain_words
+from dgltree.training import threads
+from dgltree.trees.tree import Tree
+
+EXAMPLES = """\
+examples:
+  dgltree parse model.safetensors sentences.txt > trees.txt
+  echo "The old man the boats." | dgltree parse model.safetensors - --out pictures
+
+Prints one tree for each line, in order; the line of a sentence without a word is empty. Punctuation is left out. A word
+that the model does not know is read as <unk>.
+"""
+MOST_PICTURES = 100
+
+
+def run(_: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    options = _parse(arguments)
+    model = load_language_model(options.model)
+    sentences = [plain_words(line) for line in _read(options.file).splitlines()]
+    known = [words for words in sentences if words]
+    if not known:
+        raise ValueError(f"{options.file}: no words; expected a sentence a line")
+    with threads.limited(options.threads):
+        found = _trees(model, known, options.layer)
+    trees = iter(found)
+    for words in sentences:
+        print(write_unlabelled(next(trees)) if words else "")
+    unknown = sum(model.unknown([normalized(word)]) for words in known for word in words)
+    print(f"{len(known):,} sentences; {unknown:,} of {sum(map(len, known)):,} words unknown", file=sys.stderr)
+    if options.out:
+        _draw(found, options.out)
+    return 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="dgltree parse",
+        description="Find trees over plain sentences by the distances of an ON-LSTM.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("model", metavar="MODEL", help="model.safetensors of a language model")
+    parser.add_argument("file", metavar="FILE", help="a sentence a line; - reads the standard input")
+    parser.add_argument("--layer", type=int, metavar="N", help="from 1, the lowest (default: the middle one)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for pictures of the trees, SVG and PNG")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of torch on the CPU (default: 1)")
+    return parser.parse_args(arguments)
+
+
+def _read(file: str) -> str:
+    return decode(sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes(), file)
+
+
+def _trees(model: LanguageModel, sentences: list[list[str]], layer: int | None) -> list[Tree]:
+    distances = model.distances([[normalized(word) for word in words] for words in sentences])
+    count = distances[0].shape[1]
+    if layer is not None and not 1 <= layer <= count:
+        raise ValueError(f"--layer is {layer}; the model has layers 1 to {count}")
+    column = count // 2 if layer is None else layer - 1
+    pairs = zip(sentences, distances, strict=True)
+    return [tree_from_distances([_leaf(word) for word in words], d[:, column]) for words, d in pairs]
+
+
+def _leaf(word: str) -> str:
+    """A word as brackets can hold it."""
+    return shown(word, 60).translate({ord("("): "-LRB-", ord(")"): "-RRB-", ord(" "): "_"})
+
+
+def _draw(trees: list[Tree], folder: Path) -> None:
+    from dgltree.plotting.charts import save
+    from dgltree.plotting.trees import trees as picture
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, tree in enumerate(trees[:MOST_PICTURES], 1):
+        save(picture(tree, {}, "found"), f"{folder / str(number)}")
+    if len(trees) > MOST_PICTURES:
+        print(f"{folder}: pictures of the first {MOST_PICTURES} sentences", file=sys.stderr)

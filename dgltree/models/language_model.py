@@ -1,0 +1,165 @@
+"""A language model over words: the probability of each word, from those before it, by layers that read to the right."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.arguments import check_dropout, check_size
+from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
+from dgltree.encoders import LSTM, ONLSTM, RecurrentLayers, RecurrentSteps
+from dgltree.encoders.locked_dropout import LockedDropout
+from dgltree.encoders.padding import padding_mask
+from dgltree.encoders.recurrent import State
+from dgltree.models.checkpoint import WithoutInitialization, reading, write
+
+END = "<eos>"
+"""The word that ends a sentence, and from which the next one begins."""
+LAYERS: dict[str, type[RecurrentLayers]] = {"on_lstm": ONLSTM, "lstm": LSTM}
+MOST_WORDS = 4096
+"""Of a batch of sentences, padding included."""
+
+
+class LanguageModel(nn.Module):
+    """Word vectors, layers, and a softmax with the word vectors as its weights (Merity et al. 2017, arXiv 1708.02182).
+
+    Args:
+        vocabulary: of the words, ``<eos>`` among them; it has no functions.
+        layers: their kind, a key of ``LAYERS``.
+        sizes: of the layers, from below; the last is the width of the word vectors, too.
+        options: of the layers, such as ``chunk_size`` of an ON-LSTM.
+        word_dropout: probability with which all occurrences of a word in a part of the text are left out.
+        input_dropout, layer_dropout, output_dropout: of the columns of word vectors, of states between layers, and of
+            the last layer's states, with one mask for all words of a sequence.
+        weight_dropout: of the hidden-to-gates weights.
+
+    Initialisation: word vectors uniform in +-0.1, the softmax's bias 0, torch's of the layers.
+
+    Raises ``ValueError`` for another kind or option, a vocabulary without ``<eos>``, and what the layers raise.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        layers: str = "on_lstm",
+        sizes: Sequence[int] = (256, 256, 256),
+        options: dict[str, Any] | None = None,
+        *,
+        word_dropout: float = 0.0,
+        input_dropout: float = 0.0,
+        layer_dropout: float = 0.0,
+        output_dropout: float = 0.0,
+        weight_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if layers not in LAYERS:
+            raise ValueError(f"the layers are {layers!r}; they are one of {', '.join(LAYERS)}")
+        if not vocabulary.knows_token(END):
+            raise ValueError(f"the vocabulary has no {END}, which ends sentences")
+        check_dropout(word_dropout)
+        check_size("the number of layers", len(sizes))
+        dropouts = {
+            "word_dropout": word_dropout,
+            "input_dropout": input_dropout,
+            "layer_dropout": layer_dropout,
+            "output_dropout": output_dropout,
+            "weight_dropout": weight_dropout,
+        }
+        self.vocabulary, self.word_dropout = vocabulary, word_dropout
+        self.config: dict[str, Any] = {"layers": layers, "sizes": list(sizes), "options": options or {}, **dropouts}
+        check_size("the last of the sizes", sizes[-1])
+        self.embedding = nn.Embedding(len(vocabulary.tokens), sizes[-1])
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        self.bias = nn.Parameter(torch.zeros(len(vocabulary.tokens)))
+        try:
+            own: dict[str, Any] = {**(options or {}), "dropout": layer_dropout, "weight_dropout": weight_dropout}
+            self.layers = LAYERS[layers](sizes[-1], sizes, **own)  # type: ignore[arg-type]
+        except TypeError as error:
+            raise ValueError(f"{layers}: {error}") from None
+        self.input_dropout, self.output_dropout = LockedDropout(input_dropout), LockedDropout(output_dropout)
+
+    def forward(self, ids: Tensor, padding: Tensor | None = None, state: State | None = None) -> RecurrentSteps:
+        """What the layers computed for words ids (B, T), from ``state`` on; as :class:`RecurrentLayers`."""
+        return self.layers(self.input_dropout(self._vectors(ids)), padding, state)
+
+    def logits(self, states: Tensor) -> Tensor:
+        """(B, T, V), of the word after each, from the last layer's states (B, T, n)."""
+        return nn.functional.linear(self.output_dropout(states), self.embedding.weight, self.bias)
+
+    def _vectors(self, ids: Tensor) -> Tensor:
+        """(B, T, n); the mask of whole words is one for all rows, as in Gal & Ghahramani 2016 (arXiv 1512.05287)."""
+        vectors = self.embedding(ids)
+        if not self.training or not self.word_dropout:
+            return vectors
+        kept = nn.functional.dropout(vectors.new_ones(len(self.vocabulary.tokens), 1), self.word_dropout)
+        return vectors * kept[ids]
+
+    def ids(self, words: Sequence[str]) -> list[int]:
+        """``<eos>`` words ``<eos>`` as ids. Raises ``ValueError`` for an unknown word where there is no ``<unk>``."""
+        return [self.vocabulary.token_id(word) for word in (END, *words, END)]
+
+    def unknown(self, words: Sequence[str]) -> bool:
+        """Whether one of the words is not in the vocabulary, or is ``<unk>`` itself."""
+        return any(word == UNKNOWN or not self.vocabulary.knows_token(word) for word in words)
+
+    @torch.no_grad()
+    def log_probabilities(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        """(N,) of sentences of words: the natural logarithm of the probability of the words and ``<eos>`` after them.
+
+        Each is read alone, behind an ``<eos>``. In evaluation mode nothing depends on the other sentences. Raises
+        ``ValueError`` as :meth:`ids` does.
+        """
+        found = torch.empty(len(sentences), dtype=self.bias.dtype)
+        for rows, ids, lengths in self._batches(sentences):
+            padding = padding_mask(ids, lengths)
+            logits = self.logits(self(ids, padding).states[:, :-1])
+            each = nn.functional.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
+            found[rows] = -each.view(len(ids), -1).masked_fill(padding[:, 1:], 0).sum(1).cpu()
+        return found
+
+    @torch.no_grad()
+    def distances(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
+        """Of each sentence of T words the distances (T, layers), those of the two ``<eos>`` around it left out.
+
+        Each is read alone. Raises ``ValueError`` for layers that have none, and as :meth:`ids` does.
+        """
+        if not isinstance(self.layers, ONLSTM):
+            raise ValueError(f"the layers are {self.config['layers']!r}, which have no distances; on_lstm has")
+        found: list[Tensor] = [torch.empty(0)] * len(sentences)
+        for rows, ids, lengths in self._batches(sentences):
+            d = self(ids, padding_mask(ids, lengths)).d.cpu()
+            for row, each, length in zip(rows, d, lengths.tolist(), strict=True):
+                found[row] = each[1 : length - 1]
+        return found
+
+    def _batches(self, sentences: Sequence[Sequence[str]]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+        """Rows, ids (B, T) and lengths (B,) of sentences of similar lengths."""
+        order = sorted(range(len(sentences)), key=lambda i: len(sentences[i]), reverse=True)
+        device = self.bias.device
+        while order:
+            longest = len(sentences[order[0]]) + 2
+            rows, order = order[: max(1, MOST_WORDS // longest)], order[max(1, MOST_WORDS // longest) :]
+            known = [torch.tensor(self.ids(sentences[row])) for row in rows]
+            lengths = torch.tensor([len(each) for each in known])
+            yield rows, nn.utils.rnn.pad_sequence(known, batch_first=True).to(device), lengths.to(device)
+
+
+def save_language_model(model: LanguageModel, path: str | Path) -> None:
+    """Write a model as :func:`dgltree.save` writes one of trees, with its words. Errors as there."""
+    write(path, model, {"language_model": model.config, "vocabulary": model.vocabulary.to_json()})
+
+
+def load_language_model(path: str | Path) -> LanguageModel:
+    """Read a model that :func:`save_language_model` wrote, in evaluation mode, on the CPU. Errors as of ``load``."""
+    with reading(path) as (header, tensors):
+        if "language_model" not in header:
+            raise ValueError("a model of trees, no language model; dgltree.load reads it")
+        config = header["language_model"]
+        if len(config["sizes"]) > len(tensors):
+            raise ValueError(f"its header has {len(config['sizes'])} layers, and it has {len(tensors)} tensors")
+        with torch.device("meta"), WithoutInitialization():
+            model = LanguageModel(Vocabulary.from_json(header["vocabulary"]), **config)
+        model.load_state_dict(tensors, assign=True)
+    return model.eval()

@@ -1,0 +1,28 @@
+"""The command: ``python -m tasks.language COMMAND``.
+
+``fit``, ``validate`` and ``test`` with ``--config FILE`` (see configs/) train and measure a language model; ``parse``
+scores the trees that it finds, ``baselines`` those that look at nothing; ``syntax`` asks for grammar.
+"""
+
+import sys
+
+from tasks.language import cli, syntax, trees
+
+OWN = {"parse": trees.main, "baselines": trees.main, "syntax": syntax.main}
+"""Commands besides those of Lightning."""
+
+
+def main(arguments: list[str]) -> None:
+    """Run the program's command line; what it refuses ends it with one line."""
+    name, rest = (arguments or [""])[0], arguments[1:]
+    if name not in OWN:
+        cli.main(arguments)
+        return
+    try:
+        OWN[name](name, rest)
+    except (ValueError, OSError) as error:
+        raise SystemExit(f"error: {error}") from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

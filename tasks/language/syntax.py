@@ -1,0 +1,182 @@
+"""``python -m tasks.language syntax --model FILE``: targeted syntactic evaluation (Marvin & Linzen 2018).
+
+Of sentences that differ in grammar alone, the grammatical one should be the more probable; rows as in table 3 of the
+ON-LSTM paper (Shen et al. 2019, arXiv 1810.09536).
+"""
+
+import argparse
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from tqdm import tqdm
+
+from dgltree.models import LanguageModel, load_language_model
+from tasks.data import data_folder
+from tasks.tables import table
+
+BLOCK = 2000
+"""Items that are scored together."""
+FULL_STOP = "."
+PAIR = (0, 1)
+"""The grammatical and the ungrammatical sentence; an item with three has the intrusive one between them."""
+NPI = {
+    "grammatical vs. intrusive": (0, 1),
+    "intrusive vs. ungrammatical": (1, 2),
+    "grammatical vs. ungrammatical": (0, 2),
+}
+
+
+class Row(NamedTuple):
+    """A row of the table: of which cases, and which two sentences of an item are compared."""
+
+    distance: str
+    phenomenon: str
+    name: str
+    cases: tuple[str, ...]
+    compared: tuple[int, int] = PAIR
+
+
+def _both(case: str) -> tuple[str, ...]:
+    return f"{case}_anim", f"{case}_inanim"
+
+
+def _rows() -> Iterator[Row]:
+    agreement, reflexives, npi = "subject-verb agreement", "reflexive anaphora", "negative polarity items"
+    yield Row("short", agreement, "simple", ("simple_agrmt",))
+    yield Row("short", agreement, "in a sentential complement", ("sent_comp",))
+    yield Row("short", agreement, "short VP coordination", ("vp_coord",))
+    yield Row("short", agreement, "in an object relative clause", _both("obj_rel_within"))
+    yield Row("short", agreement, "in an object relative (no that)", _both("obj_rel_no_comp_within"))
+    yield Row("short", reflexives, "simple", ("simple_reflexives",))
+    yield Row("short", reflexives, "in a sentential complement", ("reflexive_sent_comp",))
+    for name, compared in NPI.items():
+        yield Row("short", npi, f"simple ({name})", _both("simple_npi"), compared)
+    yield Row("long", agreement, "long VP coordination", ("long_vp_coord",))
+    yield Row("long", agreement, "across a prepositional phrase", _both("prep"))
+    yield Row("long", agreement, "across a subject relative clause", ("subj_rel",))
+    yield Row("long", agreement, "across an object relative clause", _both("obj_rel_across"))
+    yield Row("long", agreement, "across an object relative (no that)", _both("obj_rel_no_comp_across"))
+    yield Row("long", reflexives, "across a relative clause", ("reflexives_across",))
+    for name, compared in NPI.items():
+        yield Row("long", npi, f"across a relative clause ({name})", _both("npi_across"), compared)
+
+
+ROWS = tuple(_rows())
+SENTENCES = {case: 1 + max(row.compared[1] for row in ROWS if case in row.cases) for row in ROWS for case in row.cases}
+"""How many each item of a case has."""
+
+
+class Item(NamedTuple):
+    """Sentences that differ in grammar alone, the grammatical one first."""
+
+    case: str
+    sentences: tuple[list[str], ...]
+
+
+@dataclass
+class Scores:
+    """How often the first of two compared sentences was the more probable one, by row, and what was in the items."""
+
+    items: dict[str, int]
+    """By case."""
+    known: dict[str, int]
+    """Those of them with no unknown word."""
+    right: dict[Row, int]
+    right_of_known: dict[Row, int]
+
+    def share(self, row: Row) -> float | None:
+        """0 to 1; None for a row without an item."""
+        return _share(row, self.right, self.items)
+
+    def share_of_known(self, row: Row) -> float | None:
+        return _share(row, self.right_of_known, self.known)
+
+
+def read_items(file: Path) -> list[Item]:
+    """The items of a file of JSON lines ``{"case": ..., "sentences": [...]}``, which may be packed by gzip.
+
+    Raises ``ValueError`` with the line for what is no item, and for a case that no row has, and ``FileNotFoundError``.
+    """
+    items = []
+    with _opened(file) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                read = json.loads(line)
+                case, sentences = read["case"], tuple(sentence.split() for sentence in read["sentences"])
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise ValueError(
+                    f'{file}, line {number}: expected {{"case": NAME, "sentences": [TEXT, TEXT]}}'
+                ) from None
+            if SENTENCES.get(case) != len(sentences) or not all(sentences):
+                expected = ", ".join(f"{name} with {count}" for name, count in SENTENCES.items())
+                raise ValueError(
+                    f"{file}, line {number}: {case!r} with {len(sentences)} sentences; cases are {expected}"
+                )
+            items.append(Item(case, sentences))
+    if not items:
+        raise ValueError(f"{file}: no items")
+    return items
+
+
+def _opened(file: Path) -> IO[str]:
+    return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
+
+
+def score_items(model: LanguageModel, items: Sequence[Item]) -> Scores:
+    """Score the sentences, with a final full stop where the model knows it; each distinct one once."""
+    end = [FULL_STOP] if model.vocabulary.knows_token(FULL_STOP) else []
+    distinct = list({tuple(sentence): None for item in items for sentence in item.sentences})
+    log_probability: dict[tuple[str, ...], float] = {}
+    for start in tqdm(range(0, len(distinct), BLOCK), unit="block", disable=None):
+        block = distinct[start : start + BLOCK]
+        log_probability.update(zip(block, model.log_probabilities([[*s, *end] for s in block]).tolist(), strict=True))
+    found = Scores(Counter(), Counter(), Counter(), Counter())
+    rows = {case: [row for row in ROWS if case in row.cases] for case in SENTENCES}
+    for item in items:
+        known = not any(map(model.unknown, item.sentences))
+        found.items[item.case] += 1
+        found.known[item.case] += known
+        scores = [log_probability[tuple(sentence)] for sentence in item.sentences]
+        for row in rows[item.case]:
+            right = scores[row.compared[0]] > scores[row.compared[1]]
+            found.right[row] += right
+            found.right_of_known[row] += right and known
+    return found
+
+
+def report(scores: Scores) -> list[str]:
+    """A Markdown table, with the items of each row and the share of those of known words alone."""
+    body = []
+    for row in ROWS:
+        counts = [sum(of[case] for case in row.cases) for of in (scores.items, scores.known)]
+        shares = [_text(scores.share(row)), f"{counts[0]:,}", _text(scores.share_of_known(row)), f"{counts[1]:,}"]
+        body.append([f"{row.distance}, {row.phenomenon}: {row.name}", *shares])
+    return table(["case", "accuracy", "items", "known words only", "items"], body)
+
+
+def main(_: str, arguments: list[str]) -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(prog="python -m tasks.language syntax", description=__doc__)
+    parser.add_argument("--model", type=Path, required=True, help="model.safetensors of a training")
+    parser.add_argument("--items", type=Path, help="syneval.jsonl.gz (default: the one in the folder of DGLTREE_DATA)")
+    options = parser.parse_args(arguments)
+    scores = score_items(
+        load_language_model(options.model), read_items(options.items or data_folder("language") / "syneval.jsonl.gz")
+    )
+    print("\n".join(report(scores)))
+    items, known = sum(scores.items.values()), sum(scores.known.values())
+    print(f"\n{items - known:,} of {items:,} items have a word that the model does not know, and read it as <unk>")
+
+
+def _share(row: Row, right: dict[Row, int], items: dict[str, int]) -> float | None:
+    count = sum(items[case] for case in row.cases)
+    return right[row] / count if count else None
+
+
+def _text(share: float | None) -> str:
+    return "" if share is None else f"{share:.2f}"

@@ -1,0 +1,102 @@
+"""Trees of language models on the command line, and their F1 in validation."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from sample import fit, write_text
+
+from dgltree import Vocabulary
+from dgltree.commands.main import main as dgltree_main
+from dgltree.models import LanguageModel, save_language_model
+from dgltree.read.bracket import read_unlabelled
+from dgltree.read.words import words_of
+from tasks.language.__main__ import main
+
+TREES = """( (S (NP (DT The) (JJ old) (NN cat)) (VP (VBZ sleeps) (ADVP (RB now))) (. .)) )
+( (S (NP (DT A) (NN dog)) (VP (VBZ eats) (NP (-NONE- *)))) )
+( (X (-NONE- *)) )
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("trees")
+    (made / "trees.mrg").write_text(TREES)
+    torch.manual_seed(0)
+    words = Vocabulary((), ["<eos>", "<unk>", "the", "old", "cat", "sleeps", "now", "N"], unk=True)
+    for layers, options in (("on_lstm", {"chunk_size": 2}), ("lstm", None)):
+        save_language_model(LanguageModel(words, layers, (8, 8, 8), options), made / f"{layers}.safetensors")
+    return made
+
+
+def test_layers_and_baselines_are_scored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["parse", f"--model={folder / 'on_lstm.safetensors'}", f"--trees={folder / 'trees.mrg'}"])
+    printed = capsys.readouterr().out
+    assert "trees.mrg: 1 trees without a word are left out" in printed
+    assert re.findall(r"^\| (layer \d)", printed, re.MULTILINE) == ["layer 1", "layer 2", "layer 3"]
+    main(["baselines", f"--trees={folder}", "--longest=3"])
+    printed = capsys.readouterr().out
+    assert "1 sentences" in printed
+    rows = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) ", printed, re.MULTILINE))
+    assert rows.keys() == {"balanced", "left-branching", "right-branching", "random"}
+    assert (rows["left-branching"], rows["right-branching"]) == ("100.0", "0.0")
+
+
+def test_f1_of_every_epoch_is_in_its_report(folder: Path, tmp_path: Path) -> None:
+    fit(write_text(tmp_path), tmp_path / "run", trainer__max_epochs=1, data__trees=folder)
+    [row] = [json.loads(line) for line in (tmp_path / "run" / "epochs.jsonl").read_text().splitlines()]
+    assert {"f1_layer_1", "f1_layer_2"} <= row.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["parse", "--model=lstm.safetensors", "--trees=trees.mrg"], "'lstm', which have no distances"),
+        (["parse", "--model=on_lstm.safetensors", "--trees=none.mrg"], "none.mrg"),
+        (["baselines", "--trees=trees.mrg", "--longest=2"], "none of 2 sentences has 2 words or fewer"),
+    ],
+)
+def test_what_cannot_be_scored_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], error: str
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit, match=error):
+        main(arguments)
+
+
+def test_dgltree_parse_prints_and_draws_trees(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    file, model = tmp_path / "s.txt", str(folder / "on_lstm.safetensors")
+    file.write_text(f"The old, fat cat sleeps 3 hours.\n\nCat!\n{'a' * 10_000} (cat)\n")
+    assert dgltree_main(["parse", model, str(file), "--out", str(tmp_path / "pictures")]) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert words_of(read_unlabelled(lines[0])) == ["The", "old", "fat", "cat", "sleeps", "3", "hours"]
+    assert lines[1:3] == ["", "Cat"]
+    assert len(words_of(read_unlabelled(lines[3]))) == 2
+    assert len(lines[3]) < 100
+    assert "3 sentences; 3 of 10 words unknown" in printed.err
+    assert {path.name for path in (tmp_path / "pictures").iterdir()} == {
+        f"{n}.{kind}" for n in (1, 2, 3) for kind in ("png", "svg")
+    }
+    lowest = [dgltree_main(["parse", model, str(file), "--layer", str(n)]) for n in (1, 3)]
+    assert lowest == [0, 0]
+
+
+def test_dgltree_parse_refuses_in_one_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "s.txt"
+    file.write_text(" \n--\n")
+    model = str(folder / "on_lstm.safetensors")
+    assert dgltree_main(["parse", model, str(file)]) == 1
+    assert "no words; expected a sentence a line" in capsys.readouterr().err
+    file.write_text("the cat")
+    assert dgltree_main(["parse", model, str(file), "--layer", "4"]) == 1
+    assert "--layer is 4; the model has layers 1 to 3" in capsys.readouterr().err
+    assert dgltree_main(["parse", str(folder / "lstm.safetensors"), str(file)]) == 1
+    assert "which have no distances" in capsys.readouterr().err
