@@ -31,6 +31,7 @@ COMMANDS = {
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "measure a model's accuracy on labelled trees"),
+    "explore": ("explore", "open a page in your browser to look into the networks"),
     "similar": ("similar", "find the trees of a file that are most like a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does."""

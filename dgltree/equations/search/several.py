@@ -46,9 +46,7 @@ def fill_all(equation: Equation, blanks: Sequence[Tree], fillers: Fillers) -> Eq
     return Equation(*(substitute(side, replacements) for side in equation))
 
 
-def search_several(
-    equation: Equation, blanks: Sequence[Tree], budget: int, clock: Clock | None = None
-) -> FoundSeveral:
+def search_several(equation: Equation, blanks: Sequence[Tree], budget: int, clock: Clock | None = None) -> FoundSeveral:
     """Fillers for two blanks or more. Raises ``ValueError`` for a function or a leaf without a value."""
     judge, tried, memory, clock = Judge(), 0, 0, clock or Clock()
     found: list[Fillers] = []

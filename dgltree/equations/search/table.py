@@ -65,9 +65,7 @@ class Table:
         level: (N,) int.
     """
 
-    def __init__(
-        self, leaves: Sequence[Leaf], operations: Operations, budget: int, clock: Clock | None = None
-    ) -> None:
+    def __init__(self, leaves: Sequence[Leaf], operations: Operations, budget: int, clock: Clock | None = None) -> None:
         self.leaves, self.operations, self.budget, self.clock = leaves, operations, budget, clock or Clock()
         self.names = (*operations.unary, *operations.binary)
         points = leaves[0].values.shape[0]
