@@ -1,9 +1,10 @@
-"""``dgltree explore`` as a process of its own."""
+"""``dgltree explore`` as a process of its own, and questions to its application."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 HOST = "127.0.0.1:8000"
@@ -31,3 +32,15 @@ class Running:
     def end(self) -> None:
         self.process.kill()
         self.process.communicate()
+
+
+def ask(client: Any, path: str, **fields: Any) -> dict[str, Any]:
+    answer = client.post(f"/api/{path}", json=fields)
+    assert answer.status_code == 200 and "error" not in answer.json(), answer.text
+    return answer.json()
+
+
+def refusal(client: Any, path: str, **fields: Any) -> str:
+    answer = client.post(f"/api/{path}", json=fields)
+    assert answer.status_code == 200
+    return answer.json()["error"]

@@ -10,7 +10,6 @@ from dgltree.cells import Cell
 from dgltree.cells.step import Computed, State
 from dgltree.engine.schedule import Schedule
 
-
 EVERYTHING = "*"
 """The name that stands for all that a cell computes."""
 

@@ -17,6 +17,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from dgltree.explore.asked import Asked
+from dgltree.explore.batches import Batches
 from dgltree.explore.endpoint import Endpoint
 from dgltree.explore.equations import Equations
 from dgltree.explore.guard import Guard
@@ -31,7 +32,7 @@ READ_TO_THE_END = 32 * 1024 * 1024
 """Bytes of a request that is too large which are still taken, and dropped, so that the browser reads the answer."""
 SLOWEST = 10.0
 """Seconds for a request to arrive."""
-SECONDS = {"read": 10.0, "rank": 20.0, "look": 20.0, "search": 30.0}
+SECONDS = {"read": 10.0, "rank": 20.0, "look": 20.0, "time": 20.0, "search": 30.0}
 """The workers, and how long a request may take each."""
 GONE = 499
 """The status for a client that no longer listens; nobody reads it."""
@@ -54,7 +55,7 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
-    endpoints = [endpoint for room in (Equations(opened),) for endpoint in room.endpoints()]
+    endpoints = [endpoint for room in (Equations(opened), Batches()) for endpoint in room.endpoints()]
     there = {
         "equations": list(opened.equations),
         "sequences": list(opened.sequences),

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from explore_page import ask, refusal
 
 import dgltree
 from dgltree.engine.kernels.choice import kernels
@@ -13,18 +14,6 @@ from dgltree.models.tree_model import evaluating
 from dgltree.read.infix_writer import write_infix
 
 TEXT = "sin(y)^2 + _ = 1"
-
-
-def ask(client: Any, path: str, **fields: Any) -> dict[str, Any]:
-    answer = client.post(f"/api/{path}", json=fields)
-    assert answer.status_code == 200 and "error" not in answer.json(), answer.text
-    return answer.json()
-
-
-def refusal(client: Any, path: str, **fields: Any) -> str:
-    answer = client.post(f"/api/{path}", json=fields)
-    assert answer.status_code == 200
-    return answer.json()["error"]
 
 
 def test_a_text_is_read_typeset_and_drawn(client: Any) -> None:

@@ -2,9 +2,10 @@
 import { fill, h, say } from "./dom.js";
 import { ask } from "./ask.js";
 import { here } from "./place.js";
+import * as batch from "./rooms/batch.js";
 import * as equation from "./rooms/equation.js";
 
-const rooms = { equation };
+const rooms = { equation, batch };
 const made = {};
 let open;
 
