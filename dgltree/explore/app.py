@@ -22,6 +22,7 @@ from dgltree.explore.endpoint import Endpoint
 from dgltree.explore.equations import Equations
 from dgltree.explore.guard import Guard
 from dgltree.explore.opened import Opened
+from dgltree.explore.sequences import Sequences
 from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
 from dgltree.read.json_text import write_json
 
@@ -55,10 +56,11 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
-    endpoints = [endpoint for room in (Equations(opened), Batches()) for endpoint in room.endpoints()]
+    equations, sequences = Equations(opened), Sequences(opened)
+    endpoints = [endpoint for room in (equations, sequences, Batches()) for endpoint in room.endpoints()]
     there = {
         "equations": list(opened.equations),
-        "sequences": list(opened.sequences),
+        "sequences": sequences.about(),
         "trees": list(opened.own_trees),
     }
 

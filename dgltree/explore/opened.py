@@ -40,8 +40,8 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
         models: names of shipped models, files and folders.
         trees: a file of trees for the folders, read as each one's training file was.
 
-    Raises ``FileNotFoundError`` and ``ValueError`` as opening them does, and ``ValueError`` for a file of trees without a
-    folder and for a model that there is no room for.
+    Raises ``FileNotFoundError`` and ``ValueError`` as opening them does, and ``ValueError`` for a file of trees without
+    a folder and for a model that there is no room for.
     """
     opened = Opened()
     opened.equations[DEFAULT] = open_model(DEFAULT)

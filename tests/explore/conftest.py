@@ -11,20 +11,28 @@ from explore_page import HOST, Running
 
 @pytest.fixture(scope="session")
 def opened() -> Any:
-    """The shipped models, and a small network with a stack."""
+    """The shipped models; small ones with a stack, of lists and of sentences."""
     pytest.importorskip("starlette", reason="the explore extra is not installed")
     import torch
 
+    from dgltree.batching.vocabulary import Vocabulary
     from dgltree.cells import TreeSMU
-    from dgltree.encoders import TreeEncoder
+    from dgltree.encoders import TreeEncoder, make_encoder
     from dgltree.equations.shipped import open_model
     from dgltree.explore.opened import open_all
-    from dgltree.models import EquationModel, EquationReadout
+    from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 
     found = open_all([])
     torch.manual_seed(0)
     cell = TreeSMU(open_model().cell.vocabulary, 8, stack_size=3, no_op=True)
     found.equations["stack"] = EquationModel(TreeEncoder(cell), EquationReadout()).eval()
+    for name, kind, order, words in (
+        ("lists", "on_lstm", "unlabelled", "[MAX [MIN ] 1 2 3"),
+        ("sentences", "ordered_memory", "leaves", "the cat sees a dog"),
+    ):
+        vocabulary = Vocabulary([("phrase", 2), ("word", 0)], words.split())
+        encoder = make_encoder(kind, vocabulary, 8, order=order)
+        found.sequences[name] = TreeModel(encoder, ClassifierReadout(8, 3), ("a", "b", "<i>c</i>")).eval()
     return found
 
 

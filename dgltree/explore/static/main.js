@@ -4,8 +4,9 @@ import { ask } from "./ask.js";
 import { here } from "./place.js";
 import * as batch from "./rooms/batch.js";
 import * as equation from "./rooms/equation.js";
+import * as sequence from "./rooms/sequence.js";
 
-const rooms = { equation, batch };
+const rooms = { equation, sequence, batch };
 const made = {};
 let open;
 
@@ -23,7 +24,7 @@ function show(models) {
       else link.removeAttribute("aria-current");
     }
   }
-  made[name].open(given);
+  made[name].open(name === room ? given : new URLSearchParams());
 }
 
 function turnTheme() {

@@ -125,7 +125,7 @@ export function make(models) {
           scored ? null : h("span", { class: "source" }, filler.source)),
         scored ? h("td", { class: "figure" }, signed(filler.score)) : null);
     });
-    const head = ["", "filler", scored ? "check" : "check, and where it is from", ...(scored ? ["score"] : [])];
+    const head = ["", "filler", scored ? "check" : "check and source", ...(scored ? ["score"] : [])];
     fill(card,
       h("div", { class: "heading" }, h("h3", {}, heading), saveCsv("fillers", () => [["place", "filler", "check", "score", "source"],
         ...found.fillers.map((f, k) => [k + 1, f.texts.join(", "), f.verdict, f.score, f.source])])),
