@@ -32,6 +32,7 @@ COMMANDS = {
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
     "parse": ("parse", "find trees over plain sentences by a language model"),
+    "explore": ("explore", "open a page in your browser to look into the networks"),
     "similar": ("similar", "find the trees of a file that are most like a given one"),
 }
 """The module of each command in :mod:`dgltree.commands`, and what it does."""

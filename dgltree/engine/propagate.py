@@ -41,7 +41,7 @@ def propagate(
         share: compute equal subtrees once. States and gradients are unchanged; every occurrence still has its state.
             A planned batch shares as it was planned.
         trace: names of what else to return, of all that the cell computes on the way: gates, actions, stacks ("in",
-            "o", "f", "push", ...). An unknown name is an error that lists them.
+            "o", "f", "push", ...), "*" for everything. An unknown name is an error that lists them.
         check: whether to look for states that are not finite.
         recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
             forward pass: the same gradients for a fraction of the memory and a third more time.

@@ -10,6 +10,9 @@ from dgltree.cells import Cell
 from dgltree.cells.step import Computed, State
 from dgltree.engine.schedule import Schedule
 
+EVERYTHING = "*"
+"""The name that stands for all that a cell computes."""
+
 
 class Trace:
     """Collects, step by step, what a cell computes under some names besides its state."""
@@ -19,6 +22,7 @@ class Trace:
             raise TypeError(f"trace is a sequence of names, not the text {names!r}; write [{names!r}]")
         self.cell = cell
         self.names = [name for name in dict.fromkeys(names) if name not in cell.state]
+        self.every = EVERYTHING in self.names
         self._nodes: dict[str, list[tuple[slice, Tensor]]] = {}
         self._edges: dict[str, list[Tensor]] = {}
 
@@ -27,7 +31,7 @@ class Trace:
 
         Raises ``ValueError`` for a name under which an inner node computes nothing.
         """
-        for name in self.names:
+        for name in self._asked(computed, sent):
             if sent is not None and name in sent:
                 self._edges.setdefault(name, []).append(sent[name].detach())
             elif isinstance(value := computed.get(name), Tensor):
@@ -38,10 +42,16 @@ class Trace:
                 known = sorted({*computed, *(sent or ())})
                 raise ValueError(f"trace {name!r}: {type(self.cell).__name__} computes {', '.join(known)}")
 
+    def _asked(self, computed: Computed, sent: Mapping[str, Tensor] | None) -> Sequence[str]:
+        if not self.every:
+            return self.names
+        there = [*computed, *(sent or ())]
+        return [name for name in dict.fromkeys(there) if name not in self.cell.state]
+
     def results(self, plan: Schedule, batch: TreeBatch) -> State:
         """Name to (N, *shape), or (E, *shape) for what belongs to a child, in public numbering."""
         found: State = {}
-        for name in self.names:
+        for name in [*self._nodes, *self._edges] if self.every else self.names:
             if name in self._nodes:
                 kept = self._nodes[name]
                 rows = kept[0][1].new_full((len(plan), *kept[0][1].shape[1:]), torch.nan)

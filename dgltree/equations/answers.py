@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion import Completer, Completion, Order, shortest
-from dgltree.equations.lists import FillerList
+from dgltree.equations.lists import FillerList, known
 from dgltree.equations.probabilities import probabilities
 from dgltree.equations.search.search import BUDGET
 from dgltree.equations.shipped import form_scorer, open_model, shipped_fillers
@@ -67,7 +67,7 @@ def completer(model: str | EquationModel = "default", budget: int = BUDGET, seco
 
     @lru_cache(maxsize=1)
     def fillers() -> FillerList:
-        return FillerList(opened, shipped_fillers())
+        return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
 
     def guess(equation: Equation) -> list[Tree]:
         return fillers().guess(equation)

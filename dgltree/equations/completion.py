@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dgltree.equations.search.search import BUDGET, Search
-from dgltree.equations.search.several import fill_all, search_several
+from dgltree.equations.search.clock import Clock
+from dgltree.equations.search.search import BUDGET, Found, Search
+from dgltree.equations.search.several import FoundSeveral, fill_all, search_several
 from dgltree.equations.verdict import Judge, Verdict
 from dgltree.equations.written_form import restates, symbols
 from dgltree.read.infix_writer import write_equation, write_infix
@@ -116,31 +117,43 @@ class Completer:
             raise ValueError(f"seconds is {seconds}; it must be more than 0, or None for no limit")
         self.order, self.guess, self.budget, self.seconds, self.invert = order, guess, budget, seconds, invert
 
-    def complete(self, equation: Equation, blanks: Sequence[str] = ("_",), top: int = 10) -> Completion:
+    def complete(
+        self,
+        equation: Equation,
+        blanks: Sequence[str] = ("_",),
+        top: int = 10,
+        told: Callable[[], bool] = lambda: False,
+        found: Callable[[Completion], None] | None = None,
+    ) -> Completion:
         """The ``top`` best fillers of the blanks.
+
+        Args:
+            equation: with these blanks.
+            blanks: their names.
+            top: how many fillers.
+            told: asked again and again whether to answer at once with what there is.
+            found: of one blank called with what there is by then, whenever the search finds more.
 
         Raises ``ValueError`` for an equation without these blanks, one nested more than 200 deep, and a function or a
         leaf that has no value.
         """
         self._check(equation, blanks)
-        start = time.monotonic()
-        deadline = float("inf") if self.seconds is None else start + self.seconds
+        start, clock, judge = time.monotonic(), Clock(self.seconds, told), Judge()
+
+        def completion(fillers: Sequence[Filler], of: Found | FoundSeveral) -> Completion:
+            seconds = time.monotonic() - start
+            return Completion(equation, tuple(blanks), tuple(fillers), of.tried, seconds, of.stopped, of.memory)
+
+        def ranked(by_now: Found) -> Completion:
+            return completion(self._ranked(equation, by_now.fillers, top, judge), by_now)
+
         if len(blanks) == 1:
-            judge = Judge()
-            search = Search(equation, self.budget, deadline, self.invert, judge)
-            found = search.run()
-            fillers = self._ranked(equation, found.fillers, top, judge)
-            tried, stopped, memory = found.tried, found.stopped, found.memory
-        else:
-            leaves = [blank(name) for name in blanks]
-            several = search_several(equation, leaves, self.budget, deadline)
-            judge = Judge()
-            fillers = [
-                Filler(trees, judge.verdict(fill_all(equation, leaves, trees)), "search")
-                for trees in several.fillers[:top]
-            ]
-            tried, stopped, memory = several.tried, several.stopped, several.memory
-        return Completion(equation, tuple(blanks), tuple(fillers), tried, time.monotonic() - start, stopped, memory)
+            tell = None if found is None else lambda search: found(ranked(search.so_far()))
+            return ranked(Search(equation, self.budget, clock, self.invert, judge, tell).run())
+        leaves = [blank(name) for name in blanks]
+        several = search_several(equation, leaves, self.budget, clock)
+        filled = ((trees, fill_all(equation, leaves, trees)) for trees in several.fillers[:top])
+        return completion([Filler(trees, judge.verdict(whole), "search") for trees, whole in filled], several)
 
     def _ranked(self, equation: Equation, found: dict[Tree, str], top: int, judge: Judge) -> list[Filler]:
         candidates = sorted(found, key=symbols)[:ORDERED]

@@ -3,12 +3,26 @@
 import time
 from collections.abc import Sequence
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.equations.completion import Completion, Filler
-from dgltree.equations.ranker import Ranker
+from dgltree.equations.ranker import Ranker, check_fillers
 from dgltree.equations.verdict import Judge
 from dgltree.models.tree_model import EquationModel
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
+
+
+def known(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
+    """Those of a list that a model can read: the published models lack most numbers."""
+
+    def reads(filler: Tree) -> bool:
+        try:
+            check_fillers([filler], vocabulary)
+        except ValueError:
+            return False
+        return True
+
+    return [filler for filler in fillers if reads(filler)]
 
 
 class FillerList:

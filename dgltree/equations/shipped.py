@@ -26,6 +26,14 @@ def model_names() -> list[str]:
 
 
 def open_model(name_or_file: str | Path = "default") -> EquationModel:
+    """:func:`open_any` for a model of equations; ``ValueError`` for another one."""
+    model = open_any(name_or_file)
+    if not isinstance(model, EquationModel):
+        raise ValueError(f"{name_or_file} reads no equations, it tells {', '.join(model.classes)}: use dgltree.load")
+    return model
+
+
+def open_any(name_or_file: str | Path) -> TreeModel:
     """A shipped model by its name, else a file: one that dgltree saved, or published weights of the Tree-SMU papers.
 
     Weights that are kept in 16 bits are computed with in float32.
@@ -41,10 +49,7 @@ def open_model(name_or_file: str | Path = "default") -> EquationModel:
         raise FileNotFoundError(f"{name_or_file}: no such file, and no shipped model of that name (there is: {names})")
     with path.open("rb") as file:
         is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
-    model = load_published(path) if is_torch else load(path)
-    if not isinstance(model, EquationModel):
-        raise ValueError(f"{name_or_file} reads no equations, it tells {', '.join(model.classes)}: use dgltree.load")
-    return _in_float32(model)
+    return _in_float32(load_published(path) if is_torch else load(path))
 
 
 def logic_model() -> PairModel:

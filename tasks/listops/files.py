@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dgltree.files import replacing
+from dgltree.read.listops import bracketed
 from dgltree.read.text import read_text
-from tasks.listops.language import bracketed, read_words
+from tasks.listops.language import read_words
 
 
 class Expression(NamedTuple):

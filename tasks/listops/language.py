@@ -9,6 +9,7 @@ from statistics import median
 
 from dgltree import Tree, Vocabulary
 from dgltree.read.bracket import read_unlabelled
+from dgltree.read.listops import END, bracketed
 
 OPERATORS: dict[str, Callable[[Sequence[int]], int]] = {
     "[MIN": min,
@@ -16,7 +17,6 @@ OPERATORS: dict[str, Callable[[Sequence[int]], int]] = {
     "[MED": lambda digits: int(median(digits)),
     "[SM": lambda digits: sum(digits) % 10,
 }
-END = "]"
 DIGITS = tuple("0123456789")
 BRACKETS = ("(", ")")
 VOCABULARY = Vocabulary([("phrase", 2), ("word", 0)], [*OPERATORS, END, *DIGITS])
@@ -58,21 +58,6 @@ def read_words(text: str) -> tuple[list[str], int]:
     if not words:
         raise ValueError("found no words; expected an expression such as ( ( ( [MAX 2 ) 9 ) ] )")
     return words, lists[0][0]
-
-
-def bracketed(words: Sequence[str]) -> str:
-    """The published text of an expression: a list is one pair of brackets more for each word or list in it."""
-    lists: list[str] = []
-    for word in words:
-        if word in OPERATORS:
-            lists.append(word)
-            continue
-        if word == END:
-            word = f"( {lists.pop()} ] )"
-        if not lists:
-            return word
-        lists[-1] = f"( {lists[-1]} {word} )"
-    raise AssertionError("an expression that does not end")
 
 
 def tree(words: Sequence[str]) -> Tree:

@@ -115,3 +115,13 @@ def test_the_example_of_the_docs_runs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cells.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(example, {"dgltree": dgltree, "batch": batch([chain(3)], VOCABULARY), "cell": make_cell("tree_smu, no_op")})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_star_traces_everything_that_has_a_name(name: str) -> None:
+    cell = make_cell(name)
+    trees = batch(suited(cell, [random_tree(6, 4, 1)]), cell.vocabulary)
+    found = propagate(trees, cell, trace=["*"])
+    assert found.keys() >= {*cell.state, *NAMES[name]}
+    for part, values in propagate(trees, cell, trace=NAMES[name]).items():
+        torch.testing.assert_close(found[part], values, equal_nan=True)

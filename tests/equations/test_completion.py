@@ -4,7 +4,7 @@ import pytest
 
 import dgltree
 from dgltree import Equation, Tree, read_equation, read_infix, write_infix
-from dgltree.equations.completion import Completer, shortest
+from dgltree.equations.completion import Completer, Completion, shortest
 from dgltree.equations.verdict import Verdict
 from dgltree.equations.written_form import symbols
 
@@ -111,3 +111,12 @@ def test_more_variables_than_the_model_of_forms_has_are_ordered_by_length() -> N
 def test_shortest_is_by_length() -> None:
     fillers = [read_infix(text) for text in ("x - 3", "x", "sqrt(x)")]
     assert list(shortest(read_equation("x = _"), fillers)) == [3.0, 1.0, 2.0]
+
+
+def test_a_search_says_what_it_has_and_stops_when_told() -> None:
+    said: list[Completion] = []
+    whole = Completer().complete(read_equation("x^3 + _ = sin(x)*y + tan(x*y)"), found=said.append)
+    assert [found.found for found in said] == [True] * len(said) != []
+    assert said[-1].fillers == whole.fillers
+    hard = read_equation("_*x = sin(x)*exp(y)*cos(x + y)^3*log(x)*tan(z)^5")
+    assert Completer().complete(hard, told=lambda: True).stopped

@@ -1,6 +1,5 @@
 """The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
 
-import time
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from dgltree.equations.names import variables
 from dgltree.equations.paths import Path, count_blanks, find_blank
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
@@ -56,26 +56,29 @@ class Search:
     Args:
         equation: with one ``BLANK``, at one place or at several.
         budget: how many values a table may have.
-        deadline: ``time.monotonic()`` at which to stop.
+        clock: when to stop.
         invert: whether to work out the value of the blank where that can be done.
         judge: whose verdicts it asks for; another's remembers values for it, and it for another.
+        found: called whenever there are more fillers, with the search.
     """
 
     def __init__(
         self,
         equation: Equation,
         budget: int = BUDGET,
-        deadline: float = float("inf"),
+        clock: Clock | None = None,
         invert: bool = True,
         judge: Judge | None = None,
+        found: Callable[["Search"], None] | None = None,
     ) -> None:
-        self.equation, self.budget, self.deadline = equation, budget, deadline
+        self.equation, self.budget, self.clock = equation, budget, clock or Clock()
         self.world: World = world(equation)
         self.names = variables(*equation)
         self.path: Path | None = find_blank(equation) if invert and count_blanks(equation) == 1 else None
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
+        self._found, self._told = found, 0
         self._judge = judge or Judge()
         self._holds: dict[Tree, bool] = {}
 
@@ -93,16 +96,23 @@ class Search:
                 if targets:
                     self._by_value(region, targets, large)
                     large = False
-            if not self.fillers and not self._late():
+            if not self.fillers and not self.clock.late:
                 self._by_trial()
-        return Found(self.fillers, self.tried, self._late(), self.memory)
+        return self.so_far()
 
-    def _late(self) -> bool:
-        return time.monotonic() > self.deadline
+    def so_far(self) -> Found:
+        """What there is by now."""
+        return Found(self.fillers, self.tried, self.clock.late, self.memory)
+
+    def _tell(self) -> None:
+        """Say that there is more, if there is."""
+        if self._found is not None and len(self.fillers) > self._told:
+            self._told = len(self.fillers)
+            self._found(self)
 
     def _settled(self) -> bool:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
-        return self._shortest(self.fillers) < LONG or self._late()
+        return self._shortest(self.fillers) < LONG or self.clock.late
 
     def _shortest(self, fillers: Iterable[Tree]) -> int:
         """Symbols of the shortest filler that holds and restates no side; without bound where there is none."""
@@ -171,13 +181,14 @@ class Search:
             for stage in (self._short, self._joined, self._wrapped):
                 for target in targets:
                     stage(target, table, forms, many)
-                if self._shortest(self.fillers) <= BEARABLE or self._late():
+                self._tell()
+                if self._shortest(self.fillers) <= BEARABLE or self.clock.late:
                     return
             if self.fillers:
                 return  # a larger table has other forms of the same value only
 
     def _table(self, at: Points, operations: Operations, budget: int) -> Table:
-        table = Table(self.world.leaves(at), operations, budget, self.deadline).fill()
+        table = Table(self.world.leaves(at), operations, budget, self.clock).fill()
         self.tried += table.tried
         self.memory = max(self.memory, table.nbytes)
         return table
@@ -203,7 +214,7 @@ class Search:
         for name in dict.fromkeys(names):
             wrap = finders.WRAPS[name]
             inner = wrap.argument(target)
-            if not np.isfinite(inner).all() or self._late():
+            if not np.isfinite(inner).all() or self.clock.late:
                 continue
             few = inner[:COUNT]
             self._take("search", map(wrap.written, finders.entries(few, table, forms)))
@@ -222,6 +233,7 @@ class Search:
                 few = points(region, self.names, COUNT)
                 table = self._table(few, self.world.operations(every), size)
                 self._try_all(table, few)
+                self._tell()
                 if self._settled():
                     return
 
@@ -233,7 +245,7 @@ class Search:
             self.tried += len(values)
             for entry in np.flatnonzero(np.broadcast_to(agree(left, right), len(values)))[:ENOUGH].tolist():
                 self._take("search", forms.of(start + entry, finders.MOST_FORMS))
-            if self._late() or len(self.fillers) >= MOST:
+            if self.clock.late or len(self.fillers) >= MOST:
                 return
 
 

@@ -1,6 +1,5 @@
 """Several blanks at once: short expressions for all but one, and what that one is then worth."""
 
-import time
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from dgltree.equations.elementary import Array
 from dgltree.equations.names import variables
 from dgltree.equations.paths import count_blanks, find_blank
 from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import ratio
@@ -46,23 +46,21 @@ def fill_all(equation: Equation, blanks: Sequence[Tree], fillers: Fillers) -> Eq
     return Equation(*(substitute(side, replacements) for side in equation))
 
 
-def search_several(
-    equation: Equation, blanks: Sequence[Tree], budget: int, deadline: float = float("inf")
-) -> FoundSeveral:
+def search_several(equation: Equation, blanks: Sequence[Tree], budget: int, clock: Clock | None = None) -> FoundSeveral:
     """Fillers for two blanks or more. Raises ``ValueError`` for a function or a leaf without a value."""
-    judge, tried, memory = Judge(), 0, 0
+    judge, tried, memory, clock = Judge(), 0, 0, clock or Clock()
     found: list[Fillers] = []
     last = _last(equation, blanks)
     with np.errstate(all="ignore"):
         for region in regions():
             at = points(region, variables(*equation), COUNT)
-            search = _Combinations(equation, blanks, last, at, budget, deadline)
+            search = _Combinations(equation, blanks, last, at, budget, clock)
             candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
             tried, memory = tried + search.tried, max(memory, search.table.nbytes)
             found = [f for f in candidates[:SHORTEST] if judge.verdict(fill_all(equation, blanks, f)).holds]
-            if found or time.monotonic() > deadline:
+            if found or clock.late:
                 break
-    return FoundSeveral(found, tried, time.monotonic() > deadline, memory)
+    return FoundSeveral(found, tried, clock.late, memory)
 
 
 def _last(equation: Equation, blanks: Sequence[Tree]) -> Tree | None:
@@ -78,11 +76,11 @@ class _Combinations:
     """
 
     def __init__(
-        self, equation: Equation, blanks: Sequence[Tree], last: Tree | None, at: Points, budget: int, deadline: float
+        self, equation: Equation, blanks: Sequence[Tree], last: Tree | None, at: Points, budget: int, clock: Clock
     ) -> None:
-        self.equation, self.blanks, self.last, self.at, self.deadline = equation, blanks, last, at, deadline
+        self.equation, self.blanks, self.last, self.at, self.clock = equation, blanks, last, at, clock
         about = world(equation)
-        self.table = Table(about.leaves(at), about.operations(every=False), min(QUICK, budget), deadline).fill(DEEPEST)
+        self.table = Table(about.leaves(at), about.operations(every=False), min(QUICK, budget), clock).fill(DEEPEST)
         self.forms = Forms(self.table)
         self.chosen = [blank for blank in blanks if blank != last]
         self.first = max(2, min(len(self.table), int(min(TRIED, budget) ** (1 / len(self.chosen)))))
@@ -101,7 +99,7 @@ class _Combinations:
             else:
                 for target in wanted(self.equation, path, self.at, known):
                     yield from self._looked_up(block, np.broadcast_to(target, (len(block), COUNT)))
-            if time.monotonic() > self.deadline:
+            if self.clock.late:
                 return
 
     def _blocks(self) -> Iterator[Array]:

@@ -4,7 +4,6 @@ An entry is a value at the points, with the ways in which it was met (its forms)
 is applied to. Trees are built by forms.py, only of what is asked for.
 """
 
-import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 
 from dgltree.equations.elementary import Array
 from dgltree.equations.search.arithmetic import LARGEST, agree, apply, power
+from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.phrases import ONE
 from dgltree.trees.tree import Tree
 
@@ -58,17 +58,15 @@ class Table:
         leaves: of any cost.
         operations: what joins them.
         budget: how many values at most.
-        deadline: ``time.monotonic()`` at which to stop growing.
+        clock: when to stop growing.
 
     Attributes:
         values: (N, P).
         level: (N,) int.
     """
 
-    def __init__(
-        self, leaves: Sequence[Leaf], operations: Operations, budget: int, deadline: float = float("inf")
-    ) -> None:
-        self.leaves, self.operations, self.budget, self.deadline = leaves, operations, budget, deadline
+    def __init__(self, leaves: Sequence[Leaf], operations: Operations, budget: int, clock: Clock | None = None) -> None:
+        self.leaves, self.operations, self.budget, self.clock = leaves, operations, budget, clock or Clock()
         self.names = (*operations.unary, *operations.binary)
         points = leaves[0].values.shape[0]
         kind = np.result_type(*(leaf.values for leaf in leaves))
@@ -116,7 +114,7 @@ class Table:
             marked = [entry for entry, tree in self.leaf_trees() if trees[tree].exponent]
             self._exponents = np.array(marked, np.int64)
             self._one = next((entry for entry, tree in self.leaf_trees() if tree == ONE), -1)
-        return len(self) < self.budget and time.monotonic() < self.deadline
+        return len(self) < self.budget and not self.clock.late
 
     def leaf_trees(self) -> Iterator[tuple[int, Tree]]:
         """(entry, tree) of the leaves that are entries."""
@@ -193,7 +191,7 @@ class Table:
         for number, name in enumerate(self.operations.binary, start=len(self.operations.unary)):
             for a in range(1, level - 1):
                 b = level - 1 - a
-                if (name in COMMUTATIVE and a > b) or room <= 0 or time.monotonic() > self.deadline:
+                if (name in COMMUTATIVE and a > b) or room <= 0 or self.clock.late:
                     continue
                 left, right = self._pairs(name, by_level[a], by_level[b], room)
                 room -= len(left)

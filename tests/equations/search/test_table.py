@@ -1,12 +1,11 @@
 """The table of expressions: each value once, forms that have it, lookups that find it."""
 
-import time
-
 import numpy as np
 import pytest
 
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.points import COUNT, Points, points
 from dgltree.equations.search.table import FORMS, Table
@@ -79,8 +78,8 @@ def test_a_lookup_of_nothing_finds_nothing() -> None:
         assert len(which) == len(entries) == 0
 
 
-def test_a_deadline_stops_the_growth() -> None:
+def test_a_clock_stops_the_growth() -> None:
     about = world(read_equation("sin(x)*y + _ = z"))
     at = points("below one", ["x", "y", "z"], COUNT)
-    table = Table(about.leaves(at), about.operations(every=True), 10**6, time.monotonic() - 1)
+    table = Table(about.leaves(at), about.operations(every=True), 10**6, Clock(-1))
     assert not table.grow(1)

@@ -1,0 +1,46 @@
+"""``dgltree explore``."""
+
+import argparse
+
+from dgltree.commands.main import COMMANDS
+
+EXAMPLES = """\
+examples:
+  dgltree explore
+  dgltree explore tree_smu.checkpoint          # beside the shipped model
+  dgltree explore runs/trees --trees trees.tsv
+
+A page in your browser with four rooms: equations and their fillers, sequences and the trees found in them, your own
+trees, and how a batch is computed. It is served to this machine alone and opens no other files than those named here.
+"""
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog=f"dgltree {name}",
+        description=f"{COMMANDS[name][1].capitalize()}.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
+    parser.add_argument("--trees", metavar="FILE", help="trees to look at with the models of the folders")
+    parser.add_argument("--port", type=_port, metavar="P", help="0 for any (default: 8723, or any where it is taken)")
+    parser.add_argument("--no-browser", action="store_true", help="open no browser")
+    options = parser.parse_args(arguments)
+
+    from dgltree.explore.opened import open_all
+    from dgltree.explore.serve import serve
+
+    try:
+        serve(open_all(options.models, options.trees), options.port, not options.no_browser)
+    except KeyboardInterrupt:  # which is how it ends
+        print()
+    return 0
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**16):
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no port; it is a number from 0 to 65535")
+    return int(text)

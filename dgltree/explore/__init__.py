@@ -1,0 +1,1 @@
+"""``dgltree explore``: a page to look into the networks. Needs the extra ``explore`` (Starlette, uvicorn)."""

@@ -1,0 +1,186 @@
+"""The room of equations: what may fill a blank, and what a network does on the way to its score."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import batch
+from dgltree.engine.kernels.choice import kernels
+from dgltree.equations.answers import completer, verify
+from dgltree.equations.completion import Completion, Filler
+from dgltree.equations.lists import FillerList, known
+from dgltree.equations.names import Names, variables
+from dgltree.equations.paths import find_blank
+from dgltree.equations.shipped import shipped_fillers
+from dgltree.explore.asked import Asked
+from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.opened import Opened
+from dgltree.explore.shown import drawn, looked_into, unfolded
+from dgltree.explore.worker import Send, Stop
+from dgltree.models.tree_model import EquationModel, evaluating
+from dgltree.read.infix_writer import write_equation, write_infix
+from dgltree.read.latex_writer import write_latex, write_latex_equation
+from dgltree.read.typed import Typed, read_typed, read_typed_expression
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+LONGEST = 1000
+"""Characters of an equation."""
+TOP = 12
+SECONDS = 20.0
+"""Of an open search."""
+
+
+class Equations:
+    """Answers for the models of equations."""
+
+    def __init__(self, opened: Opened) -> None:
+        self.models = opened.equations
+        fillers = shipped_fillers()
+        self._lists = {
+            name: FillerList(model, known(fillers, model.cell.vocabulary)) for name, model in self.models.items()
+        }
+
+    def endpoints(self) -> list[Endpoint]:
+        return [
+            Endpoint("equation/read", "read", answer=self.read),
+            Endpoint("equation/rank", "rank", answer=self.rank, first=self._rank_once),
+            Endpoint("equation/verify", "rank", answer=self.verify),
+            Endpoint("equation/path", "look", answer=self.path),
+            Endpoint("equation/search", "search", stream=self.search, first=self._search_once),
+        ]
+
+    def _rank_once(self) -> None:
+        for name in self._lists:
+            self.rank(Asked({"model": name, "text": "x + _ = 2"}))
+
+    def _search_once(self) -> None:
+        self.search(Asked({"text": "x + _ = 2"}), lambda _: None, lambda: False)
+
+    def read(self, asked: Asked) -> dict[str, Any]:
+        """What is understood of a text, typeset and as a tree."""
+        equation, blanks = _typed(asked)
+        return {**_written(equation), "blanks": blanks, "nodes": _nodes(equation)}
+
+    def rank(self, asked: Asked) -> dict[str, Any]:
+        """The shipped fillers of the one blank by a model's score."""
+        ranked, typed = asked.one_of("model", self._lists), _typed(asked)
+        if len(typed.blanks) != 1:
+            raise ValueError("the list is for one blank; the search fills several")
+        with kernels("off"):
+            [found] = ranked.complete([typed.equation], TOP)
+        return _found(found)
+
+    def verify(self, asked: Asked) -> dict[str, Any]:
+        """Where an equation without a blank holds, and what a model says of it."""
+        model, typed = asked.one_of("model", self.models), _typed(asked)
+        with kernels("off"):
+            found = verify(typed.equation, model)
+        against = None if found.counterexample is None else str(found.counterexample)
+        return {"verdict": str(found.verdict), "holds": found.verdict.holds, "against": against} | {
+            "probability": found.probability
+        }
+
+    def search(self, asked: Asked, send: Send, stop: Stop) -> None:
+        """Fillers as the search finds them, and at last all of them."""
+        typed, made = _typed(asked), completer("default", seconds=SECONDS)
+        with kernels("off"):
+            found = made.complete(
+                typed.equation, typed.blanks, TOP, stop, lambda by_now: send(_found(by_now) | {"done": False})
+            )
+        send(_found(found) | {"done": True})
+
+    def path(self, asked: Asked) -> dict[str, Any]:
+        """What a model computes for the equation with a filler in its blank.
+
+        The nodes with their states, gates and actions; which of them the filler changes, from the blank's place to the
+        root; and for each of these the logit that it, as a side by itself, equals the other side.
+        """
+        model, (equation, _) = asked.one_of("model", self.models), _typed(asked)
+        filled = _filled(equation, read_typed_expression(asked.text("filler", LONGEST)), model)
+        flat = batch(filled.encoded, model.cell.vocabulary)
+        with evaluating(model), kernels("off"):
+            h, parts = looked_into(flat, model.cell)
+            scores = _against(model, h[filled.path], h[flat.roots[1 - filled.side]], filled.side)
+        return {
+            "nodes": _nodes(filled.shown),
+            "path": filled.path,
+            "filler": filled.within,
+            "scores": [round(score, 4) for score in scores.tolist()],
+            "probability": float(scores[-1].sigmoid()),
+            "parts": parts,
+            **_written(filled.shown),
+        }
+
+
+class _Filled(NamedTuple):
+    """An equation with its blank filled."""
+
+    encoded: Equation
+    """In the model's names, unfolded."""
+    shown: Equation
+    """The same in the user's names."""
+    side: int
+    path: list[int]
+    """Nodes of both sides in preorder: the filler's root, and up to the root of its side."""
+    within: list[int]
+    """The nodes of the filler."""
+
+
+def _filled(equation: Equation, filler: Tree, model: EquationModel) -> _Filled:
+    """Raises ``ValueError`` for another number of blanks than one, and for what the model does not know."""
+    names = Names(equation, model.cell.vocabulary, variables(filler))
+    asked, inner = Equation(*map(names.encode, equation)), names.encode(filler)
+    side, steps = find_blank(asked)
+    sides = [unfolded(side) for side in asked.fill(inner)]
+    place = 0 if side == 0 else sides[0].size
+    path, node = [place], sides[side]
+    for _, slot in reversed(steps):
+        place += 1 + sum(child.size for child in node.children[:slot])
+        path.append(place)
+        node = node.children[slot]
+    shown = Equation(*map(names.decode, sides))
+    return _Filled(Equation(*sides), shown, side, path[::-1], list(range(place, place + node.size)))
+
+
+def _against(model: EquationModel, along: Tensor, other: Tensor, side: int) -> Tensor:
+    """(K,) logits of the states along a path (K, n), on this side of the equals sign, and the other side's state."""
+    pairs = torch.stack([along, other.expand_as(along)] if side == 0 else [other.expand_as(along), along], 1)
+    return model.read_out(pairs.flatten(0, 1))
+
+
+def _typed(asked: Asked) -> Typed:
+    return read_typed(asked.text("text", LONGEST))
+
+
+def _written(equation: Equation) -> dict[str, str]:
+    return {"text": write_equation(equation), "latex": write_latex_equation(equation)}
+
+
+def _nodes(equation: Equation) -> list[dict[str, Any]]:
+    """The nodes of both sides; where the second root is, the page puts an equals sign above both."""
+    return drawn([unfolded(side) for side in equation])
+
+
+def _found(found: Completion) -> dict[str, Any]:
+    return {
+        "fillers": [_row(filler) for filler in found.fillers],
+        "blanks": found.blanks,
+        "tried": found.tried,
+        "seconds": round(found.seconds, 3),
+        "stopped": found.stopped,
+        "found": found.found,
+    }
+
+
+def _row(filler: Filler) -> dict[str, Any]:
+    return {
+        "texts": [write_infix(tree) for tree in filler.trees],
+        "latex": [write_latex(tree) for tree in filler.trees],
+        "verdict": str(filler.verdict),
+        "holds": filler.verdict.holds,
+        "undecided": filler.verdict.rank == 3,
+        "source": filler.source,
+        "score": filler.score,
+    }

@@ -1,0 +1,82 @@
+"""The models that were named at the start: all that the page can look into."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import SequenceEncoder
+from dgltree.equations.shipped import logic_model, open_any, open_model
+from dgltree.models.tree_model import EquationModel, TreeModel
+from dgltree.training.trained import TrainedModel
+
+DEFAULT, LOGIC = "default", "logic"
+"""What the shipped models are called."""
+
+
+@dataclass
+class OwnTrees:
+    """What ``fit`` made."""
+
+    folder: Path
+    trained: TrainedModel
+    data: TreeDataset | None
+    """Trees to look at, as the file has them; None where no file was named."""
+
+
+@dataclass
+class Opened:
+    """Models by the names that the page has for them."""
+
+    equations: dict[str, EquationModel] = field(default_factory=dict)
+    sequences: dict[str, TreeModel] = field(default_factory=dict)
+    own_trees: dict[str, OwnTrees] = field(default_factory=dict)
+
+
+def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
+    """The shipped models, and those named: files of weights, and folders that ``fit`` wrote.
+
+    Args:
+        models: names of shipped models, files and folders.
+        trees: a file of trees for the folders, read as each one's training file was.
+
+    Raises ``FileNotFoundError`` and ``ValueError`` as opening them does, and ``ValueError`` for a file of trees without
+    a folder and for a model that there is no room for.
+    """
+    opened = Opened()
+    opened.equations[DEFAULT] = open_model(DEFAULT)
+    opened.sequences[LOGIC] = logic_model()
+    for name in dict.fromkeys(models):
+        if name != DEFAULT:
+            _open(name, trees, opened)
+    if trees is not None and not opened.own_trees:
+        raise ValueError(f"{trees}: trees are looked at by a model of theirs; name the folder that 'dgltree fit' wrote")
+    return opened
+
+
+def _open(name: str, trees: str | None, opened: Opened) -> None:
+    if Path(name).is_dir():
+        trained = TrainedModel.load(name)
+        data = None
+        if trees is not None:
+            data = TreeDataset.from_file(trees, cached=False, progress=True, named=False, **trained.reading.to_json())
+        opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(Path(name), trained, data)
+        model: TreeModel = trained.model
+    else:
+        model = open_any(name)
+    if isinstance(model, EquationModel):
+        model.cell  # noqa: B018 (raises for an encoder without one)
+        opened.equations[_free(name, opened.equations)] = model
+    elif isinstance(model.encoder, SequenceEncoder) and model.encoder.induces_trees:
+        opened.sequences[_free(name, opened.sequences)] = model
+    elif not Path(name).is_dir():
+        raise ValueError(f"{name}: the page shows models of equations, Ordered Memory and ON-LSTM, and folders of fit")
+
+
+def _free(path: str, taken: Collection[str]) -> str:
+    """A short name that no other model has."""
+    parts = Path(path).resolve().with_suffix("").parts
+    for length in range(1, len(parts)):
+        if (name := "/".join(parts[-length:])) not in taken:
+            return name
+    return path

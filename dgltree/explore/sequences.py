@@ -1,0 +1,156 @@
+"""The room of sequences: where Ordered Memory attends and what distances ON-LSTM sees, and the trees found in these."""
+
+import re
+from typing import Any
+
+from torch import Tensor
+
+from dgltree.batching.batch import batch
+from dgltree.encoders import SequenceEncoder
+from dgltree.explore.asked import Asked
+from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.opened import Opened
+from dgltree.explore.shown import HUNDREDTH, unfolded
+from dgltree.induction import right_branching, without_tokens
+from dgltree.induction.evalb import Parameters, Status, score_sentence
+from dgltree.induction.evalb.brackets import Brackets
+from dgltree.models.tree_model import PairModel, TreeModel, evaluating
+from dgltree.read.bracket import read_unlabelled
+from dgltree.read.formula import read_formula
+from dgltree.read.listops import bracketed
+from dgltree.read.notations import NOTATIONS, detect
+from dgltree.trees.tree import Tree
+
+LONGEST = 2000
+"""Characters of a sequence."""
+MOST_WORDS = 400
+UNLABELLED = Parameters(labelled=False)
+EXAMPLES = {
+    "and": [("a and not b", "not (b or c)"), ("(a or b) and not (c and d)", "a"), ("not (a and b)", "not a or not b")],
+    "[MAX": [("[MAX 2 9 [MIN 4 7 ] 0 ]", ""), ("[SM 1 [MED 3 5 8 ] [MAX 2 2 ] ]", "")],
+}
+"""By a word of the language that they are in."""
+
+
+class Sequences:
+    """Answers for the models that read sequences and find trees in them."""
+
+    def __init__(self, opened: Opened) -> None:
+        self.models = opened.sequences
+
+    def about(self) -> list[dict[str, Any]]:
+        """What the page needs to know of each model before it asks."""
+        return [
+            {
+                "name": name,
+                "pairs": isinstance(model, PairModel),
+                "examples": [pair for word, pairs in EXAMPLES.items() if _knows(model, word) for pair in pairs],
+            }
+            for name, model in self.models.items()
+        ]
+
+    def endpoints(self) -> list[Endpoint]:
+        return [Endpoint("sequence/look", "look", answer=self.look)]
+
+    def look(self, asked: Asked) -> dict[str, Any]:
+        """The trees of one sequence, or of a pair, and the classes that the model sees in it."""
+        model = asked.one_of("model", self.models)
+        texts = [asked.text("text", LONGEST), asked.text("other", LONGEST)]
+        given = [_read(text, model) for text in texts if text.strip()]
+        if not given:
+            raise ValueError("no sequence: type one")
+        encoder = model.encoder
+        assert isinstance(encoder, SequenceEncoder)
+        with evaluating(model):
+            found = [_looked_at(tree, encoder, bare) for tree, bare in given]
+            trees = [tree for tree, _ in given]
+            classes = _classes(model, batch(trees, encoder.vocabulary)) if len(trees) == _each(model) else []
+        return {"sequences": found, "classes": classes, "each": _each(model)}
+
+
+def _each(model: TreeModel) -> int:
+    return 2 if isinstance(model, PairModel) else 1
+
+
+def _knows(model: TreeModel, word: str) -> bool:
+    return model.encoder.vocabulary.knows_token(word)
+
+
+def _read(text: str, model: TreeModel) -> tuple[Tree, bool]:
+    """A text as the tree that the model is given, and whether it has no tree of its own.
+
+    Formulas and lists as one writes them where the model knows their words; brackets; a bare sentence for a model that
+    reads the leaves alone, as a tree that says nothing.
+    """
+    encoder = model.encoder
+    assert isinstance(encoder, SequenceEncoder)
+    tree, bare = _tree(text, model, encoder.order == "leaves")
+    if tree.size > MOST_WORDS:
+        raise ValueError(f"{tree.size} words and brackets; the page shows up to {MOST_WORDS}")
+    return unfolded(tree), bare
+
+
+def _tree(text: str, model: TreeModel, leaves: bool) -> tuple[Tree, bool]:
+    if ("phrase", 2) not in model.encoder.vocabulary.functions:  # a model of own trees
+        return NOTATIONS[detect([text])].read(text), False
+    spaced = re.sub(r"([()])", r" \1 ", text)
+    if _knows(model, "and"):
+        published = re.search(r"\(\s*(?:and|or|not)\b", text)
+        return (read_unlabelled(spaced) if published else read_formula(text)), False
+    if "(" in text:
+        return read_unlabelled(spaced), False
+    words = re.sub(r"\]", " ] ", text).split()
+    if _knows(model, "[MAX"):
+        return read_unlabelled(bracketed(words)), False
+    if leaves:
+        return right_branching(words), True
+    raise ValueError("this model reads brackets, too: write them, as in ( a ( b c ) )")
+
+
+def _looked_at(given: Tree, encoder: SequenceEncoder, bare: bool) -> dict[str, Any]:
+    flat = batch([given], encoder.vocabulary)
+    [words], [scores], [whole] = encoder.words(flat), encoder.syntactic_scores(flat), encoder.trees(flat)
+    found = without_tokens(whole, "()")
+    counts = score_sentence(given, found, UNLABELLED)
+    compared = not bare and counts.status is Status.VALID
+    return {
+        "words": words,
+        "kind": "attention" if scores.dim() == 2 else "distances",
+        "scores": _hundredths(scores),
+        "found": _brackets(found, given if compared else found),
+        "given": _brackets(given, found) if compared else None,
+        "matched": counts.matched,
+        "brackets": counts.gold,
+    }
+
+
+def _brackets(tree: Tree, other: Tree) -> list[dict[str, Any]]:
+    """The nodes in postorder: words, and brackets with their children and whether the other tree has them, too."""
+    known = {(span.start, span.end) for span in Brackets.of(other, UNLABELLED).spans}
+    nodes: list[dict[str, Any]] = []
+    words = 0
+
+    def place(node: Tree, children: list[tuple[int, int, int]]) -> tuple[int, int, int]:
+        """The node's number, and its words from start to end - 1."""
+        nonlocal words
+        if not node.children:
+            nodes.append({"word": node.token or node.function})
+            words += 1
+            return len(nodes) - 1, words - 1, words
+        start, end = children[0][1], children[-1][2]
+        nodes.append({"children": [number for number, _, _ in children], "shared": (start, end) in known})
+        return len(nodes) - 1, start, end
+
+    unfolded(tree).fold(place)
+    return nodes
+
+
+def _classes(model: TreeModel, flat: Any) -> list[dict[str, Any]]:
+    """The classes of a model, the most probable first."""
+    probabilities = model(flat).softmax(-1)[0].tolist()
+    ranked = sorted(zip(probabilities, model.classes, strict=True), key=lambda pair: -pair[0])
+    return [{"name": name, "probability": round(probability, 4)} for probability, name in ranked[:10]]
+
+
+def _hundredths(scores: Tensor) -> Any:
+    return (scores.float() * HUNDREDTH).round().int().tolist()

@@ -1,0 +1,72 @@
+"""The server: on this machine alone, until it is interrupted."""
+
+import socket
+import webbrowser
+from threading import Thread
+
+import uvicorn
+
+from dgltree.explore.app import make_app
+from dgltree.explore.opened import Opened
+
+ADDRESS = "127.0.0.1"
+PORT = 8723
+MOST_AT_ONCE = 64
+"""Connections; a browser opens six."""
+
+
+def serve(opened: Opened, port: int | None, browser: bool) -> None:
+    """Serve the page, and open a browser on it.
+
+    Args:
+        opened: the models.
+        port: 0 for any; None: ``PORT``, or any where that is taken.
+        browser: whether to open one.
+
+    Raises ``OSError`` for a port that is taken.
+    """
+    listening = _bound(port)
+    number = listening.getsockname()[1]
+    hosts = [f"{name}:{number}" for name in (ADDRESS, "localhost")]
+    page = f"http://{hosts[0]}/"
+    config = uvicorn.Config(
+        make_app(opened, hosts),
+        http="h11",
+        ws="none",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_AT_ONCE,
+        timeout_graceful_shutdown=1,
+    )
+    _Server(config, page, browser).run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Says where the page is once it is there."""
+
+    def __init__(self, config: uvicorn.Config, page: str, browser: bool) -> None:
+        super().__init__(config)
+        self.page, self.browser = page, browser
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(f"{self.page}  (Ctrl-C ends it)", flush=True)
+        if self.browser:
+            Thread(target=webbrowser.open, args=(self.page,), daemon=True).start()
+
+
+def _bound(port: int | None) -> socket.socket:
+    if port is None:
+        try:
+            return _bound(PORT)
+        except OSError:
+            return _bound(0)
+    made = socket.socket()
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((ADDRESS, port))
+    except OSError as error:
+        made.close()
+        raise OSError(f"port {port} cannot be used ({error.strerror}); give another --port, or 0 for any") from None
+    return made

@@ -1,0 +1,28 @@
+// A binary or other tree over words that stand side by side, as dgltree.plotting.trees draws it.
+
+export function bracketTree(nodes, { title, word = 46 }) {
+  const levels = [], x = [];
+  let count = 0;
+  nodes.forEach((node, k) => {
+    if (node.word !== undefined) { x[k] = count * word + word / 2; levels[k] = 0; count += 1; return; }
+    const { children } = node;
+    x[k] = (x[children[0]] + x[children[children.length - 1]]) / 2;
+    levels[k] = 1 + Math.max(...children.map((child) => levels[child]));
+  });
+  const level = Math.max(16, Math.min(30, 300 / Math.max(...levels, 1)));
+  const top = 8 + level * Math.max(...levels), y = (k) => top - level * levels[k];
+  const svg = d3.create("svg").attr("class", "brackets").attr("role", "img").attr("aria-label", title)
+    .attr("viewBox", `0 0 ${count * word} ${top + 28}`).attr("width", count * word).attr("height", top + 28);
+  nodes.forEach((node, k) => {
+    if (node.word !== undefined) {
+      svg.append("text").attr("x", x[k]).attr("y", top + 16).attr("text-anchor", "middle").attr("class", "word").text(node.word);
+      return;
+    }
+    for (const child of node.children) {
+      svg.append("path").attr("class", node.shared ? "bracket" : "bracket other").attr("d", `M${x[child]},${y(child) + (levels[child] ? 0 : 2)}V${y(k) + 5}Q${x[child]},${y(k)} ${x[child] + Math.sign(x[k] - x[child]) * Math.min(5, Math.abs(x[k] - x[child]))},${y(k)}H${x[k]}`);
+    }
+  });
+  return svg.node();
+}
+
+export const wordWidth = (words) => Math.max(34, 14 + 8 * Math.max(...words.map((w) => [...w].length)));

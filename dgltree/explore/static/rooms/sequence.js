@@ -1,0 +1,130 @@
+// The room of sequences: attention or distances word by word, and the tree found in them beside the given one.
+import { ask, newest } from "../ask.js";
+import { attention, distances } from "../attention.js";
+import { bracketTree, wordWidth } from "../brackets.js";
+import { chooser, fill, h, later, number, say } from "../dom.js";
+import { keep } from "../place.js";
+import { saveCsv, saveSvg } from "../save.js";
+import { scrolling } from "../tree.js";
+
+export const title = "Sequence";
+const RELATIONS = { "=": "they say the same", "^": "one is the negation of the other", "<": "the first implies the second",
+  ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies or excludes the other" };
+const PACE = 700;
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
+
+export function make(models) {
+  const about = new Map(models.sequences.map((model) => [model.name, model])), names = [...about.keys()];
+  const now = { model: names[0], text: "", other: "" }, looking = newest(), timers = new Set();
+  const text = h("input", { type: "text", id: "sequence-text", class: "equation", maxlength: 2000, spellcheck: "false", autocapitalize: "off", autocomplete: "off",
+    "aria-describedby": "sequence-help sequence-wrong" });
+  const other = h("input", { type: "text", id: "sequence-other", class: "equation", maxlength: 2000, spellcheck: "false", autocapitalize: "off", autocomplete: "off" });
+  const second = h("div", { class: "second" }, h("label", { class: "name", for: "sequence-other" }, "Second sequence, to compare"), other);
+  const wrong = h("p", { id: "sequence-wrong", class: "wrong", role: "status" });
+  const chips = h("div", { class: "chips" }), choosers = h("div", { class: "choosers" }), found = h("div", { class: "room" });
+  const changed = later(200, () => { now.text = text.value; now.other = other.value; update(); });
+  text.addEventListener("input", changed);
+  other.addEventListener("input", changed);
+  const element = h("div", { class: "room" },
+    h("section", { class: "card", "aria-label": "The sequence" },
+      h("div", { class: "heading" }, h("label", { class: "name grow", for: "sequence-text" }, "Sequence"), choosers),
+      text, h("p", { id: "sequence-help", class: "quiet help" }, "A formula such as a and not b, a ListOps expression, or a sentence: what the model was trained on, with or without brackets."),
+      second, chips, wrong), found);
+
+  function choose() {
+    fill(choosers, chooser("Network", names, now.model, (name) => { now.model = name; [now.text, now.other] = about.get(name).examples[0] ?? ["", ""]; show(); }));
+    second.hidden = !about.get(now.model).pairs;
+    fill(chips, about.get(now.model).examples.map(([a, b]) => h("button", { type: "button", class: "chip", onclick: () => { [now.text, now.other] = [a, b]; show(); } }, b ? `${a}  ·  ${b}` : a)));
+  }
+
+  function show() {
+    choose();
+    text.value = now.text;
+    other.value = now.other;
+    update();
+  }
+
+  function update() {
+    keep("sequence", { text: now.text, other: now.other, model: now.model === names[0] ? "" : now.model });
+    stop();
+    if (!now.text.trim()) {
+      looking.stop();
+      wrong.textContent = "";
+      fill(found, h("p", { class: "empty" }, "Type a sequence, or take one of the examples."));
+      return;
+    }
+    looking(async (signal) => {
+      const answer = await ask("sequence/look", { text: now.text, other: about.get(now.model).pairs ? now.other : "", model: now.model }, signal);
+      wrong.textContent = "";
+      fill(found, classes(answer), answer.sequences.map((one, k) => sequence(one, answer.sequences.length > 1 ? ["First", "Second"][k] : "")));
+    }, (message) => { wrong.textContent = message; });
+  }
+
+  function classes({ classes: rows, each }) {
+    if (!rows.length) return each === 2 ? h("p", { class: "quiet" }, "With a second sequence, the network says how the two are related.") : null;
+    const known = rows.every(({ name }) => RELATIONS[name]);
+    say(`${rows[0].name} with ${number(rows[0].probability, 2)}`);
+    return h("section", { class: "card", "aria-label": "What the network says" },
+      h("div", { class: "heading" }, h("h2", {}, known ? capital(RELATIONS[rows[0].name]) : `It says ${rows[0].name}`),
+        saveCsv("classes", () => [["class", "probability"], ...rows.map((row) => [row.name, row.probability])])),
+      h("ul", { class: "bars" }, rows.map(({ name, probability }) => {
+        const bar = h("span", { class: "bar" });
+        bar.style.width = `${100 * probability}%`;
+        return h("li", {}, h("span", { class: "class" }, name), h("span", { class: "track" }, bar), h("span", { class: "figure" }, `${(100 * probability).toFixed(1)} %`),
+          known ? h("span", { class: "quiet meaning" }, RELATIONS[name]) : null);
+      })));
+  }
+
+  function sequence(one, heading) {
+    const { words, scores, kind } = one, word = wordWidth(words), last = words.length - 1;
+    const picture = h("div"), where = h("output", { class: "where" });
+    const slider = h("input", { type: "range", min: 0, max: last, value: last, "aria-label": `Word of the ${heading.toLowerCase()} sequence`, oninput: () => { pause(); go(Number(slider.value)); } });
+    const play = h("button", { type: "button", class: "plain play", onclick: () => (timer ? pause() : begin()) }, "▶ Play");
+    let at = last, timer;
+    function go(step) {
+      at = Math.min(step, last);
+      slider.value = at;
+      const kept = picture.firstChild?.scrollLeft ?? 0;
+      const svg = (kind === "attention" ? attention : distances)(words, scores, { now: at, word, chosen: (t) => { pause(); go(t); } });
+      fill(picture, scrolling(svg, kind === "attention" ? "Attention over the slots" : "Distances"));
+      picture.firstChild.scrollLeft = kept;
+      where.textContent = kind === "attention" ? (at ? `${words[at]}: slot ${1 + d3.maxIndex(scores[at])}` : `${words[0]}: the first word`) : `${words[at]}: ${number(scores[at] / 100)}`;
+    }
+    function begin() {
+      go(at === last ? 0 : at);
+      play.textContent = "❚❚ Pause";
+      timer = setInterval(() => { if (at >= last) pause(); else go(at + 1); }, PACE);
+      timers.add(pause);
+    }
+    function pause() { clearInterval(timer); timer = undefined; play.textContent = "▶ Play"; timers.delete(pause); }
+    go(last);
+    const plain = one.found.filter((node) => node.word !== undefined).map((node) => node.word), wide = Math.max(30, wordWidth(plain));
+    const tree = (nodes, name, note) => {
+      const svg = bracketTree(nodes, { title: `${name} over ${plain.join(" ")}`, word: wide });
+      return h("div", {}, h("div", { class: "heading" }, h("h3", {}, name), h("span", { class: "quiet" }, note), saveSvg(name.toLowerCase(), () => svg)), scrolling(svg, name));
+    };
+    const differing = one.brackets - one.matched;
+    return h("section", { class: "card", "aria-label": `${heading} sequence` },
+      h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}${kind === "attention" ? "attention over the slots, word by word" : "the distance before each word"}`)),
+        saveSvg(kind, () => picture.querySelector("svg")),
+        saveCsv(kind, () => words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)]))),
+      h("div", { class: "slide" }, play, slider, where), picture,
+      h("div", { class: "pair" },
+        one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null,
+        tree(one.found, "Tree found", one.given ? (differing ? `${one.matched} of ${one.brackets} brackets; the others are dashed` : "all brackets as given") : "")));
+  }
+
+  function stop() { for (const pause of [...timers]) pause(); }
+
+  return {
+    element,
+    open(given) {
+      if (about.has(given.get("model"))) now.model = given.get("model");
+      const [a, b] = about.get(now.model).examples[0] ?? ["", ""];
+      if (given.has("text")) [now.text, now.other] = [given.get("text"), given.get("other") ?? ""];
+      else if (!now.text) [now.text, now.other] = [a, b];
+      show();
+    },
+    leave() { stop(); looking.stop(); },
+  };
+}

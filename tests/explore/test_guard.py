@@ -1,0 +1,72 @@
+"""What is refused before a room looks at it, and what the browser is told to refuse."""
+
+from typing import Any
+
+import pytest
+from explore_page import HOST
+
+READ = "/api/equation/read"
+FIELDS = {"text": "x + _ = 2"}
+
+
+def test_the_page_and_its_files_come_with_a_policy_without_inline_scripts(client: Any) -> None:
+    for path in ("/", "/static/main.js", "/static/vendor/d3.min.js", "/api/models"):
+        answer = client.get(path)
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    text = client.get("/").text
+    assert "<style" not in text and "style=" not in text and "onclick" not in text
+    assert text.count("<script") == text.count('<script src="static/')
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", ""])
+def test_another_host_is_refused(client: Any, host: str) -> None:
+    answer = client.get("/", headers={"host": host})
+    assert (answer.status_code, answer.text) == (403, "this server answers to its own address alone")
+
+
+@pytest.mark.parametrize(
+    "headers", [{"origin": "http://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}]
+)
+def test_another_page_is_refused(client: Any, headers: dict[str, str]) -> None:
+    assert client.post(READ, json=FIELDS, headers=headers).status_code == 403
+    own = {"origin": f"http://{HOST}", "sec-fetch-site": "same-origin"}
+    assert client.post(READ, json=FIELDS, headers=own).status_code == 200
+
+
+def test_what_is_no_json_object_is_refused(client: Any) -> None:
+    assert client.post(READ, content="text=x", headers={"content-type": "text/plain"}).status_code == 415
+    for body, status in (("{", 400), ("[" * 50_000, 400), ("[]", 200), ('{"text": 3}', 200), ("{}", 200)):
+        answer = client.post(READ, content=body, headers={"content-type": "application/json"})
+        assert (answer.status_code, set(answer.json())) == (status, {"error"})
+    assert client.get(READ).status_code == 405
+
+
+def test_ten_megabytes_are_refused_and_not_kept(client: Any) -> None:
+    answer = client.post(READ, json={"text": "x" * 10_000_000})
+    assert (answer.status_code, answer.json()["error"]) == (413, "the request has more than 64 KB")
+    parts = (b"x" * 100_000 for _ in range(100))
+    assert client.post(READ, content=parts, headers={"content-type": "application/json"}).status_code == 413
+    longest = client.post(READ, json={"text": "x" * 5000})
+    assert (longest.status_code, longest.json()["error"]) == (200, "5,000 characters; the page takes up to 1,000")
+
+
+@pytest.mark.parametrize("path", ["../setup.cfg", "..%2f..%2fapp.py", "%2e%2e/app.py", "/etc/passwd", "vendor/"])
+def test_no_path_leads_out_of_the_pages_own_files(client: Any, path: str) -> None:
+    assert client.get(f"/static/{path}").status_code == 404
+
+
+def test_a_mistake_of_ours_is_told_in_the_terminal_alone(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.testclient import TestClient
+
+    from dgltree.explore import equations
+    from dgltree.explore.app import make_app
+
+    def fails(_: str) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr(equations, "write_equation", fails)
+    answer = TestClient(make_app(opened, [HOST]), base_url=f"http://{HOST}").post(READ, json=FIELDS)
+    assert (answer.status_code, answer.json()) == (500, {"error": "a mistake of ours; the terminal says more"})

@@ -1,0 +1,90 @@
+"""The room of equations in a browser, used as a person would."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from explore_page import Running
+
+pytestmark = pytest.mark.browser
+TEXT = "#equation-text"
+
+
+def rows(page: Any, heading: str) -> Any:
+    return page.locator(".list", has_text=heading).locator("tbody tr")
+
+
+def test_an_equation_is_ranked_searched_and_looked_into_as_one_types(page: Any, running: Running) -> None:
+    page.goto(running.url)
+    assert page.title() == "Equation · dgltree"
+    page.locator(TEXT).fill("tan(x)_ = sin(x)")
+    page.locator(".shown .katex").wait_for()
+    first = rows(page, "From the list").first
+    first.get_by_text("everywhere").wait_for()
+    assert first.get_attribute("data-filler") == "cos(x)"
+    rows(page, "By search").first.wait_for()
+    inside = page.locator(".inside")
+    inside.get_by_role("heading", name="Inside default").wait_for()
+    assert inside.locator(".node.path").count() == 2
+    assert "memory cell c" in inside.inner_text()
+    page.locator(".effort", has_text="expressions tried").wait_for()
+    rows(page, "From the list").nth(2).get_by_role("button").click()
+    page.wait_for_function("document.querySelectorAll('.list tr.chosen').length >= 1")
+    assert "filler=" in page.url
+
+
+def test_the_slider_goes_from_the_filler_to_the_root_and_nodes_are_chosen_by_keys(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1&filler=cos(x)^2")
+    slider = page.locator(".inside input[type=range]")
+    slider.wait_for()
+    assert page.locator(".where").inner_text() == "the root of its side"
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    assert page.locator(".where").inner_text() == "the filler"
+    assert "step=0" in page.url
+    page.locator(".node[data-node='5']").focus()
+    page.keyboard.press("Enter")
+    assert "selected" in page.locator(".node[data-node='5']").get_attribute("class").split()
+    assert page.evaluate("document.activeElement.dataset.node") == "5"
+
+
+def test_what_the_address_says_is_shown_again(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y&filler=2*y&step=0")
+    page.locator(".inside .where", has_text="the filler").wait_for()
+    assert page.locator(TEXT).input_value() == "x + _ = 2y"
+    page.goto(f"{running.url}#equation?text=1%2B1%3D3")
+    page.locator(".verdict", has_text="does not hold").wait_for()
+
+
+def test_mistakes_are_told_where_one_types(page: Any, running: Running) -> None:
+    page.goto(running.url)
+    page.locator(TEXT).fill("sin(x + = 1")
+    page.locator("#equation-wrong", has_text="line 1, column").wait_for()
+    page.locator(TEXT).fill("")
+    page.locator(".empty").wait_for()
+    page.locator(TEXT).fill("sqrt(x^2) = -x")
+    page.locator(".verdict", has_text="A point that shows it").wait_for()
+
+
+def test_pictures_and_tables_are_saved(page: Any, running: Running, tmp_path: Any) -> None:
+    page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
+    with page.expect_download() as saved:
+        page.locator(".inside").get_by_role("button", name="SVG").click()
+    picture = saved.value.path().read_text(encoding="utf-8")
+    assert picture.startswith("<svg") and "xmlns=" in picture and "class=" not in picture and "fill=" in picture
+    with page.expect_download() as saved:
+        page.locator(".list", has_text="From the list").get_by_role("button", name="CSV").click()
+    lines = saved.value.path().read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "place,filler,check,score,source" and len(lines) > 5
+    assert json.loads(re.split(",", lines[1])[0]) == 1
+
+
+def test_the_theme_is_turned_and_kept(page: Any, running: Running) -> None:
+    page.goto(running.url)
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(colour)
+    page.get_by_role("button", name="Dark or light").click()
+    assert page.evaluate(colour) != before
+    page.reload()
+    assert page.evaluate(colour) != before

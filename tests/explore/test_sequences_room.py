@@ -1,0 +1,70 @@
+"""The room of sequences: attention, distances and trees are those of the library."""
+
+from typing import Any
+
+import pytest
+import torch
+from explore_page import ask, refusal
+
+from dgltree import Tree, batch
+from dgltree.equations.shipped import logic_model
+from dgltree.induction import without_tokens
+from dgltree.induction.evalb import Parameters, score_sentence
+from dgltree.read.bracket import read_unlabelled
+from dgltree.read.formula import read_formula
+
+FORMULA = "a and not (b or c and d)"
+
+
+def tree_of(nodes: list[dict[str, Any]]) -> Tree:
+    built: list[Tree] = []
+    for node in nodes:
+        children = [built[child] for child in node.get("children", ())]
+        built.append(Tree("phrase", children) if children else Tree("word", token=node["word"]))
+    return built[-1]
+
+
+def test_attention_and_the_tree_found_are_those_of_ordered_memory(client: Any) -> None:
+    found = ask(client, "sequence/look", text=FORMULA, other="a", model="logic")
+    encoder, given = logic_model().encoder, read_formula(FORMULA)
+    flat = batch([given], encoder.vocabulary)
+    one = found["sequences"][0]
+    assert one["words"] == encoder.words(flat)[0] and one["kind"] == "attention"
+    scores = (encoder.syntactic_scores(flat)[0] * 100).round()
+    torch.testing.assert_close(torch.tensor(one["scores"]).float(), scores, atol=1, rtol=0)
+    assert tree_of(one["given"]) == given
+    [whole] = encoder.trees(flat)
+    induced = without_tokens(whole, "()")
+    assert tree_of(one["found"]) == induced
+    counts = score_sentence(given, induced, Parameters(labelled=False))
+    assert (one["matched"], one["brackets"]) == (counts.matched, counts.gold)
+    assert sum(node.get("shared", False) for node in one["found"]) == counts.matched
+    assert sum(row["probability"] for row in found["classes"]) == pytest.approx(1, abs=0.01)
+
+
+def test_the_published_form_is_read_as_well(client: Any) -> None:
+    typed = ask(client, "sequence/look", text="a and not b", other="", model="logic")
+    published = ask(client, "sequence/look", text="( a ( and ( not b ) ) )", other="", model="logic")
+    assert typed == published and typed["classes"] == []
+    assert "line 1, column 6" in refusal(client, "sequence/look", text="a and", other="", model="logic")
+    assert "no sequence" in refusal(client, "sequence/look", text=" ", other="", model="logic")
+    assert "unknown token 'z'" in refusal(client, "sequence/look", text="z or a", other="", model="logic")
+
+
+def test_lists_are_read_and_have_distances(client: Any) -> None:
+    found = ask(client, "sequence/look", text="[MAX 1 [MIN 2 3] 2]", other="", model="lists")
+    [one] = found["sequences"]
+    assert one["kind"] == "distances" and len(one["scores"]) == len(one["words"])
+    given = read_unlabelled("( ( ( ( [MAX 1 ) ( ( ( [MIN 2 ) 3 ) ] ) ) 2 ) ] )")
+    assert tree_of(one["given"]) == given
+    assert {row["name"] for row in found["classes"]} == {"a", "b", "<i>c</i>"}
+
+
+def test_a_sentence_has_no_tree_to_compare_with(client: Any) -> None:
+    [bare] = ask(client, "sequence/look", text="the cat sees a dog", other="", model="sentences")["sequences"]
+    assert bare["given"] is None and bare["words"] == ["the", "cat", "sees", "a", "dog"]
+    assert all(node.get("shared", True) for node in bare["found"])
+    [known] = ask(client, "sequence/look", text="((the cat) (sees (a dog)))", other="", model="sentences")["sequences"]
+    assert known["given"] is not None and known["brackets"] == 4
+    long = "the " * 300
+    assert "up to 400" in refusal(client, "sequence/look", text=long, other="", model="sentences")
