@@ -23,7 +23,7 @@ FOLDERS = "dgltree|tasks|tests|docs|scripts|benchmarks"
 FILE = re.compile(rf"(?<![\w/.])(?:(?:{FOLDERS})/|\.ci/)[\w./]*\w")
 NAME = re.compile(r"(?<![\w/.-])dgltree(?:\.\w+)+")
 MODULE = re.compile(r"python -m (tasks[\w.]*)((?:\s+[a-z][\w|-]*)?)")
-SHOWN = [ROOT / "docs" / name for name in ("trees.md", "batching.md", "engine.md", "equations.md", "plotting.md")]
+SHOWN = [ROOT / f"docs/{name}.md" for name in ("trees", "batching", "engine", "equations", "completing", "plotting")]
 
 pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
@@ -109,7 +109,7 @@ def test_every_public_name_stands_in_a_page() -> None:
 def test_the_index_leads_to_every_page() -> None:
     docs = ROOT / "docs"
     linked = {(docs / link).resolve() for link in LINK.findall((docs / "index.md").read_text(encoding="utf-8"))}
-    pages = {*docs.glob("*.md"), *docs.glob("notes/*.md")}
+    pages = {*docs.glob("*.md"), *docs.glob("notes/*.md"), *docs.glob("howto/*.md"), docs / "reference" / "index.md"}
     assert pages - linked == {docs / "index.md"}
 
 

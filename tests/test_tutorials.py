@@ -14,6 +14,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
+HOW_TOS = ("gpu", "notation", "processes", "publish", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")
 
@@ -73,6 +74,16 @@ def test_the_page_on_own_trees_runs(run: Any) -> None:
     _, names = run("../own_trees.md")
     assert names["probabilities"].shape == (2, 2)
     assert names["roots"].shape == (3, 16)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of jsonargparse, for what Lightning calls
+@pytest.mark.parametrize("page", HOW_TOS)
+def test_the_how_tos_run(run: Any, page: str) -> None:
+    run(f"../howto/{page}.md")
+
+
+def test_every_how_to_is_run() -> None:
+    assert {path.stem for path in (FOLDER.parent / "howto").iterdir()} == set(HOW_TOS)
 
 
 def test_every_tutorial_is_run() -> None:

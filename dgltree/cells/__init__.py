@@ -21,6 +21,7 @@ CELLS: dict[str, type[Cell]] = {
     "tree_smu": TreeSMU,
     "tree_cell": TreeCell,
 }
+"""The cells by name: what ``--encoder`` and :func:`dgltree.encoders.make_encoder` take, and model files name."""
 
 __all__ = [
     "CELLS",

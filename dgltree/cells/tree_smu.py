@@ -7,8 +7,13 @@ from dgltree.cells.stack_tree_lstm import StackTreeLSTM
 
 
 class TreeSMU(StackTreeLSTM):
-    """Tree Stack Memory Unit (Arabshahi et al. 2021, arXiv 1911.01545): the stack-augmented Tree-LSTM, normalized.
+    r"""Tree Stack Memory Unit (Arabshahi et al. 2021, arXiv 1911.01545): the stack-augmented Tree-LSTM, normalized.
 
+    .. math::
+        [a_{push}; a_{pop}; a_{noop}] = softmax(\sigma(A_f^{push} i + b), \sigma(A_f^{pop} i + b),
+            \sigma(A_f^{noop} i + b))
+
+    over the actions, element by element; the rest is as in :class:`StackTreeLSTM`.
     The published weights were trained with ``stack_size=5, top_k=1, no_op=True``.
 
     Args:

@@ -16,3 +16,4 @@ SEQUENCE_ENCODERS: dict[str, type[SequenceCore]] = {
     "universal_transformer": SequenceUniversalTransformer,
     "tree_transformer": TreeTransformer,
 }
+"""The cores by name: what :class:`dgltree.encoders.SequenceEncoder` and ``--encoder`` take, and model files name."""

@@ -77,11 +77,11 @@ ATTENTIONS: dict[str, type[PublishedAttention] | type[PaperAttention]] = {
 
 
 def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
-    r"""The attention p (B, k) to the last k of N slots, from their scores and the last step's :math:`\rightarrow\pi`.
+    r"""The attention p (B, k) to the last k of N slots, from their scores and the last :math:`\overrightarrow\pi`.
 
     .. math::
-        \beta_i = \exp(\alpha_i - \max \alpha), \quad \hat\beta_i = \beta_i \rightarrow\pi^{i+1}, \quad
-        \rightarrow\pi^{N+1} = 1, \quad p = \hat\beta / \max(\sum \hat\beta, 10^{-12})
+        \beta_i = \exp(\alpha_i - \max \alpha), \quad \hat\beta_i = \beta_i \overrightarrow\pi^{i+1}, \quad
+        \overrightarrow\pi^{N+1} = 1, \quad p = \hat\beta / \max(\sum \hat\beta, 10^{-12})
 
     Args:
         alpha: scores (B, k).

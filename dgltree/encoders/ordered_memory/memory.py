@@ -39,16 +39,16 @@ class OrderedMemory(nn.Module):
     p; at the first word p = 0. Then, for i = 1 ... N in order,
 
     .. math::
-        \rightarrow\pi_i &= \sum_{j \le i} p_j, \quad \leftarrow\pi_i = \sum_{j \ge i} p_j \\
-        M_t^i &= M_{t-1}^i (1 - \leftarrow\pi_i) + \hat M_{t-1}^i \leftarrow\pi_i \\
+        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j \\
+        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i \\
         o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t \\
-        \hat M_t^i &= \tilde x_t (1 - \rightarrow\pi_i) + o^i \rightarrow\pi_i
+        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i
 
     The state of a step is :math:`\hat M_t^N`. The cell's LayerNorm is that of the input.
 
-    Where :math:`\rightarrow\pi_i` is exactly 0 the cell changes neither a value nor a gradient, and it does not run: at
-    slots which no row can have reached yet; and on the CPU for each row by itself. A GPU computes all rows of a slot,
-    because it would have to be waited for to know which ones are needed.
+    Where :math:`\overrightarrow\pi_i` is exactly 0 the cell changes neither a value nor a gradient, and does not run:
+    at slots which no row can have reached yet; and on the CPU for each row by itself. A GPU computes all rows of a
+    slot, because it would have to be waited for to know which ones are needed.
 
     Args:
         input_size: of a vector.

@@ -17,7 +17,7 @@ class Slots(NamedTuple):
     M_hat: Tensor
     """(b, k, D)"""
     pi: Tensor
-    r"""(b, k), :math:`\rightarrow\pi`."""
+    r"""(b, k), :math:`\overrightarrow\pi`."""
     x: Tensor
     """(b, D), x~ of the last word, which is what M_hat is before the k slots."""
 

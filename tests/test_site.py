@@ -1,0 +1,123 @@
+"""The documentation site: what its pages are made of, and that it builds with every link leading somewhere."""
+
+import inspect
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mkdocstrings_handlers.python", reason="the docs extra is not installed")
+ROOT = Path(__file__).parents[1]
+sys.path.append(str(ROOT / "scripts" / "site"))
+
+import diagrams  # noqa: E402
+import links  # noqa: E402
+import public  # noqa: E402
+import quotes  # noqa: E402
+import roles  # noqa: E402
+import steps  # noqa: E402
+
+from dgltree.cells import CELLS  # noqa: E402
+from dgltree.encoders import SEQUENCE_ENCODERS  # noqa: E402
+
+
+def test_every_public_name_has_an_entry_with_a_docstring() -> None:
+    entries = {public.found(name).canonical_path: public.found(name) for name in public.entries()}
+    exported = [public.found(name).canonical_path for name in public.exported()]
+    assert len(exported) > 100
+    assert [name for name in exported if name not in entries] == []
+    assert [name for name, thing in entries.items() if not thing.docstring or not thing.docstring.value.strip()] == []
+
+
+def test_every_package_has_a_page_of_the_reference() -> None:
+    packages = {path.parent.name for path in (ROOT / "dgltree").glob("*/__init__.py")} - {"commands"}
+    assert {path.stem for path in public.REFERENCE.glob("*.md")} == {*packages, "index"}
+
+
+def test_every_cell_and_encoder_stands_among_the_networks() -> None:
+    page = (ROOT / "docs" / "networks.md").read_text(encoding="utf-8")
+    for kind in (*CELLS.values(), *SEQUENCE_ENCODERS.values()):
+        package, module = inspect.getmodule(kind).__name__.split(".")[1:3]
+        assert f"dgltree/{package}/{module}" in page, kind
+
+
+def test_roles_of_a_docstring_are_links_and_its_equations_are_displayed() -> None:
+    cell = public.found("dgltree.cells.TreeLSTM")
+    docstring = "See :class:`Cell`.\n\n.. math::\n    a &= drop(b) \\\\\n    c &= d\n\nThen :math:`x_j`."
+    text = roles.markdown(docstring, cell)
+    assert '<autoref optional identifier="dgltree.cells.cell.Cell"><code>Cell</code></autoref>' in text
+    assert "\\[\n\\begin{aligned}\na &= \\mathrm{drop}(b) \\\\\nc &= d\n\\end{aligned}\n\\]" in text
+    assert "Then \\(x_j\\)." in text
+
+
+def test_a_class_that_borrows_its_docstring_has_it_in_the_reference() -> None:
+    assert "recursive cell" in public.found("dgltree.cells.Cell").docstring.value
+
+
+def test_links_lead_to_the_same_pages_in_the_site() -> None:
+    def of(text: str, page: str = "own_trees.md") -> str:
+        return links.of_the_site(text, page)
+
+    assert of("[a](../tasks/logic/README.md#data)") == "[a](tasks/logic/README.md#data)"
+    assert of("[`a[0]`](trees.md)", "howto/gpu.md") == "[`a[0]`](trees.md)"
+    assert of("[docs/data.md](../../docs/data.md)", "tasks/logic/README.md") == "[Public data](../../data.md)"
+    assert of("![a](pictures/trees.png)", "tasks/logic/README.md") == "![a](pictures/trees.png)"
+    assert of("[b](https://arxiv.org)") == "[b](https://arxiv.org)"
+    assert of("[formats](../dgltree/datasets/formats/__init__.py)") == "[formats](reference/datasets.md)"
+    assert of("[`test`](../scripts/test), `[x](y)`") == "`test`, `[x](y)`"
+    assert of("```\n[a](../tasks/logic/README.md)\n```") == "```\n[a](../tasks/logic/README.md)\n```"
+
+
+def test_the_steps_of_a_page_are_marked_and_the_others_lead_to_theirs() -> None:
+    head = steps.marked("# Batching\n\nText.", "batching.md")
+    assert head.startswith("# Batching\n\n<div")
+    assert "**batch**{ .step .here }" in head
+    assert "[plan](engine.md){ .step }" in head
+    assert "[Reference of `dgltree.batching`](reference/batching.md)" in head
+    assert steps.marked("# Notes\n", "notes/tasks.md") == "# Notes\n"
+
+
+def test_code_and_equations_are_read_from_the_files_and_a_name_that_is_gone_is_told() -> None:
+    assert "def combine(self" in quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.combine")
+    encode = quotes.code("dgltree/encoders/lstm.py SequenceLSTM.encode")  # without its docstring
+    assert encode.splitlines()[2] == "    states = self.embedding(ids)"
+    assert "\\begin{aligned}" in quotes.equation("dgltree/cells/tree_lstm.py TreeLSTM")
+    with pytest.raises(ValueError, match=r"tree_lstm\.py has no TreeLSTM\.gone"):
+        quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.gone")
+    with pytest.raises(ValueError, match=r"fused in dgltree/cells/tree_lstm\.py has no equation"):
+        quotes.equation("dgltree/cells/tree_lstm.py TreeLSTM.fused")
+
+
+def test_a_diagram_has_its_boxes_and_arrows_and_refuses_an_arrow_to_nowhere() -> None:
+    picture = diagrams.diagram("(h_1) | [W i] | (h)\n--\n(h_1) > [W i] > (h)\n")
+    assert picture.count("<rect") == 3
+    assert picture.count('class="arrow"') == 2
+    with pytest.raises(ValueError, match=r"'\(x\)', which is no box"):
+        diagrams.diagram("(h) | [W i]\n--\n(x) > [W i]\n")
+    with pytest.raises(ValueError, match="'h' is no box"):
+        diagrams.diagram("h | [W i]\n--\n")
+
+
+@pytest.mark.slow
+def test_the_site_builds_and_a_link_to_nowhere_stops_it(tmp_path: Path) -> None:
+    shutil.copytree(ROOT, tmp_path / "site", ignore=lambda folder, names: SKIPPED & set(names))
+    page = tmp_path / "site" / "docs" / "trees.md"
+    first = build(tmp_path / "site")
+    assert first.returncode == 0, first.stderr
+    built = (tmp_path / "site" / "build" / "site" / "reference" / "cells.html").read_text(encoding="utf-8")
+    assert 'id="dgltree.cells.TreeLSTM"' in built
+    assert ":class:" not in built
+    page.write_text(page.read_text(encoding="utf-8") + "\n[gone](reading.md#gone)\n", encoding="utf-8")
+    assert "does not contain an anchor '#gone'" in build(tmp_path / "site").stderr
+
+
+SKIPPED = {".git", ".venv", "build", "runs", "mutants", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+
+
+def build(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "mkdocs", "--quiet", "build", "--strict"]
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
