@@ -9,7 +9,7 @@ HIDE = """
 import sys
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"dgl", "lark", "sympy", "networkx", "safetensors", "tqdm", "packaging", "lightning"}:
+        if name.split(".")[0] in {"dgl", "lark", "sympy", "networkx", "safetensors", "tqdm", "packaging", "lightning", "numba"}:
             raise ModuleNotFoundError(f"{name} is hidden by the test", name=name)
 sys.meta_path.insert(0, Hidden())
 """

@@ -14,7 +14,7 @@ README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=["dgl", "levels"])
+@pytest.mark.parametrize("block", BLOCKS, ids=["dgl"])
 def test_the_python_examples_run_and_are_short(block: str) -> None:
     if "import dgl\n" in block:
         pytest.importorskip("dgl", reason="DGL is not installed")

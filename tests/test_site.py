@@ -118,6 +118,6 @@ SKIPPED = {".git", ".venv", "build", "runs", "mutants", "__pycache__", ".mypy_ca
 
 
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mkdocs", "--quiet", "build", "--strict"]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
