@@ -57,21 +57,20 @@ class Evidence:
         out.mkdir(parents=True, exist_ok=True)
 
     def shallow(self) -> list[str]:
-        """Accuracy on the depths that the published weights were trained on, and recall beyond."""
+        """Accuracy on the depths that published weights were trained on, and recall beyond, the mean over depths."""
         rows = store.read(self._train)
-        grown = [number for number, row in enumerate(rows) if row.label and row.depth in MIDDLE]
-        near = [number for number, row in enumerate(self._blanks) if row.depth in MIDDLE]
         body = []
         for model in self._weights:
-            answers = self._called(model, rows, "train")
-            counts = together(found for depth, found in scored(answers, rows).items() if depth in SHALLOW)
-            recalls = [answers[grown], self._called(model, self._blanks, "blanks")[near]]
-            body.append(
-                [
-                    model.stem,
-                    *(f"{100 * x:.2f}" for x in (counts.accuracy, *(r.float().mean().item() for r in recalls))),
-                ]
+            found, blanks = (
+                scored(self._called(model, asked, name), asked)
+                for asked, name in ((rows, "train"), (self._blanks, "blanks"))
             )
+            accuracy = together(counts for depth, counts in found.items() if depth in SHALLOW).accuracy
+            recalls = [
+                statistics.fmean(counts.recall for depth, counts in each.items() if depth in MIDDLE)
+                for each in (found, blanks)
+            ]
+            body.append([model.stem, *(f"{100 * share:.1f}" for share in (accuracy, *recalls))])
         return table(["weights", "accuracy, 1 to 7", "recall, 8 to 13", "recall on the blanks, 8 to 13"], body)
 
     def deep(self, label: store.Label) -> list[str]:
