@@ -1,6 +1,7 @@
 """What the site adds to MkDocs: pages from beside docs/, and in pages what stands in other files."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import diagrams
@@ -18,7 +19,11 @@ WIDE = {"index.md": ["navigation", "toc"], "networks.md": ["navigation"]}
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """With the pages and pictures of the tasks, the changelog and the guide for contributors, at their own places."""
+    """With the pages of the tasks, the changelog and the guide for contributors at their own places, and KaTeX."""
+    katex = links.ROOT / "dgltree/explore/static/vendor/katex"  # the page of `dgltree explore` brings it
+    for path in filter(Path.is_file, katex.rglob("*")):
+        where = f"assets/katex/{path.relative_to(katex).as_posix()}"
+        files.append(File.generated(config, where, abs_src_path=str(path)))
     for path in links.outside():
         where = path.relative_to(links.ROOT).as_posix()
         files.append(File.generated(config, where, abs_src_path=str(path)))
