@@ -9,11 +9,11 @@ from dgltree.batching.batch import unbatch
 from dgltree.commands.apply import report_bad
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.brief import WIDTH, brief
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.neighbours import nearest
 from dgltree.training.trained import MOST_NODES, TrainedModel
-from dgltree.trees.tree import Tree
 
 EXAMPLES = """\
 examples:
@@ -23,8 +23,6 @@ examples:
 Prints a table with the nearest trees of FILE for each query: the query, the id of the tree (or its line number), the
 cosine of the two vectors, the label, and the tree.
 """
-WIDTH = 100
-"""Characters of a tree that is printed."""
 
 
 def run(_: str, arguments: list[str]) -> int:
@@ -80,22 +78,3 @@ def _read(path: str, model: TrainedModel, reading: dict[str, Any]) -> TreeDatase
 
 def _name(data: TreeDataset, example: int) -> str:
     return data.ids[example] or data.bad_at(example, "").name
-
-
-def brief(tree: Tree) -> str:
-    """A tree as one line of brackets, as far as it is printed."""
-    parts: list[str] = []
-    stack: list[Tree | str] = [tree]
-    while stack and sum(map(len, parts)) <= WIDTH:
-        node = stack.pop()
-        if isinstance(node, str):
-            parts.append(node)
-            continue
-        token = node.token if node.value is None else f"{node.value:g}"
-        if node.children:
-            parts.append(f" ({node.function}" + (f":{token}" if token is not None else ""))
-            stack.append(")")
-            stack.extend(reversed(node.children))
-        else:
-            parts.append(f" {node.function if token is None else token}")
-    return "".join(parts).strip() + (" ..." if stack else "")

@@ -22,6 +22,7 @@ from dgltree.explore.endpoint import Endpoint
 from dgltree.explore.equations import Equations
 from dgltree.explore.guard import Guard
 from dgltree.explore.opened import Opened
+from dgltree.explore.own_trees import OwnTreesRoom
 from dgltree.explore.sequences import Sequences
 from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
 from dgltree.read.json_text import write_json
@@ -33,7 +34,7 @@ READ_TO_THE_END = 32 * 1024 * 1024
 """Bytes of a request that is too large which are still taken, and dropped, so that the browser reads the answer."""
 SLOWEST = 10.0
 """Seconds for a request to arrive."""
-SECONDS = {"read": 10.0, "rank": 20.0, "look": 20.0, "time": 20.0, "search": 30.0}
+SECONDS = {"read": 10.0, "rank": 20.0, "look": 20.0, "time": 20.0, "trees": 60.0, "map": 300.0, "search": 30.0}
 """The workers, and how long a request may take each."""
 GONE = 499
 """The status for a client that no longer listens; nobody reads it."""
@@ -56,8 +57,8 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
-    equations, sequences = Equations(opened), Sequences(opened)
-    endpoints = [endpoint for room in (equations, sequences, Batches()) for endpoint in room.endpoints()]
+    equations, sequences, own_trees = Equations(opened), Sequences(opened), OwnTreesRoom(opened)
+    endpoints = [endpoint for room in (equations, sequences, own_trees, Batches()) for endpoint in room.endpoints()]
     there = {
         "equations": list(opened.equations),
         "sequences": sequences.about(),

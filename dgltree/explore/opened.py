@@ -20,6 +20,7 @@ class OwnTrees:
 
     folder: Path
     trained: TrainedModel
+    file: str | None
     data: TreeDataset | None
     """Trees to look at, as the file has them; None where no file was named."""
 
@@ -60,7 +61,9 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
         data = None
         if trees is not None:
             data = TreeDataset.from_file(trees, cached=False, progress=True, named=False, **trained.reading.to_json())
-        opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(Path(name), trained, data)
+        opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(
+            Path(name), trained, None if trees is None else Path(trees).name, data
+        )
         model: TreeModel = trained.model
     else:
         model = open_any(name)

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from torch import Tensor
+
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.trained import Examples, TrainedModel
 
@@ -20,14 +22,19 @@ def nearest(model: TrainedModel, data: TreeDataset, queries: Examples, count: in
 
     Raises ``ValueError`` for a model of pairs, for ``count`` below 1, and as :meth:`TrainedModel.encode`.
     """
-    from sklearn.neighbors import NearestNeighbors
-
     if model.each != 1:
         raise ValueError("a model of pairs compares two trees by itself: ask it with predict")
     if count < 1:
         raise ValueError(f"top is {count}; it must be 1 or more")
-    index = NearestNeighbors(n_neighbors=min(count, len(data)), metric="cosine").fit(model.encode(data).numpy())
-    distances, rows = index.kneighbors(model.encode(queries).numpy())
+    return nearest_vectors(model.encode(data), model.encode(queries), count)
+
+
+def nearest_vectors(vectors: Tensor, queries: Tensor, count: int) -> list[list[Neighbour]]:
+    """The same of the vectors (E, n) of a data set and those of queries (Q, n)."""
+    from sklearn.neighbors import NearestNeighbors
+
+    index = NearestNeighbors(n_neighbors=min(count, len(vectors)), metric="cosine").fit(vectors.numpy())
+    distances, rows = index.kneighbors(queries.numpy())
     return [
         [Neighbour(row, 1 - distance) for row, distance in zip(*found, strict=True)]
         for found in zip(rows.tolist(), distances.tolist(), strict=True)

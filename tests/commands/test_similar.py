@@ -7,7 +7,7 @@ from own_trees import rows_of, written
 
 from dgltree import TrainedModel, Tree
 from dgltree.commands.main import main
-from dgltree.commands.similar import brief
+from dgltree.read.brief import brief
 
 pytest.importorskip("sklearn")
 

@@ -17,11 +17,11 @@ def rows(page: Any, heading: str) -> Any:
 
 def test_an_equation_is_ranked_searched_and_looked_into_as_one_types(page: Any, running: Running) -> None:
     page.goto(running.url)
-    assert page.title() == "Equation · dgltree"
     page.locator(TEXT).fill("tan(x)_ = sin(x)")
     page.locator(".shown .katex").wait_for()
     first = rows(page, "From the list").first
     first.get_by_text("everywhere").wait_for()
+    assert page.title() == "Equation · dgltree"
     assert first.get_attribute("data-filler") == "cos(x)"
     rows(page, "By search").first.wait_for()
     inside = page.locator(".inside")
@@ -30,7 +30,7 @@ def test_an_equation_is_ranked_searched_and_looked_into_as_one_types(page: Any, 
     assert "memory cell c" in inside.inner_text()
     page.locator(".effort", has_text="expressions tried").wait_for()
     rows(page, "From the list").nth(2).get_by_role("button").click()
-    page.wait_for_function("document.querySelectorAll('.list tr.chosen').length >= 1")
+    rows(page, "From the list").nth(2).locator("xpath=self::*[@class='chosen']").wait_for()
     assert "filler=" in page.url
 
 

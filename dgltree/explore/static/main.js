@@ -5,8 +5,9 @@ import { here } from "./place.js";
 import * as batch from "./rooms/batch.js";
 import * as equation from "./rooms/equation.js";
 import * as sequence from "./rooms/sequence.js";
+import * as trees from "./rooms/trees.js";
 
-const rooms = { equation, sequence, batch };
+const rooms = { equation, sequence, trees, batch };
 const made = {};
 let open;
 

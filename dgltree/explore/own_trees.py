@@ -1,0 +1,196 @@
+"""The room of own trees: what ``fit`` made, where it errs, and any tree with its states, neighbours and place."""
+
+import json
+from typing import Any
+
+import numpy as np
+import torch
+
+from dgltree.batching.batch import batch, unbatch
+from dgltree.datasets.batches import UNSEEN
+from dgltree.encoders import TreeEncoder
+from dgltree.engine.kernels.choice import kernels
+from dgltree.explore.answered import Answered, read_card
+from dgltree.explore.asked import Asked
+from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.opened import Opened, OwnTrees
+from dgltree.explore.plane import STAGES, neighbouring, principal
+from dgltree.explore.shown import drawn, looked_into, unfolded
+from dgltree.explore.worker import Send, Stop
+from dgltree.models.tree_model import evaluating
+from dgltree.read.brief import brief
+from dgltree.training.neighbours import nearest_vectors
+from dgltree.training.report import EPOCHS
+
+NONE = "none of these"
+"""The row of labels that are none of the model's classes."""
+PAGE = 12
+"""Examples of a list."""
+NEAREST = 6
+MAPPED = {"pca": 3000, "tsne": 1500}
+"""Trees on a map, evenly spread over the examples."""
+
+
+class OwnTreesRoom:
+    """Answers for the folders of ``fit``."""
+
+    def __init__(self, opened: Opened) -> None:
+        self.models = opened.own_trees
+        self._answered = {name: Answered(own) for name, own in self.models.items() if own.data is not None}
+
+    def endpoints(self) -> list[Endpoint]:
+        return [
+            Endpoint("trees/card", "trees", answer=self.card),
+            Endpoint("trees/examples", "trees", answer=self.examples),
+            Endpoint("trees/tree", "trees", answer=self.tree),
+            Endpoint("trees/map", "map", stream=self.map),
+        ]
+
+    def card(self, asked: Asked) -> dict[str, Any]:
+        """The figures of a training, its epochs, and what is taken for what."""
+        own, answered = asked.one_of("model", self.models), self._answered.get(asked.text("model", 1000))
+        card = read_card(own.folder) or {}
+        return {
+            "task": card.get("task"),
+            "made": card.get("made"),
+            "seconds": card.get("seconds"),
+            "weights": sum(weight.numel() for weight in own.trained.model.parameters()),
+            "encoder": card.get("options", {}).get("encoder"),
+            "metrics": card.get("metrics", {}),
+            "baseline": card.get("baseline", {}),
+            "classes": own.trained.classes,
+            "pairs": own.trained.each == 2,
+            "epochs": _epochs(own),
+            **({"confusion": _written(own)} if answered is None else _compared(answered)),
+            "file": own.file,
+            "examples": None if answered is None else len(answered.data),
+            "test": answered is not None and answered.is_test,
+        }
+
+    def examples(self, asked: Asked) -> dict[str, Any]:
+        """Some examples: those of one field of the confusions, else the worst mistakes."""
+        answered = self._of(asked)
+        order = answered.wrongness.argsort(descending=True, stable=True)
+        if not answered.trained.gives_numbers:
+            predicted = answered.answers.argmax(1)
+            names = len(answered.trained.classes)
+            if asked.flag("all"):
+                kept = predicted != answered.labels
+            else:
+                true = asked.whole("true", 0, names)
+                wanted = UNSEEN if true == names else true
+                kept = (answered.labels == wanted) & (predicted == asked.whole("predicted", 0, names - 1))
+            order = order[kept[order]]
+        start = asked.whole("start", 0, 10**9)
+        rows = [_example(answered, i) for i in order[start : start + PAGE].tolist()]
+        return {"rows": rows, "count": len(order), "start": start, "page": PAGE}
+
+    def tree(self, asked: Asked) -> dict[str, Any]:
+        """One example: its nodes with their states, and the trees whose vectors are nearest to its own."""
+        answered = self._of(asked)
+        example = asked.whole("example", 0, len(answered.data) - 1)
+        trees = [unfolded(tree) for tree in unbatch(answered.data.select([example]).trees)]
+        return {
+            **_example(answered, example),
+            "nodes": drawn(trees),
+            "parts": _parts(answered, trees),
+            "answers": _answers(answered, example),
+            "near": _near(answered, example),
+        }
+
+    def map(self, asked: Asked, send: Send, stop: Stop) -> None:
+        """The vectors in the plane: after each stage of t-SNE, or by their principal components at once."""
+        answered, method = self._of(asked), asked.one_of("method", {name: name for name in MAPPED})
+        if answered.trained.each == 2:
+            raise ValueError("a model of pairs compares two trees by itself; there is no map of single ones")
+        count = min(MAPPED[method], len(answered.data))
+        chosen = np.linspace(0, len(answered.data) - 1, count).round().astype(int)
+        vectors = answered.vectors[torch.from_numpy(chosen)]
+        stages = neighbouring(vectors) if method == "tsne" else iter([principal(vectors)])
+        for stage, plane in enumerate(stages, 1):
+            send(
+                {
+                    "points": np.round(plane / max(float(np.abs(plane).max()), 1e-12), 4).tolist(),
+                    "examples": chosen.tolist(),
+                    "labels": [answered.data.labels[i] for i in chosen],
+                    "stage": stage,
+                    "stages": STAGES if method == "tsne" else 1,
+                }
+            )
+            if stop():
+                return
+
+    def _of(self, asked: Asked) -> Answered:
+        asked.one_of("model", self.models)
+        name = asked.text("model", 1000)
+        if name not in self._answered:
+            raise ValueError("no trees to look at: start the page with --trees FILE")
+        return self._answered[name]
+
+
+def _epochs(own: OwnTrees) -> list[dict[str, float]]:
+    file = own.folder / EPOCHS
+    if not file.exists():
+        return []
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+
+
+def _written(own: OwnTrees) -> dict[str, Any] | None:
+    """The confusions that the training left, where there are no examples."""
+    file = own.folder / "confusion.tsv"
+    if not file.exists():
+        return None
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
+    return {"true": [row[0] for row in rows[1:]], "counts": [list(map(int, row[1:])) for row in rows[1:]]}
+
+
+def _compared(answered: Answered) -> dict[str, Any]:
+    """How often each class is taken for which, or each label beside its answer."""
+    if answered.trained.gives_numbers:
+        return {"predicted": list(zip(answered.labels.tolist(), answered.answers.tolist(), strict=True))}
+    names = list(answered.trained.classes)
+    true = torch.where(answered.labels == UNSEEN, len(names), answered.labels)
+    pairs = true * len(names) + answered.answers.argmax(1)
+    counts = torch.bincount(pairs, minlength=(len(names) + 1) * len(names)).view(-1, len(names))
+    if not counts[-1].any():
+        return {"confusion": {"true": names, "counts": counts[:-1].tolist()}}
+    return {"confusion": {"true": [*names, NONE], "counts": counts.tolist()}}
+
+
+def _example(answered: Answered, i: int) -> dict[str, Any]:
+    data, trained = answered.data, answered.trained
+    trees = unbatch(data.select([i]).trees)
+    answer, said = answered.answers[i], dict[str, Any]()
+    if trained.gives_numbers:
+        said["predicted"] = float(answer)
+    else:
+        best = int(answer.argmax())
+        said |= {"predicted": trained.classes[best], "probability": round(float(answer[best]), 4)}
+    name = data.ids[i] or data.bad_at(i, "").name
+    return {"example": i, "id": name, "label": data.labels[i], "text": " · ".join(map(brief, trees)), **said}
+
+
+def _answers(answered: Answered, i: int) -> list[dict[str, Any]]:
+    """The classes, the most probable first."""
+    if not answered.trained.classes:
+        return []
+    pairs = zip(answered.answers[i].tolist(), answered.trained.classes, strict=True)
+    return [{"name": name, "probability": round(p, 4)} for p, name in sorted(pairs, key=lambda pair: -pair[0])[:8]]
+
+
+def _parts(answered: Answered, trees: list[Any]) -> list[list[dict[str, Any]]] | None:
+    """The states of the nodes; None for an encoder without them."""
+    encoder = answered.trained.model.encoder
+    if not isinstance(encoder, TreeEncoder):
+        return None
+    with evaluating(answered.trained.model), kernels("off"):
+        return looked_into(batch(trees, encoder.vocabulary), encoder.cell)[1]
+
+
+def _near(answered: Answered, i: int) -> list[dict[str, Any]] | None:
+    """The nearest trees; None for a model of pairs."""
+    if answered.trained.each == 2:
+        return None
+    [found] = nearest_vectors(answered.vectors, answered.vectors[i : i + 1], NEAREST + 1)
+    others = [one for one in found if one.example != i][:NEAREST]
+    return [_example(answered, one.example) | {"similarity": round(one.similarity, 4)} for one in others]

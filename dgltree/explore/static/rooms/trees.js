@@ -1,0 +1,176 @@
+// The room of own trees: figures, mistakes, any tree with the states of its nodes, its neighbours, and a map.
+import { ask, listen, newest } from "../ask.js";
+import { confusion, learning, legend, plane, predicted } from "../charts.js";
+import { chooser, fill, h, number, say } from "../dom.js";
+import { strips } from "../heat.js";
+import { keep } from "../place.js";
+import { saveCsv, saveSvg } from "../save.js";
+import { scrolling, treePicture } from "../tree.js";
+
+export const title = "Own trees";
+const METRICS = { examples: "examples", accuracy: "accuracy", macro_f1: "macro F1", most_frequent: "most frequent", r2: "R²", rmse: "RMSE", mae: "MAE" };
+
+export function make(models) {
+  if (!models.trees.length) {
+    return { element: h("div", { class: "empty" },
+      h("h2", {}, "No model of own trees is open"),
+      h("p", {}, "Train one on a file of labelled trees, and name its folder when you start the page:"),
+      h("pre", {}, h("code", {}, "dgltree fit trees.tsv --out runs/trees\ndgltree explore runs/trees --trees trees.tsv"))), open() {} };
+  }
+  const now = { model: models.trees[0], true: null, predicted: null, start: 0, example: null, node: 0, method: "pca" };
+  const loading = newest(), listing = newest(), looking = newest(), mapping = newest();
+  let card, map;
+  const choosers = h("div", { class: "choosers" }), about = h("section", { class: "card", "aria-label": "The model" });
+  const curves = h("section", { class: "card", "aria-label": "Learning curve" }), confused = h("section", { class: "card", "aria-label": "What is taken for what" });
+  const list = h("section", { class: "card", "aria-label": "Examples" }), tree = h("section", { class: "card", "aria-label": "A tree" }), chart = h("section", { class: "card", "aria-label": "Map" });
+  const element = h("div", { class: "room" }, about, h("div", { class: "halves" }, curves, confused), list, tree, chart);
+  const remember = () => keep("trees", { model: now.model === models.trees[0] ? "" : now.model, true: now.true, predicted: now.predicted, start: now.start || "", example: now.example });
+  const wrongIn = (place) => (message) => fill(place, h("p", { class: "quiet" }, message));
+
+  function load() {
+    fill(about, h("p", { class: "quiet" }, "opening …"));
+    loading(async (signal) => {
+      card = await ask("trees/card", { model: now.model }, signal);
+      tell();
+      if (!card.examples) {
+        for (const place of [list, tree, chart]) place.hidden = true;
+        return;
+      }
+      for (const place of [list, tree, chart]) place.hidden = false;
+      examples(now.example === null);
+      if (now.example !== null) open(now.example);
+      draw(now.method);
+    }, wrongIn(about));
+  }
+
+  function tell() {
+    const splits = Object.entries(card.metrics), names = Object.keys(splits[0]?.[1] ?? {});
+    const rows = splits.flatMap(([split, found]) => [[split, found],
+      ...(card.baseline[split] ? [[`${split}, linear baseline`, { ...card.baseline[split], examples: found.examples }]] : [])]);
+    const figure = (name, value) => (name === "examples" ? value.toLocaleString("en") : number(value, 3));
+    fill(about,
+      h("div", { class: "heading" }, h("h2", {}, now.model), models.trees.length > 1 ? chooser("Model", models.trees, now.model, (name) => { Object.assign(now, { model: name, true: null, predicted: null, start: 0, example: null }); load(); }) : null,
+        rows.length ? saveCsv("figures", () => [["split", ...names], ...rows.map(([split, found]) => [split, ...names.map((name) => found[name])])]) : null),
+      h("p", { class: "quiet" }, [card.encoder, card.task, `${card.weights.toLocaleString("en")} weights`, card.seconds === null ? null : `${card.seconds} s of training`, card.made?.slice(0, 10)].filter(Boolean).join(" · ")),
+      rows.length ? h("div", { class: "scroll" }, h("table", { class: "plainly" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "split"), names.map((name) => h("th", { scope: "col", class: "figure" }, METRICS[name] ?? name)))),
+        h("tbody", {}, rows.map(([split, found]) => h("tr", {}, h("th", { scope: "row" }, split), names.map((name) => h("td", { class: "figure" }, figure(name, found[name]))))))))
+        : h("p", { class: "quiet apart" }, "The training is not finished; this is its best epoch so far."),
+      h("p", { class: "quiet apart" }, card.examples === null ? "To open examples, name their file too: dgltree explore FOLDER --trees FILE."
+        : card.test ? `Below: the ${card.examples.toLocaleString("en")} examples of the test set, from ${card.file}.` : `Below: ${card.examples.toLocaleString("en")} labelled trees of ${card.file}.`));
+    fill(curves, h("div", { class: "heading" }, h("h2", {}, "Learning curve"), saveCsv("epochs", () => { const columns = Object.keys(card.epochs[0] ?? {}); return [columns, ...card.epochs.map((row) => columns.map((name) => row[name]))]; })),
+    card.epochs.length ? learning(card.epochs, card.baseline.validation) : h("p", { class: "quiet" }, "The folder has no epochs.jsonl."));
+    compare();
+  }
+
+  function compare() {
+    const openable = card.examples ? (row, column) => { Object.assign(now, { true: row, predicted: column, start: 0 }); compare(); examples(true); } : null;
+    if (card.predicted) fill(confused, h("div", { class: "heading" }, h("h2", {}, "Predicted against true"), saveSvg("predicted", () => confused.querySelector("svg"))), predicted(card.predicted, open));
+    else if (card.confusion) {
+      fill(confused, h("div", { class: "heading" }, h("h2", {}, "What is taken for what"),
+        saveCsv("confusion", () => [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])])),
+      confusion(card.confusion, card.classes, now, openable), openable ? h("p", { class: "quiet apart" }, "A field opens its examples.") : null);
+    } else fill(confused, h("h2", {}, "What is taken for what"), h("p", { class: "quiet" }, "The folder has no confusion.tsv."));
+  }
+
+  function examples(first) {
+    remember();
+    const all = now.true === null;
+    listing(async (signal) => {
+      const found = await ask("trees/examples", { model: now.model, all, true: now.true ?? 0, predicted: now.predicted ?? 0, start: now.start }, signal);
+      const heading = all ? (card.predicted ? "Farthest off" : "Worst mistakes") : `${card.confusion.true[now.true]} taken for ${card.classes[now.predicted]}`;
+      const end = Math.min(found.start + found.page, found.count), turn = (start) => { now.start = start; examples(false); };
+      fill(list, h("div", { class: "heading" }, h("h2", {}, heading),
+        all ? null : h("button", { type: "button", class: "plain", onclick: () => { Object.assign(now, { true: null, predicted: null, start: 0 }); compare(); examples(true); } }, "Worst mistakes"),
+        saveCsv("examples", () => [["id", "label", "predicted", "probability", "tree"], ...found.rows.map((row) => [row.id, row.label, row.predicted, row.probability, row.text])])),
+      found.count ? table(found.rows) : h("p", { class: "quiet" }, all ? "No mistakes: every tree has its label." : "No examples."),
+      found.count > found.page ? h("div", { class: "turn" },
+        h("button", { type: "button", class: "plain", disabled: found.start === 0, onclick: () => turn(Math.max(0, found.start - found.page)) }, "‹ before"),
+        h("span", { class: "quiet" }, `${found.start + 1} to ${end} of ${found.count.toLocaleString("en")}`),
+        h("button", { type: "button", class: "plain", disabled: end >= found.count, onclick: () => turn(found.start + found.page) }, "further ›")) : null);
+      if (first) open(found.rows[0]?.example ?? 0);
+      mark();
+    }, wrongIn(list));
+  }
+
+  const said = (value) => (typeof value === "number" ? number(value, 3) : value);
+  function table(rows, similarity) {
+    return h("div", { class: "scroll" }, h("table", { class: "examples" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "tree"), h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"),
+      h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "with"))),
+    h("tbody", {}, rows.map((row) => h("tr", { "data-example": row.example },
+      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => open(row.example) }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, row.label ?? ""),
+      h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted)),
+      h("td", { class: "figure" }, similarity ? number(row.similarity, 3) : row.probability === undefined ? "" : number(row.probability, 2)))))));
+  }
+  function mark() {
+    for (const row of element.querySelectorAll("tr[data-example]")) row.classList.toggle("chosen", Number(row.dataset.example) === now.example);
+  }
+
+  function open(example) {
+    now.example = example;
+    now.node = 0;
+    remember();
+    mark();
+    looking(async (signal) => {
+      const found = await ask("trees/tree", { model: now.model, example }, signal);
+      look(found);
+      say(`tree ${found.id}, labelled ${found.label}, predicted ${found.predicted}`);
+    }, wrongIn(tree));
+    if (map) place();
+  }
+
+  function look(found) {
+    const picture = h("div"), detail = h("div", { class: "detail" });
+    const go = (node) => {
+      const focused = picture.contains(document.activeElement);
+      const svg = treePicture(found.nodes, { title: `The tree ${found.id}`, chosen: found.parts ? go : undefined, kind: (id) => (id === node ? "selected" : "") });
+      fill(picture, scrolling(svg, "The tree"));
+      if (focused) picture.querySelector(`[data-node="${node}"]`)?.focus();
+      fill(detail, found.parts ? [h("h3", {}, `At ${found.nodes[node].name}`), strips(found.parts[node])] : h("p", { class: "quiet" }, "This encoder reads sequences; its nodes have no states of their own."));
+    };
+    go(0);
+    const bars = found.answers.length ? h("ul", { class: "bars short" }, found.answers.map(({ name, probability }) => {
+      const bar = h("span", { class: "bar" });
+      bar.style.width = `${100 * probability}%`;
+      return h("li", {}, h("span", { class: "class" }, name), h("span", { class: "track" }, bar), h("span", { class: "figure" }, `${(100 * probability).toFixed(1)} %`));
+    })) : h("p", {}, `It says ${said(found.predicted)}.`);
+    fill(tree, h("div", { class: "heading" }, h("h2", {}, `Tree ${found.id}`), h("span", { class: "quiet" }, `labelled ${found.label}`), saveSvg("tree", () => picture.querySelector("svg"))),
+      h("div", { class: "columns wide" }, h("div", {}, picture, h("h3", { class: "apart" }, "What the model says"), bars), detail),
+      found.near ? [h("h3", { class: "apart" }, "The nearest trees, by the cosine of their vectors"), table(found.near, true)] : null);
+    mark();
+  }
+
+  function draw(method) {
+    now.method = method;
+    const progress = h("progress", { max: 1, value: 0, "aria-label": "Progress of the map", hidden: method === "pca" });
+    const stop = h("button", { type: "button", class: "plain", hidden: method === "pca", onclick: () => { mapping.stop(); progress.hidden = stop.hidden = true; } }, "Stop");
+    const button = (name, text) => h("button", { type: "button", class: "plain", "aria-pressed": `${name === method}`, onclick: () => draw(name) }, text);
+    const host = h("div", { class: "map" }, h("p", { class: "quiet" }, "drawing …"));
+    fill(chart, h("div", { class: "heading" }, h("h2", {}, "Map of the vectors"), progress, stop, button("pca", "PCA"), button("tsne", "t-SNE"), saveSvg("map", () => host.querySelector("svg")),
+      saveCsv("map", () => [["example", "label", "x", "y"], ...(map?.points ?? []).map((p, k) => [map.examples[k], map.labels[k], ...p])])), host, legend(card.classes));
+    map = undefined;
+    mapping(async (signal) => {
+      await listen("trees/map", { model: now.model, method }, signal, (found) => {
+        map = found;
+        progress.value = found.stage / found.stages;
+        if (found.stage === found.stages) progress.hidden = stop.hidden = true;
+        place();
+      });
+    }, (message) => { progress.hidden = stop.hidden = true; fill(host, h("p", { class: "quiet" }, message)); });
+  }
+  function place() {
+    fill(chart.querySelector(".map"), plane(map, card.classes, now.example, open));
+  }
+
+  return {
+    element,
+    open(given) {
+      const whole = (name) => (/^\d+$/.test(given.get(name) ?? "") ? Number(given.get(name)) : null);
+      if (models.trees.includes(given.get("model"))) now.model = given.get("model");
+      if (card && ![...given.keys()].length) { remember(); return; }
+      Object.assign(now, { true: whole("true"), predicted: whole("predicted"), start: whole("start") ?? 0, example: whole("example") });
+      if (now.predicted === null) now.true = null;
+      load();
+    },
+    leave() { for (const run of [loading, listing, looking, mapping]) run.stop(); },
+  };
+}

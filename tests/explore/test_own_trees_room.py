@@ -1,0 +1,143 @@
+"""The room of own trees: figures of the training, its mistakes, and what stands near what."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from explore_page import HOST, ask, refusal
+from own_trees import QUIET
+
+import dgltree
+from dgltree import TrainedModel, TreeDataset
+
+pytest.importorskip("starlette", reason="the explore extra is not installed")
+pytest.importorskip("sklearn", reason="the explore extra is not installed")
+from starlette.applications import Starlette
+
+from dgltree.explore.app import make_app
+from dgltree.explore.opened import open_all
+from dgltree.explore.plane import neighbouring, principal
+from dgltree.training.neighbours import nearest
+
+pytestmark = QUIET
+
+
+def asking(app: Starlette, client: Any) -> Any:
+    return type(client)(app, base_url=f"http://{HOST}")
+
+
+@pytest.fixture(scope="module")
+def trees(fitted: Path, client: Any) -> Any:
+    return asking(make_app(open_all([str(fitted / "model")], str(fitted / "trees.tsv")), [HOST]), client)
+
+
+@pytest.fixture(scope="module")
+def numbers(fitted_numbers: Path, client: Any) -> Any:
+    file = fitted_numbers.parent / "trees.tsv"
+    return asking(make_app(open_all([str(fitted_numbers)], str(file)), [HOST]), client)
+
+
+def test_the_card_is_that_of_the_training_and_the_examples_its_test_set(trees: Any, fitted: Path) -> None:
+    found = ask(trees, "trees/card", model="model")
+    card = json.loads((fitted / "model" / "card.json").read_text(encoding="utf-8"))
+    assert found["metrics"] == card["metrics"] and found["baseline"] == card["baseline"]
+    assert found["test"] and found["examples"] == card["metrics"]["test"]["examples"]
+    lines = (fitted / "model" / "confusion.tsv").read_text(encoding="utf-8").splitlines()
+    assert found["confusion"]["counts"] == [[int(cell) for cell in line.split("\t")[1:]] for line in lines[1:]]
+    assert len(found["epochs"]) == 6 and found["file"] == "trees.tsv"
+
+
+def test_a_field_opens_its_examples_and_the_worst_mistakes_come_first(trees: Any) -> None:
+    card = ask(trees, "trees/card", model="model")
+    for true, row in enumerate(card["confusion"]["counts"]):
+        for predicted, count in enumerate(row):
+            found = ask(trees, "trees/examples", model="model", true=true, predicted=predicted, start=0)
+            assert found["count"] == count
+            kinds = {(one["label"], one["predicted"]) for one in found["rows"]}
+            assert kinds <= {(card["classes"][true], card["classes"][predicted])}
+    worst = ask(trees, "trees/examples", model="model", all=True, start=0)
+    assert worst["count"] == sum(map(sum, card["confusion"]["counts"])) - sum(
+        row[k] for k, row in enumerate(card["confusion"]["counts"])
+    )
+    sure = [one["probability"] for one in worst["rows"]]
+    assert sure == sorted(sure, reverse=True)  # of two classes
+    assert "true is no whole number" in refusal(trees, "trees/examples", model="model", true=9, predicted=0, start=0)
+
+
+def test_a_tree_has_its_states_and_the_neighbours_that_similar_finds(trees: Any, fitted: Path) -> None:
+    found = ask(trees, "trees/tree", model="model", example=3)
+    model = TrainedModel.load(fitted / "model")
+    data = model.dataset(TreeDataset.from_file(fitted / "trees.tsv", **model.reading.to_json()))
+    place = data.ids.index(found["id"])
+    h = {part["name"]: part["rows"][0] for part in found["parts"][0]}["h"]
+    states = model.node_vectors(data.select([place]))
+    torch.testing.assert_close(torch.tensor(h).float(), (states[0] * 100).round(), atol=1, rtol=0)
+    assert sum(one["probability"] for one in found["answers"]) == pytest.approx(1, abs=1e-3)
+    test = model.dataset(dgltree.datasets.split(TreeDataset.from_file(fitted / "trees.tsv"), 0)["test"])
+    [own] = nearest(model, test, test.select([3]), 7)
+    assert [one["example"] for one in found["near"]] == [one.example for one in own if one.example != 3][:6]
+
+
+def pieces(answer: Any) -> list[dict[str, Any]]:
+    return [json.loads(event.removeprefix("data: ")) for event in answer.text.split("\n\n") if event]
+
+
+def test_a_map_comes_at_once_or_in_stages(trees: Any) -> None:
+    [found] = pieces(trees.post("/api/trees/map", json={"model": "model", "method": "pca"}))
+    examples = ask(trees, "trees/card", model="model")["examples"]
+    assert len(found["points"]) == len(found["labels"]) == examples
+    stages = pieces(trees.post("/api/trees/map", json={"model": "model", "method": "tsne"}))
+    assert [one["stage"] for one in stages] == [1, 2, 3, 4] and stages[0]["points"] != stages[-1]["points"]
+
+
+def test_points_that_are_apart_stay_apart() -> None:
+    torch.manual_seed(0)
+    vectors = torch.cat([torch.randn(20, 6), torch.randn(20, 6) + 30])
+    for plane in (principal(vectors), *neighbouring(vectors)):
+        assert plane.shape == (40, 2) and np.isfinite(plane).all()
+        middles = plane[:20].mean(0), plane[20:].mean(0)
+        nearer = [np.linalg.norm(plane - middle, axis=1) for middle in middles]
+        assert ((nearer[0] < nearer[1]) == (np.arange(40) < 20)).all()
+    assert principal(torch.ones(6, 1)).tolist() == [[0.0, 0.0]] * 6
+    assert len(list(neighbouring(torch.randn(6, 1)))) == 4
+    with pytest.raises(ValueError, match="4 trees; a map needs 5"):
+        principal(vectors[:4])
+
+
+def test_numbers_are_shown_beside_their_labels(numbers: Any) -> None:
+    found = ask(numbers, "trees/card", model="model")
+    assert len(found["predicted"]) == found["examples"] and found["test"] and "confusion" not in found
+    worst = ask(numbers, "trees/examples", model="model", start=0)["rows"]
+    off = [abs(float(one["label"]) - one["predicted"]) for one in worst]
+    assert off == sorted(off, reverse=True)
+
+
+def test_without_a_file_there_are_figures_alone(fitted: Path, client: Any) -> None:
+    app = asking(make_app(open_all([str(fitted / "model")]), [HOST]), client)
+    found = ask(app, "trees/card", model="model")
+    assert found["examples"] is None and found["confusion"]["counts"]
+    assert "--trees FILE" in refusal(app, "trees/tree", model="model", example=0)
+    with pytest.raises(ValueError, match="name the folder that 'dgltree fit' wrote"):
+        open_all([], str(fitted / "trees.tsv"))
+
+
+def test_another_file_is_not_taken_for_the_test_set(fitted: Path, client: Any, tmp_path: Path) -> None:
+    lines = (fitted / "trees.tsv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "other.tsv").write_text("\n".join(lines[:150]) + "\n", encoding="utf-8")
+    app = asking(make_app(open_all([str(fitted / "model")], str(tmp_path / "other.tsv")), [HOST]), client)
+    found = ask(app, "trees/card", model="model")
+    assert not found["test"] and found["examples"] == 149
+
+
+def test_names_are_short_and_differ(fitted: Path, tmp_path: Path) -> None:
+    import shutil
+
+    other = tmp_path / "model"
+    shutil.copytree(fitted / "model", other)
+    opened = open_all([str(fitted / "model"), str(other)])
+    assert list(opened.own_trees) == ["model", f"{tmp_path.name}/model"]
+    with pytest.raises(FileNotFoundError, match="no such file"):
+        open_all(["nowhere.safetensors"])
