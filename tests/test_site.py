@@ -33,7 +33,7 @@ def test_every_public_name_has_an_entry_with_a_docstring() -> None:
 
 
 def test_every_package_has_a_page_of_the_reference() -> None:
-    packages = {path.parent.name for path in (ROOT / "dgltree").glob("*/__init__.py")} - {"commands"}
+    packages = {path.parent.name for path in (ROOT / "dgltree").glob("*/__init__.py")} - {"commands", "explore"}
     assert {path.stem for path in public.REFERENCE.glob("*.md")} == {*packages, "index"}
 
 
@@ -83,7 +83,7 @@ def test_the_steps_of_a_page_are_marked_and_the_others_lead_to_theirs() -> None:
 def test_code_and_equations_are_read_from_the_files_and_a_name_that_is_gone_is_told() -> None:
     assert "def combine(self" in quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.combine")
     encode = quotes.code("dgltree/encoders/lstm.py SequenceLSTM.encode")  # without its docstring
-    assert encode.splitlines()[2] == "    states = self.embedding(ids)"
+    assert encode.splitlines()[2].startswith("    return self._read(ids")
     assert "\\begin{aligned}" in quotes.equation("dgltree/cells/tree_lstm.py TreeLSTM")
     with pytest.raises(ValueError, match=r"tree_lstm\.py has no TreeLSTM\.gone"):
         quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.gone")
