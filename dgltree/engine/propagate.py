@@ -103,17 +103,18 @@ def _run(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute:
     record = torch.is_grad_enabled() and differentiable
     steps = None if recompute or traced.names else fused_pass(cell, plan, record)
     check_memory(cell, plan, record, recompute, None if steps is None else steps.least_bytes())
-    leaf = cell.leaf_states(batch, plan.node[: plan.leaves], plan.leaf_segments)
+    rows = plan if steps is None else steps.plan
+    leaf = cell.leaf_states(batch, rows.node[: rows.leaves], rows.leaf_segments)
     traced.keep(slice(0, plan.leaves), leaf)
-    x_pre = _input_products(cell, plan, batch)
     parameters = parameters_of(cell)
     leaf_states = [leaf[part] for part in cell.state]
-    given = (*leaf_states, *x_pre, *parameters.values())
     if steps is not None:
-        h, memory = FusedPass.apply(steps, list(parameters), *given)
+        x = steps.inputs(batch)
+        h, memory = FusedPass.apply(steps, list(parameters), *leaf_states, *x, *parameters.values())
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
+    x_pre = _input_products(cell, plan, batch)
     run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))
-    outputs = LevelPass.apply(run, *given)
+    outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters.values())
     return dict(zip(cell.state, outputs, strict=True))
 
 

@@ -1,7 +1,7 @@
 """A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -58,6 +58,12 @@ class Schedule(PickledAsArrays):
     def __len__(self) -> int:
         """The number of rows."""
         return len(self.node)
+
+    def with_leaf_step(self) -> "Schedule":
+        """The same with its leaves as a first step, without edges; of those that have steps."""
+        arity = None if self.steps[0].arity is None else 0
+        step = Step(0, self.leaves, arity, slice(0, 0), self.leaf_segments, [])
+        return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps])
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         """The same with ``function`` of every tensor."""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
 from dgltree.cells.typed import TypedLinear
@@ -26,14 +27,16 @@ class Found(NamedTuple):
     """(leaves, n)"""
     leaf_memory: Tensor
     """(leaves, depth, n), or (0, depth, n) where the leaves' memory is all zeros."""
-    x_pre: list[Tensor]
-    """Of what x added to each step; empty without."""
+    x_pre: list[Tensor | None]
+    """Of what x added to the gates of each map, if anything."""
     parameters: dict[str, Tensor]
     """Of the maps, by name."""
 
 
 class CellPass(ABC):
     """The steps of a pass: for each run of rows with one matrix a product of torch, and for each step a kernel.
+
+    Leaves with gates are a step without children.
 
     What is kept for the backward pass are the states and the gates. Unless the graph is kept, that pass writes the
     gradients of the gates in their place, and those of the memories too.
@@ -47,13 +50,14 @@ class CellPass(ABC):
     """
 
     def __init__(self, cell: Cell, fused: Fused, plan: Schedule, kernel: Any, record: bool) -> None:
-        self.cell, self.fused, self.plan, self.kernel, self.record = cell, fused, plan, kernel, record
+        self.cell, self.fused, self.kernel, self.record = cell, fused, kernel, record
+        self.plan = plan = plan.with_leaf_step() if cell.leaf == "gates" else plan
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self.depth, self.n = prod(shape[:-1]), shape[-1]
         self.base = 0 if cell.leaf == "gates" else plan.leaves
         keys: list[Key] = list(dict.fromkeys(step.arity for step in plan.steps))
         self.maps: dict[Key, TypedLinear] = {key: cell.named_maps()[f"gates_{cell.key(key)}"] for key in keys}
-        self.layout = layout(plan, self.maps, record)
+        self.layout = layout(plan, self.maps, record or cell.input_size is not None)
         self.masks: list[Tensor] = []
         self.states: States
         self.pre: dict[Key, Tensor]
@@ -67,38 +71,62 @@ class CellPass(ABC):
         return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
 
     @abstractmethod
-    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor]) -> States:
-        """The states of all rows, from those of the leaves, and from what x adds to the gates of each step, if any.
+    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
+        """The states of all rows, from those of the leaves, and from :meth:`inputs`, whose memory the gates take.
 
-        The leaves' memory is not read where it is all zeros.
+        The leaves' memory is not read where it is all zeros. Of leaves with gates there are no states, (0, n).
         """
 
     @abstractmethod
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool, inputs: bool) -> Found:
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> Found:
         """The gradients.
 
         Args:
             d_h: (R, n), what the loss gives.
             d_memory: (R - base, depth, n), or (0, depth, n) for nothing.
             keep: whether there may be another backward pass.
-            inputs: whether x added anything.
         """
 
-    def _start(self, leaf_h: Tensor, leaf_memory: Tensor) -> None:
-        """Makes room for states and gates; the leaves' states are there."""
+    def inputs(self, batch: TreeBatch) -> list[Tensor | None]:
+        """What x adds to the gates of each map, where these lie; None where no row has an x."""
+        return [None if self.cell.input_size is None else self._input(batch, key) for key in self.maps]
+
+    def _input(self, batch: TreeBatch, key: Key) -> Tensor | None:
+        matrices = self._runs_of_matrices(key)
+        rows = [self.plan.node[run.start : run.stop] for runs in matrices.values() for run in runs]
+        nodes = rows[0] if len(rows) == 1 else torch.cat(rows)
+        value = batch.value if self.cell.leaf == "gates" else None  # else only leaves have some, which are no rows here
+        token, value, x = (None if of is None else of.index_select(0, nodes) for of in (batch.token, value, batch.x))
+        assert token is not None
+        found = self.cell.node_inputs(token, value, x)
+        if found is None:
+            return None
+        whole = [(matrix, runs[0].slot, runs[-1].slot + runs[-1].rows) for matrix, runs in matrices.items()]
+        return self.cell.named_maps()[f"input_{self.cell.key(key)}"].product(found, whole)
+
+    def _start(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> None:
+        """Makes room for states and gates; the leaves' states are there, and in the gates what x adds."""
         plan, n = self.plan, self.n
         h = leaf_h.new_empty(len(plan), n)
         memory = leaf_h.new_empty(len(plan) - self.base, self.depth, n)
         h[: plan.leaves] = leaf_h
         if not self.base:
-            memory[: plan.leaves] = leaf_memory.view(-1, self.depth, n)
+            memory[: plan.leaves] = leaf_memory.view(plan.leaves, self.depth, n)
         self.states = States(h, memory, self.base, plan.children)
-        self.pre = {key: h.new_empty(rows, self.maps[key].affine.fan_out) for key, rows in self.layout.rows.items()}
+        self.read = [x is not None for x in x_pre]
+        self.pre = {
+            key: h.new_empty(self.layout.rows[key], self.maps[key].affine.fan_out) if x is None else x.detach()
+            for key, x in zip(self.maps, x_pre, strict=True)
+        }
 
     def _leaf_gradients(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Room for them."""
         leaves = self.plan.leaves
         return like.new_empty(leaves, self.n), like.new_empty(0 if self.base else leaves, self.depth, self.n)
+
+    def _input_gradients(self) -> list[Tensor | None]:
+        """Those of the gates, where x was added."""
+        return [gates if read else None for gates, read in zip(self.pre.values(), self.read, strict=True)]
 
     def _draw(self, step: Step) -> Tensor:
         """What dropout multiplies u by, drawn as ``combine`` would."""
@@ -142,12 +170,12 @@ class Gradients:
     def add(self, matrix: int, d_out: Tensor, places: Tensor, h: Tensor) -> None:
         """Of a product: the gradients of its outputs (rows, out), and where its inputs lie in h (R, n), side by side.
 
-        Inputs are gathered for some thousands of rows at a time.
+        Inputs are gathered for some thousands of rows at a time; of leaves there are none.
         """
         arity = len(places) // len(d_out)
         if self._bias is not None:
             self._bias[matrix] += d_out.sum(0)
-        if self._weight is not None:
+        if self._weight is not None and arity:
             for rows, own in zip(d_out.split(TOGETHER), places.split(TOGETHER * arity), strict=True):
                 self._weight[matrix].addmm_(rows.t(), h.index_select(0, own).view(len(rows), -1))
 
@@ -159,4 +187,4 @@ def rows_of(tensor: Tensor, run: Run, step: Step) -> Tensor:
 
 def gates_of(tensor: Tensor, run: Run) -> Tensor:
     """A run's rows of the gates of its map."""
-    return tensor[run.slot : run.slot + run.stop - run.start]
+    return tensor[run.slot : run.slot + run.rows]

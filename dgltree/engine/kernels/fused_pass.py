@@ -16,16 +16,16 @@ class FusedPass(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor
+        ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """(R, n) and (R - base, depth, n), from the leaves, what x adds to each step, and the parameters named."""
+        """(R, n) and (R - base, depth, n), from the leaves, what x adds to the gates, and the parameters named."""
         x_pre, parameters = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
         with threads_of_torch(leaf_h.device):
             states = steps.forward(leaf_h, leaf_memory, x_pre)
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
         ctx.save_for_backward(*parameters, *outputs[:1])  # only to notice what was changed, and what was freed
         ctx.set_materialize_grads(False)
-        ctx.steps, ctx.names, ctx.inputs, ctx.leaf_shape = steps, names, bool(x_pre), leaf_memory.shape
+        ctx.steps, ctx.names, ctx.leaf_shape = steps, names, leaf_memory.shape
         return outputs
 
     @staticmethod
@@ -40,7 +40,7 @@ class FusedPass(torch.autograd.Function):
         given_h = torch.zeros_like(states.h) if d_h is None else d_h.contiguous()
         given_memory = states.memory[:0] if d_memory is None else d_memory
         with threads_of_torch(given_h.device):
-            found = steps.backward(given_h, given_memory.contiguous(), keep, ctx.inputs)
+            found = steps.backward(given_h, given_memory.contiguous(), keep)
         if not keep:
             ctx.steps = None
         d_leaf = found.leaf_memory.view(ctx.leaf_shape) if len(found.leaf_memory) else None

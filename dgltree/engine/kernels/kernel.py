@@ -38,7 +38,7 @@ class SumGates(NamedTuple):
     """The same where children are added up."""
 
     pre: Tensor
-    """(slots, widths)"""
+    """(slots, widths), or (slots, widths + n) where x adds to the gates, and to those of each row's messages."""
     bias: Tensor
     """(matrices, widths)"""
     edge_pre: Tensor

@@ -25,6 +25,10 @@ class Run(NamedTuple):
     edge: int
     """The first edge of the schedule that leads to them."""
 
+    @property
+    def rows(self) -> int:
+        return self.stop - self.start
+
 
 class Layout(NamedTuple):
     """The runs of a schedule's steps, and how many rows of gates each map has."""

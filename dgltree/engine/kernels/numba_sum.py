@@ -1,4 +1,7 @@
-"""Numba: the step of the child-sum Tree-LSTM. A row of gates is ``[u; in; o]``; the gates f lie by edges."""
+"""Numba: the step of the child-sum Tree-LSTM. A row of gates is ``[u; in; o]``; the gates f lie by edges.
+
+Where x adds to the gates, a row ends with what it adds to all f of the row's messages.
+"""
 
 from typing import Any
 
@@ -36,11 +39,14 @@ def forward(lo, hi, run, table, gates, bias, mask, children, base, memory, h, po
         while row >= table[run, STOP]:
             run += 1
         a, b = gates[table[run, SLOT] + row - table[run, START]], f_bias[table[run, MATRIX]]
-        activate(a, bias[table[run, MATRIX]], n)
+        activate(a[: 3 * n], bias[table[run, MATRIX]], n)
+        x = a[3 * n :]
         c = memory[row - base, 0]
         begin(c, a, mask[row - first] if len(mask) else unmasked)
         for edge in range(pointer[row], pointer[row + 1]):
             g = f[edge]
+            for j in range(len(x)):
+                g[j] += x[j]
             for j in range(n):
                 g[j] = sigmoid(g[j] + b[j])
             add(c, g, children[edge] - base, memory)
@@ -62,8 +68,13 @@ def backward(
         pull_h(d_h, row, given_h, inverse_pointer, edges, sent)
         pull_memory(d_c, row, given_c, inverse_pointer, edges, parents, base, f, d_memory)
         undo(d_c[0], d_h, a, memory[row - base, 0], mask[row - first] if len(mask) else unmasked)
+        d_x = a[3 * n :]
+        d_x[:] = 0
         for edge in range(pointer[row], pointer[row + 1]):
-            undo_add(d_f[edge], f[edge], d_c[0], children[edge] - base, memory)
+            own = d_f[edge]
+            undo_add(own, f[edge], d_c[0], children[edge] - base, memory)
+            for j in range(len(d_x)):
+                d_x[j] += own[j]
         into, d = d_memory[row - base, 0], d_c[0]
         for j in range(n):
             into[j] = d[j]

@@ -21,33 +21,28 @@ class SummedPass(CellPass):
 
     kernel: "type[SumKernel]"
 
-    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor]) -> States:
-        self._start(leaf_h, leaf_memory)
-        plan, h, width = self.plan, self.states.h, 3 * self.n
+    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
+        self._start(leaf_h, leaf_memory, x_pre)
+        plan, h, gates = self.plan, self.states.h, self.pre[None][:, : 3 * self.n]
         self.parents = self._parents()
         self.f = h.new_empty(len(plan.children), self.n)
         kernel = self.kernel(self.states, self.layout.table(), self.parents)
         weight, message = self.maps[None].weight.detach().mT, self._message.weight.detach().mT
         run, products = 0, Products()
-        for k, (step, runs) in enumerate(zip(plan.steps, self.layout.steps, strict=True)):
-            total, sent = h.new_empty(step.stop - step.start, self.n), self.f[step.edges]
-            kernel.add_up(step.start, step.stop, total)
+        for step, runs in zip(plan.steps, self.layout.steps, strict=True):
+            total, sent = self._sums(kernel, step), self.f[step.edges]
             children = h.index_select(0, plan.children[step.edges])
-            if x_pre:
-                torch.index_select(x_pre[k][:, width:], 0, plan.parent[step.edges], out=sent)
             for matrix, start, stop in self._edge_runs(step):
-                products.add(children[start:stop], message[matrix], sent[start:stop], int(bool(x_pre)))
+                products.add(children[start:stop], message[matrix], sent[start:stop])
             for own in runs:
-                out = gates_of(self.pre[None], own)
-                if x_pre:
-                    out.copy_(rows_of(x_pre[k], own, step)[:, :width])
-                products.add(rows_of(total, own, step), weight[own.matrix], out, int(bool(x_pre)))
+                into = weight[own.matrix, : total.shape[1]]
+                products.add(rows_of(total, own, step), into, gates_of(gates, own), int(self.read[0]))
             products.run()
             kernel.forward(step.start, step.stop, self._gates(run, self._draw(step)))
             run += len(runs)
         return self.states
 
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool, inputs: bool) -> Found:
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> Found:
         kept, plan, states = self.pre, self.plan, self.states
         if keep:
             self.pre = {key: gates.clone() for key, gates in kept.items()}
@@ -56,28 +51,34 @@ class SummedPass(CellPass):
         kernel = self.kernel(states, self.layout.table(), self.parents)
         kernel.start_backward(Sent(d_h, d_memory, self.parents, edge_h, self.f, row_memory))
         weight, message = self.maps[None].weight.detach(), self._message.weight.detach()
-        run, d_x, products = sum(map(len, self.layout.steps)), list[Tensor](), Products()
+        run, gates, products = sum(map(len, self.layout.steps)), self.pre[None][:, : 3 * self.n], Products()
         for k in reversed(range(len(plan.steps))):
             step, runs = plan.steps[k], self.layout.steps[k]
             run -= len(runs)
             kernel.backward(step.start, step.stop, self._gates(run, self._drawn(k)), d_f)
-            total, parent = d_h.new_empty(step.stop - step.start, self.n), plan.parent[step.edges]
+            if not has_children(step):
+                continue
+            total, back, own_f = d_h.new_empty(step.stop - step.start, self.n), edge_h[step.edges], d_f[step.edges]
             for own in runs:
-                products.add(gates_of(self.pre[None], own), weight[own.matrix], rows_of(total, own, step))
+                products.add(gates_of(gates, own), weight[own.matrix], rows_of(total, own, step))
             products.run()
-            back, own_f = edge_h[step.edges], d_f[step.edges]
-            torch.index_select(total, 0, parent, out=back)
+            torch.index_select(total, 0, plan.parent[step.edges], out=back)
             for matrix, start, stop in self._edge_runs(step):
                 products.add(own_f[start:stop], message[matrix], back[start:stop], 1)
             products.run()
-            if inputs:
-                gates = torch.cat([gates_of(self.pre[None], own) for own in runs])
-                d_x.append(torch.cat([gates, torch.zeros_like(total).index_add_(0, parent, own_f)], 1))
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         kernel.leaves(leaf_h, leaf_memory)
-        found = Found(leaf_h, leaf_memory, d_x[::-1], self._gate_parameters(kernel) | self._message_parameters(d_f))
+        parameters = self._gate_parameters(kernel, gates) | self._message_parameters(d_f)
+        found = Found(leaf_h, leaf_memory, self._input_gradients(), parameters)
         self.pre = kept
         return found
+
+    def _sums(self, kernel: "SumKernel", step: Step) -> Tensor:
+        """(rows, n), of the children's h; (rows, 0) of leaves."""
+        total = self.states.h.new_empty(step.stop - step.start, self.n if has_children(step) else 0)
+        if has_children(step):
+            kernel.add_up(step.start, step.stop, total)
+        return total
 
     @property
     def _message(self) -> TypedLinear:
@@ -91,19 +92,18 @@ class SummedPass(CellPass):
         assert bias is not None and edge_bias is not None
         return SumGates(self.pre[None], bias.detach(), self.f, edge_bias.detach(), mask, run)
 
-    def _gate_parameters(self, kernel: "SumKernel") -> dict[str, Tensor]:
+    def _gate_parameters(self, kernel: "SumKernel", d_pre: Tensor) -> dict[str, Tensor]:
         """The gradients of the gates' maps; the sums of the children's h are made again."""
         gradients = Gradients(f"gates_{self.cell.key(None)}", self.maps[None])
+        first = self.plan.steps[0]
+        leaves = 0 if has_children(first) else first.stop
         for matrix, runs in self._runs_of_matrices(None).items():
             for run in runs:
-                total = self.states.h.new_empty(run.stop - run.start, self.n)
-                kernel.add_up(run.start, run.stop, total)
-                gradients.add(
-                    matrix,
-                    gates_of(self.pre[None], run),
-                    torch.arange(run.stop - run.start, device=total.device),
-                    total,
-                )
+                rows = run.rows if run.start >= leaves else 0
+                total = self.states.h.new_empty(rows, self.n)
+                if rows:
+                    kernel.add_up(run.start, run.stop, total)
+                gradients.add(matrix, gates_of(d_pre, run), torch.arange(rows, device=total.device), total)
         return gradients.named
 
     def _message_parameters(self, d_f: Tensor) -> dict[str, Tensor]:
@@ -116,6 +116,11 @@ class SummedPass(CellPass):
             for edges in _joined(parts):
                 gradients.add(matrix, d_f[edges], self.plan.children[edges], self.states.h)
         return gradients.named
+
+
+def has_children(step: Step) -> bool:
+    """Whether its rows have some; those of leaves do not."""
+    return step.edges.stop > step.edges.start
 
 
 def _joined(parts: list[slice]) -> list[slice]:

@@ -89,7 +89,7 @@ class TritonKernel(Kernel):
     def _launch(self, function: Any, rows: int, arity: int | None, *arguments: Any, **constants: Any) -> None:
         """A program for each row, with about 4 elements of all children for each of a GPU's threads."""
         columns = triton.next_power_of_2(self._n)
-        children = 1 if arity is None else triton.next_power_of_2(arity)
+        children = triton.next_power_of_2(max(1, arity or 0))
         if arity is not None:
             constants["A"] = children
         warps = min(8, max(1, columns * children // 128))
