@@ -8,9 +8,10 @@ import dgltree
 
 HIDE = """
 import sys
+HIDDEN = {"dgl", "lark", "sympy", "networkx", "safetensors", "tqdm", "packaging", "lightning", "numba"}
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {"dgl", "lark", "sympy", "networkx", "safetensors", "tqdm", "packaging", "lightning", "numba"}:
+        if name.split(".")[0] in HIDDEN:
             raise ModuleNotFoundError(f"{name} is hidden by the test", name=name)
 sys.meta_path.insert(0, Hidden())
 """
