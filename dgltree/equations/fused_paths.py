@@ -1,4 +1,4 @@
-"""The states along paths through a kernel: trees off the paths, fillers and two heights are places in one buffer."""
+"""The states along paths through a kernel: trees off the paths, fillers and some heights are places in one buffer."""
 
 from collections.abc import Iterator
 from math import prod
@@ -26,27 +26,31 @@ class FusedPathStates(PathStates):
         kernel: the class of kernels.
         off_path: states of the trees off the paths, part name to (trees, *shape).
         fillers: states of the fillers, part name to (F, *shape).
-        widest: the most contexts of one height.
+        held: of how many heights states are held.
+        widest: the most contexts of one height at a time.
     """
 
     def __init__(
-        self, cell: Cell, fused: Fused, kernel: type[Kernel], off_path: State, fillers: State, widest: int
+        self, cell: Cell, fused: Fused, kernel: type[Kernel], off_path: State, fillers: State, held: int, widest: int
     ) -> None:
         self.cell, self.fused, self.kernel = cell, fused, kernel
         [(self._part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self._depth, n = prod(shape[:-1]), shape[-1]
         trees, self._fillers = len(off_path["h"]), len(fillers["h"])
-        rows = trees + self._fillers * (1 + 2 * widest)
+        rows = trees + self._fillers * (1 + held * widest)
         like = fillers["h"]
         self._h, self._memory = like.new_empty(rows, n), like.new_empty(rows, self._depth, n)
         for start, states in ((0, off_path), (trees, fillers)):
             stop = start + len(states["h"])
             self._h[start:stop] = states["h"]
             self._memory[start:stop] = states[self._part].view(-1, self._depth, n)
-        self._heights = [trees + self._fillers * (1 + k * widest) for k in range(2)]
-        self._next, self._odd, self._scratch = self._heights[0], 0, like.new_empty(0)
+        self._heights = [trees + self._fillers * (1 + k * widest) for k in range(held)]
+        self._next, self._scratch = self._heights[0], like.new_empty(0)
         self._place: dict[int | None, int] = {None: trees}
         """Where the states of a context begin; None: those of the fillers."""
+
+    def begin(self, height: int) -> None:
+        self._next = self._heights[height % len(self._heights)]
 
     def step(self, group: Group) -> Tensor:
         first, width, start = group.contexts[0], self._fillers, self._next
@@ -69,10 +73,6 @@ class FusedPathStates(PathStates):
         self._place |= {number: start + i * width for i, number in enumerate(group.numbers)}
         self._next += len(below) * width
         return self._h[start : self._next].view(len(below), width, -1)
-
-    def rise(self) -> None:
-        self._odd = 1 - self._odd
-        self._next = self._heights[self._odd]
 
     def _children(self, group: Group, below: list[int]) -> Tensor:
         """(C * F * arity,) int64, the places of all children."""

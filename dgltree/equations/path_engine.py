@@ -6,7 +6,7 @@ the path runs through the same ``Cell.step`` as everything else.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from math import prod
 
@@ -67,7 +67,7 @@ def score_blocks(
     for start in range(0, len(order), size):
         numbers = order[start : start + size]
         with evaluating(model):
-            block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers])
+            block = _Block(model, [equations[i] for i in numbers], [paths[i] for i in numbers], width)
             chunks = [
                 block.scores({part: rows[first : first + width] for part, rows in leaf.items()})
                 for first in range(0, len(fillers), width)
@@ -83,22 +83,34 @@ def _root_states(cell: Cell, trees: list[Tree]) -> State:
 
 
 class _Block:
-    """Some equations, with everything about them that does not depend on the fillers."""
+    """Some equations, with everything about them that does not depend on the fillers.
 
-    def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path]) -> None:
+    Few fillers run through the contexts of one height together. So many that one context is work enough go up one path
+    after another, so that what they read is what they wrote last: it is still in the caches.
+    """
+
+    def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path], width: int) -> None:
         self.cell, self.readout = model.cell, model.readout
         self.paths = merge_paths(equations, paths, self.cell.vocabulary)
         self.off_path = _root_states(self.cell, list(self.paths.off_path))
         contexts = self.paths.contexts
-        self.order = sorted(range(len(contexts)), key=lambda c: (*_together(contexts[c]), contexts[c].function))
-        widest = max((context.arity for context in contexts), default=1)
-        known = [[contexts[c].token, *contexts[c].siblings, *[0] * (widest - contexts[c].arity)] for c in self.order]
+        counts = Counter(context.height for context in contexts)
+        self.widest = max(counts.values(), default=0)
+        self.held = 2  # heights: the one that is computed, and that below it
+        self.deep = 2 * width > ROWS and len(counts) <= 2 * self.widest
+        if self.deep:
+            self.held, self.widest = len(counts), 1
+            self.order = list(_depth_first(contexts))
+        else:
+            self.order = sorted(range(len(contexts)), key=lambda c: (*_together(contexts[c]), contexts[c].function))
+        arity = max((context.arity for context in contexts), default=1)
+        known = [[contexts[c].token, *contexts[c].siblings, *[0] * (arity - contexts[c].arity)] for c in self.order]
         # one copy to the device for all steps, which then need not wait for it
         columns = torch.tensor(known, dtype=torch.int64, device=self.off_path["h"].device)
-        self.token, *self.siblings = columns.view(len(known), widest).unbind(1)
+        self.token, *self.siblings = columns.view(len(known), arity).unbind(1)
 
     def scores(self, fillers: State) -> Tensor:
-        """(E, F) logits for filler states (F, *shape): up the paths, one height after another."""
+        """(E, F) logits for filler states (F, *shape)."""
         contexts, ends = self.paths.contexts, self.paths.ends
         out = fillers["h"].new_empty(len(ends), len(fillers["h"]))
         at_root: dict[int | None, list[int]] = {}
@@ -106,7 +118,8 @@ class _Block:
             at_root.setdefault(root, []).append(equation)
         self._read_out(out, at_root.get(None, []), fillers["h"])
         states = self._path_states(fillers)
-        for _, level in groupby(self._groups(len(out[0])), key=lambda group: contexts[self.order[group.start]].height):
+        for height, level in self._levels(len(out[0])):
+            states.begin(height)
             for group in level:
                 numbers = self.order[group]
                 arity = contexts[numbers[0]].arity
@@ -115,8 +128,14 @@ class _Block:
                 h = states.step(Group(numbers, [contexts[c] for c in numbers], siblings, x))
                 for i, c in enumerate(numbers):
                     self._read_out(out, at_root.get(c, []), h[i])
-            states.rise()
         return out
+
+    def _levels(self, width: int) -> Iterator[tuple[int, Iterable[slice]]]:
+        """Heights, and the groups of each, those first on which others depend."""
+        heights = [self.paths.contexts[c].height for c in self.order]
+        if self.deep:
+            return ((height, [slice(i, i + 1)]) for i, height in enumerate(heights))
+        return groupby(self._groups(width), key=lambda group: heights[group.start])
 
     def _groups(self, width: int) -> Iterator[slice]:
         """Places in the order of contexts that run through the cell together, lower ones first."""
@@ -129,10 +148,9 @@ class _Block:
     def _path_states(self, fillers: State) -> PathStates:
         found = path_kernel(self.cell)
         if found is None:
-            return TorchPathStates(self.cell, self.off_path, fillers)
+            return TorchPathStates(self.cell, self.off_path, fillers, self.held)
         kernel, fused = found
-        widest = max(Counter(context.height for context in self.paths.contexts).values(), default=0)
-        return FusedPathStates(self.cell, fused, kernel, self.off_path, fillers, widest)
+        return FusedPathStates(self.cell, fused, kernel, self.off_path, fillers, self.held, self.widest)
 
     def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
         """Scores of equations whose blank side has the root states h, (F, n)."""
@@ -140,6 +158,18 @@ class _Block:
             _, other, side = self.paths.ends[e]
             sides = (h, self.off_path["h"][other])
             out[e] = self.readout(sides[side], sides[1 - side])
+
+
+def _depth_first(contexts: Sequence[Context]) -> Iterator[int]:
+    """Each after the one below it, and all above it before the next."""
+    above: dict[int | None, list[int]] = {}
+    for number, context in enumerate(contexts):
+        above.setdefault(context.below, []).append(number)
+    todo = above.get(None, [])
+    while todo:
+        number = todo.pop()
+        yield number
+        todo += above.get(number, [])
 
 
 def _together(context: Context) -> tuple[int, int, int, int]:

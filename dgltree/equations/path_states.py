@@ -1,4 +1,4 @@
-"""The states along paths, height by height: what a step of a path reads and leaves."""
+"""The states along paths: what a step of a path reads and leaves."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -35,15 +35,15 @@ class Group(NamedTuple):
 
 
 class PathStates(ABC):
-    """States of the contexts of one height and of that below it, for all fillers."""
+    """States of the contexts of the last few heights, for all fillers."""
+
+    @abstractmethod
+    def begin(self, height: int) -> None:
+        """Steps of this height follow; what was there of it is forgotten."""
 
     @abstractmethod
     def step(self, group: Group) -> Tensor:
         """(C, F, n), the h of the contexts of a group."""
-
-    @abstractmethod
-    def rise(self) -> None:
-        """One height is done, the next one follows."""
 
 
 class TorchPathStates(PathStates):
@@ -53,12 +53,16 @@ class TorchPathStates(PathStates):
         cell: in evaluation mode.
         off_path: states of the trees off the paths, part name to (trees, *shape).
         fillers: states of the fillers, part name to (F, *shape).
+        held: of how many heights states are held.
     """
 
-    def __init__(self, cell: Cell, off_path: State, fillers: State) -> None:
-        self.cell, self.off_path = cell, off_path
-        self._below: dict[int | None, State] = {None: fillers}
-        self._states: dict[int | None, State] = {}
+    def __init__(self, cell: Cell, off_path: State, fillers: State, held: int) -> None:
+        self.cell, self.off_path, self.fillers = cell, off_path, fillers
+        self._heights: list[dict[int, State]] = [{} for _ in range(held)]
+
+    def begin(self, height: int) -> None:
+        self._below, self._states = (self._heights[k % len(self._heights)] for k in (height - 1, height))
+        self._states.clear()
 
     def step(self, group: Group) -> Tensor:
         cell, first = self.cell, group.contexts[0]
@@ -66,7 +70,8 @@ class TorchPathStates(PathStates):
         def reached(state: State) -> State:
             return cell.reachable(state, first.above + 1)  # cells between the children's states and a root
 
-        children = [reached(self._below[context.below]) for context in group.contexts]
+        below = [context.below for context in group.contexts]
+        children = [reached(self.fillers if number is None else self._below[number]) for number in below]
         path = {part: _stack([child[part] for child in children]) for part in cell.state}
         others = [
             reached({part: rows.index_select(0, index).unsqueeze(1) for part, rows in self.off_path.items()})
@@ -79,9 +84,6 @@ class TorchPathStates(PathStates):
                 self._states[number] = {part: computed[part][i] for part in cell.state}
         h: Tensor = computed["h"]
         return h
-
-    def rise(self) -> None:
-        self._below, self._states = self._states, {}
 
 
 def _stack(states: list[Tensor]) -> Tensor:

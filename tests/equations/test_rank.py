@@ -8,7 +8,7 @@ from rows import ROWS
 import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations import ranker
+from dgltree.equations import path_engine, ranker
 from dgltree.equations.fused_paths import FusedPathStates
 from dgltree.equations.path_engine import ROWS as ROWS_TOGETHER
 from dgltree.equations.probabilities import probabilities
@@ -216,6 +216,25 @@ def test_a_filler_with_just_the_variables_of_the_equation_is_offered() -> None:
     fillers = [read_infix(text) for text in ("var_0*var_1", "var_0*var_2", "var_1")]
     [ranking] = rank(make_model(), [read_equation("var_0 + _ = var_1")], fillers, any_variables=False)
     assert sorted(ranking.index.tolist()) == [0, 2]
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_lstm, inputs", "child_sum", "stack_tree_rnn"])
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_many_fillers_go_up_one_path_after_another_with_the_same_scores(
+    name: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mode == "on":
+        pytest.importorskip("numba", reason="the fast extra is not installed")
+    model, fillers, orders = make_model(name), candidates(2), []
+    depth_first = path_engine._depth_first
+    monkeypatch.setattr(path_engine, "ROWS", 1)
+    monkeypatch.setattr(path_engine, "_depth_first", lambda contexts: orders.append(contexts) or depth_first(contexts))
+    with kernels(mode):
+        for equation, ranking in zip(questions(1), rank(model, questions(1), fillers), strict=True):
+            expected = whole_scores(model, equation, fillers)
+            torch.testing.assert_close(scores_in_filler_order(ranking), expected, rtol=1e-13, atol=1e-13)
+    assert orders
+    assert max(context.height for contexts in orders for context in contexts) > 2
 
 
 @pytest.mark.parametrize("name", ["tree_smu, no_op", "stack_tree_lstm, gated top_k", "tree_lstm, inputs"])
