@@ -11,6 +11,7 @@ from dgltree.batching.batch import unbatch
 from dgltree.batching.subtrees import subtree_numbers
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
 from dgltree.datasets.from_file import listed
+from dgltree.datasets.labels import where
 from dgltree.datasets.numbers import number
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
@@ -129,7 +130,7 @@ def _duplicates(data: TreeDataset) -> str:
 def _labels(data: TreeDataset) -> str:
     known = [label for label in data.labels if label is not None]
     if not known:
-        return f"no labels (they are read from the column {data.reading.label!r}; --label and --label-from name others)"
+        return f"no labels ({where(data)})"
     counts = Counter(known)
     title = f"labels: {len(counts):,} different ones on {len(known):,} of {len(data):,} examples"
     if any(number(label) is None for label in counts):

@@ -15,17 +15,21 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
         return data
     bad = [data.bad_at(i, f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
     if len(bad) == len(data):
-        raise ValueError(f"no example can be used: {bad[0].where}: {bad[0].message} ({_where(data)})")
+        raise ValueError(f"no example can be used: {bad[0].where}: {bad[0].message} ({where(data)})")
     kept = data.select([i for i in range(len(data)) if i not in wrong])
     kept.bad = in_order([*data.bad, *bad])
     return kept
 
 
-def _where(data: TreeDataset) -> str:
+def where(data: TreeDataset) -> str:
+    """Where labels were looked for, and how to name another place."""
     reading = data.reading
     if reading.label_from:
         return f"--label-from {reading.label_from} found none in any record"
-    return f"labels are read from the column {reading.label!r}; --label names another one, --label-from other places"
+    return (
+        f"labels are read from the column {reading.label!r}, or the comment of that name in CoNLL-U; "
+        "--label names another one, --label-from other places"
+    )
 
 
 def _wrong(label: str | None, numbers: bool) -> str | None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.subtrees import subtree_numbers
-from dgltree.datasets.deal import deal
+from dgltree.datasets.deal import deal, units_of
 from dgltree.datasets.flat import join
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -27,7 +27,7 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
     By chance a tenth each is for validation and test, with about the same share of each class. What belongs to one
     group stays together, and where there are no groups equal trees do, so that none is trained on and tested on; more
     than a tenth of all examples that belong together are trained on. A column that names no examples for validation
-    gets a tenth of the training examples.
+    gets a tenth of the training examples. Fewer than ten examples are too few.
 
     Args:
         dataset: to be split.
@@ -46,9 +46,7 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
         found = _by_chance(dataset, seed, names)
     for name in SPLITS[:2]:
         if not found.get(name):
-            raise ValueError(
-                f"too few examples for a {name} set: {len(dataset)}, of which equal trees and groups stay together"
-            )
+            raise ValueError(_too_few(f"a {name} set", dataset))
     return {name: dataset.select(rows) for name, rows in found.items()}
 
 
@@ -70,9 +68,11 @@ def _without_column(dataset: TreeDataset) -> TreeDataset:
 
 def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
     part = deal(dataset, TENTH, seed, most=max(1, len(dataset) // TENTH))
-    held_out = {name: TENTH - 1 - i for i, name in enumerate(names[1:])}
+    filled = [tenth for tenth in range(TENTH - 1, 0, -1) if (part == tenth).any()]  # few groups fill fewer parts
+    filled = filled if len(dataset) >= TENTH else []
+    held_out = dict(zip(names[1:], filled, strict=False))
     found = {name: np.flatnonzero(part == tenth).tolist() for name, tenth in held_out.items()}
-    return {"train": np.flatnonzero(part < TENTH - len(held_out)).tolist(), **found}
+    return {"train": np.flatnonzero(~np.isin(part, list(held_out.values()))).tolist(), **found}
 
 
 def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
@@ -90,16 +90,20 @@ def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
     for fold in range(count):
         rest = np.flatnonzero(part != fold)
         chosen = _by_chance(dataset.select(rest.tolist()), seed, SPLITS[:2])
-        if not chosen["train"] or not chosen["validation"] or len(rest) == len(dataset):
-            raise ValueError(
-                f"too few examples for {count} folds: {len(dataset)}, of which equal trees and groups stay together"
-            )
+        if not chosen["train"] or not chosen.get("validation") or len(rest) == len(dataset):
+            raise ValueError(_too_few(f"{count} folds", dataset))
         copy = dataset.select(range(len(dataset)))
         names = np.full(len(dataset), "test", object)
         names[rest[chosen["train"]]], names[rest[chosen["validation"]]] = "train", "validation"
         copy.splits = names.tolist()
         found.append(copy)
     return found
+
+
+def _too_few(what: str, dataset: TreeDataset) -> str:
+    kinds = int(units_of(dataset).max()) + 1
+    together = f"{kinds} groups that stay together (equal trees, or --group-by)"
+    return f"too few examples for {what}: {len(dataset)} in {together}"
 
 
 def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:

@@ -14,7 +14,6 @@ from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from dgltree.arguments import nearest
 from dgltree.cells import Cell
 from dgltree.datasets.flat import with_classes
-from dgltree.datasets.formats import Bad
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.reading import Reading
@@ -95,7 +94,7 @@ def fit(
     if finished(folder, settings, digest):
         _say(f"the training in {folder} is already finished; nothing to do")
         return TrainedModel.load(folder)
-    _say_what(splits, left_out, built)
+    _say_what(splits, built)
     with threads.limited(_threads(built.options, splits["train"])):
         seconds = _train(built, splits, folder, data.reading, given_callbacks, loggers)
         trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
@@ -110,8 +109,7 @@ def fit(
     level = beside["validation"].metrics[monitored] if beside else None
     if why := pictures.leave(folder, evaluations, monitored, level):
         _say(why)
-    counts = {name: len(bad) for name, bad in left_out.items()}
-    made = card(trained, built.options, splits, counts, evaluations, beside, digest, command, seconds)
+    made = card(trained, built.options, splits, left_out, evaluations, beside, digest, command, seconds)
     write(folder / "card.md", markdown(made))
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
     return trained
@@ -119,17 +117,23 @@ def fit(
 
 def _prepare(
     files: dict[str, TreeDataset], settings: FitOptions
-) -> tuple[dict[str, TreeDataset], dict[str, list[Bad]], Built]:
-    """The splits in the vocabulary of a new model, what is left out of them, and that model."""
+) -> tuple[dict[str, TreeDataset], dict[str, int], Built]:
+    """The splits in the vocabulary of a new model, how many records are left out of them, and that model."""
     task = settings.task or task_of(files["train"])
     labelled = {name: with_labels(dataset, task == "regress") for name, dataset in files.items()}
+    for name, dataset in labelled.items():
+        if dataset.bad:
+            _say(f"{name}: {listed(dataset.bad)}")
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
     built = build(splits["train"], replace(settings, task=task))
     splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
     bad = {name: labelled[name].bad if name in labelled else [] for name in splits}
-    left_out = {name: [*bad[name], *dataset.bad] for name, dataset in splits.items()}
+    for name, dataset in splits.items():
+        if dataset.bad:
+            _say(f"{name}: {listed(dataset.bad)}")
+    left_out = {name: len(bad[name]) + len(dataset.bad) for name, dataset in splits.items()}
     return splits, left_out, built
 
 
@@ -156,10 +160,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
     return known
 
 
-def _say_what(splits: dict[str, TreeDataset], left_out: dict[str, list[Bad]], built: Built) -> None:
-    for name, bad in left_out.items():
-        if bad:
-            _say(f"{name}: {listed(bad)}")
+def _say_what(splits: dict[str, TreeDataset], built: Built) -> None:
     counts = ", ".join(f"{len(dataset)} {name}" for name, dataset in splits.items())
     options, weights = built.options, sum(p.numel() for p in built.module.parameters())
     _say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")

@@ -47,7 +47,7 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
         (table(30), ["--options", '{"leaves": 3}'], "its options are"),
         (table(30), ["--hidden-size", "0"], "hidden_size is 0; it must be 1 or more"),
         (table(30), ["--dropout", "1"], "dropout is 1.0; it must be a probability"),
-        (table(4), [], "too few examples for a validation set: 4, of which"),
+        (table(4), [], "too few examples for a validation set: 4 in"),
         (table(30), ["--seed", "-1"], "seed is -1; it must be from 0 to"),
         (table(12, "value"), [], "R2 needs at least two validation examples"),
         ("tree\tlabel\n" + "x\tinf\ny\tnan\nx+y\t1e200\n" * 9, ["--task", "regress"], "float32 can hold"),
@@ -68,3 +68,15 @@ def test_an_option_has_one_name(option: str, capsys: pytest.CaptureFixture[str])
     with pytest.raises(SystemExit, match="2"):
         main(["fit", "trees.tsv", option, "5"])
     assert f"{option} 5" in capsys.readouterr().err
+
+
+def test_what_cannot_be_read_is_said_before_there_is_too_little_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text("tree\tlabel\n(add x y)\ta\n(mul x y\tb\n(sub x y)\tb\n", encoding="utf-8")
+    assert main(["fit", str(path), "--out", str(tmp_path / "model"), "--notation", "sexpr"]) == 1
+    said = capsys.readouterr().err
+    assert said.index("line 3: tree: not a valid sexpr tree") < said.index(
+        "too few examples for a validation set: 2 in 2"
+    )

@@ -104,7 +104,7 @@ def test_a_broken_byte_in_a_dependency_treebank_loses_one_sentence(tmp_path: Pat
     text = good + good.replace(b"x", b"\xff") + b"# caf\xe9\n" + good
     data = TreeDataset.from_file(written(tmp_path, "t.conllu", text))
     assert data.lines == [1, 5]
-    assert [bad[:2] for bad in data.bad] == [(3, "line 3: byte 0xff in column 3 is not UTF-8")]
+    assert [bad[:2] for bad in data.bad] == [(3, "byte 0xff in column 3 is not UTF-8")]
 
 
 def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None:
@@ -114,8 +114,8 @@ def test_a_sentence_without_an_end_is_bad_and_never_held(tmp_path: Path) -> None
     data = TreeDataset.from_file(path, max_line=1000)
     assert data.lines == [1, 205]
     assert [bad[:2] for bad in data.bad] == [
-        (3, "line 3: a sentence of more than 1,000 bytes, the limit (--max-line)"),
-        (207, "line 207: found a sentence without words; expected at least one"),
+        (3, "a sentence of more than 1,000 bytes, the limit (--max-line)"),
+        (207, "found a sentence without words; expected at least one"),
     ]
     exact = TreeDataset.from_file(path, max_line=len(row) - 1)
     assert exact.lines == [1, 205]

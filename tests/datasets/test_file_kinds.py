@@ -140,7 +140,7 @@ def test_a_bad_record_of_a_folder_is_named_by_its_file_and_line(
     assert (len(data), data.files) == (4, ["a.conllu", "a.conllu", "b.conllu", "b.conllu"])
     assert [bad.where for bad in data.bad] == ["b.conllu, line 9"]
     assert main(["inspect", str(tmp_path), "--strict"]) == 1
-    assert f"{tmp_path / 'b.conllu'}, line 9: line 9: found 2 columns" in capsys.readouterr().err
+    assert f"{tmp_path / 'b.conllu'}, line 9: found 2 columns" in capsys.readouterr().err
 
 
 def test_a_broken_row_of_a_csv_file_is_named_by_its_lines_and_the_rest_is_read(tmp_path: Path) -> None:

@@ -153,8 +153,20 @@ def test_folds_that_cannot_be_are_refused() -> None:
     data = numbered(40)
     with pytest.raises(ValueError, match="folds is 1; it must be 2 or more"):
         folds(data, 1, 0)
-    with pytest.raises(ValueError, match="too few examples for 5 folds: 6, of which"):
+    with pytest.raises(ValueError, match="too few examples for 5 folds: 6 in"):
         folds(numbered(6), 5, 0)
     data.splits = ["train"] * 40
     with pytest.raises(ValueError, match="the data has a column of splits"):
         folds(data, 2, 0)
+
+
+def test_a_few_large_groups_still_make_all_splits() -> None:
+    """Fewer groups than tenths, some of them larger than a tenth."""
+    trees = [Tree("f", [Tree("w", token=str(i))]) for i in range(100)]
+    groups = [str(i // 11 if i < 88 else 8 + (i - 88) // 4) for i in range(100)]
+    data = TreeDataset(trees, ["a", "b"] * 50, groups=groups)
+    for seed in range(5):
+        parts = split(data, seed)
+        assert sorted(parts) == ["test", "train", "validation"]
+        assert sum(map(len, parts.values())) == 100
+        assert shared_groups(parts) == {"validation": 0, "test": 0}

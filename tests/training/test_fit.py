@@ -173,7 +173,7 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     said = capsys.readouterr().err
     for part in (
         "line 6: tree: not a valid infix tree",
-        "the id 'e3' also occurs in line",
+        "the id 'e3' was already used in line",
         "no label",
         "test: labels that do not occur in the training set count as errors: zero",
         "test: 1 could not be read:\n  line 4: unknown function 'sin'",

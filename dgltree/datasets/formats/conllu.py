@@ -1,7 +1,7 @@
 """CoNLL-U, dependency treebanks: a word a line, a sentence up to a blank line. See :mod:`dgltree.read.conllu`."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from dgltree.datasets.formats.blocks import LONG, Block, Blocks
@@ -53,9 +53,7 @@ class CoNLLU(Blocks):
         lines, broken = self._lines(block)
         for line, comments, tree in iter_conllu(lines, reading.node, reading.word, block.first):
             if isinstance(tree, ValueError):
-                at = re.match(r"line (\d+):", str(tree))
-                message = broken.get(int(at[1]), str(tree)) if at else str(tree)
-                yield Bad(line, message, block.file)
+                yield Bad(line, _in_sentence(line, str(tree), broken), block.file)
                 continue
             try:
                 label, split, name, group = self.said(comments, block.file, "sent_id")
@@ -76,5 +74,15 @@ class CoNLLU(Blocks):
                 lines.append(line.decode("utf-8", "replace") if line.startswith(b"#") else decoded(line, limit))
             except ValueError as error:
                 lines.append("?")  # no line of a sentence, which is then bad
-                broken[number] = f"line {number}: {error}"
+                broken[number] = str(error)
         return lines, broken
+
+
+def _in_sentence(first: int, error: str, broken: Mapping[int, str]) -> str:
+    """What is wrong with a sentence, with the line where it is not the first one."""
+    at = re.match(r"line (\d+): ", error)
+    if at is None:
+        return error
+    number = int(at[1])
+    message = broken.get(number, error[at.end() :])
+    return message if number == first else f"in line {number}: {message}"

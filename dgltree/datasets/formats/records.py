@@ -195,7 +195,9 @@ def _named_columns(reading: Reading) -> Iterator[tuple[str, str]]:
 def reader_of(reading: Reading) -> Callable[[str], Tree]:
     """The reader of the notation, with the settings that concern it. Raises ``ValueError`` where there is none."""
     if reading.notation is None:
-        raise ValueError("these trees are not written as texts; give trees or a file")
+        raise ValueError(
+            "trees of this kind of file are not written as texts; give Tree objects, or a file of them (--queries)"
+        )
     if reading.notation == "json":
         keys = Keys(*(name.strip() for name in reading.keys.split(",")))
         return lambda text: read_json_tree(text, keys)
