@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from dgltree.training.checkpoints import LAST
-from dgltree.training.report import EPOCHS
+from dgltree.training.trained import EPOCHS
 from tasks.cli import TEST
 from tasks.jobs import Job
 

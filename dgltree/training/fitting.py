@@ -34,8 +34,8 @@ from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.folder import finished, write
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
-from dgltree.training.report import EPOCHS, EpochReport
-from dgltree.training.trained import CARD, TrainedModel
+from dgltree.training.report import EpochReport
+from dgltree.training.trained import CARD, EPOCHS, TrainedModel
 
 PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
 """Options to what Lightning calls them."""

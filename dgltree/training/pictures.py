@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dgltree.training.evaluation import Evaluation
 from dgltree.training.folder import write
-from dgltree.training.report import EPOCHS
+from dgltree.training.trained import EPOCHS
 
 
 def leave(folder: Path, evaluations: dict[str, Evaluation], monitored: str, baseline: float | None) -> str | None:

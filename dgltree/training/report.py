@@ -9,8 +9,7 @@ from lightning import Callback, LightningModule, Trainer
 
 from dgltree.files import replacing
 from dgltree.read.json_text import write_json
-
-EPOCHS = "epochs.jsonl"
+from dgltree.training.trained import EPOCHS
 
 
 class EpochReport(Callback):

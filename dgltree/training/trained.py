@@ -30,6 +30,8 @@ WEIGHTS = "model.safetensors"
 READING = "reading.json"
 SETTINGS_FILE, CARD = "fit.json", "card.json"
 """A training writes the one when it begins and the other when it is done."""
+EPOCHS = "epochs.jsonl"
+"""A row for each epoch that is done."""
 MOST_NODES = 8192
 """Of a batch in prediction."""
 
