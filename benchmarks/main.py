@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, fit, kernels, propagate, rank, scale
+from benchmarks import batches, encoders, epoch, fit, kernels, page, propagate, rank, scale
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -23,6 +23,7 @@ SUITES = {
     "scale": scale.rows,
     "epoch": epoch.rows,
     "fit": fit.rows,
+    "page": page.rows,
 }
 
 

@@ -14,7 +14,7 @@ from dgltree.datasets.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.engine.kernels.choice import kernels
 from dgltree.explore.opened import OwnTrees
-from dgltree.training.trained import CARD
+from dgltree.training.folder import CARD
 
 MOST = 20_000
 """Examples that are looked at, the first of the file."""

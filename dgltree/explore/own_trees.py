@@ -20,7 +20,7 @@ from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
 from dgltree.read.brief import brief
 from dgltree.training.neighbours import nearest_vectors
-from dgltree.training.report import EPOCHS
+from dgltree.training.folder import EPOCHS
 
 NONE = "none of these"
 """The row of labels that are none of the model's classes."""

@@ -55,8 +55,8 @@ export function confusion({ true: names, counts }, classes, chosen, opened) {
       const field = count && opened
         ? h("button", { type: "button", "aria-label": label, title: label, "aria-pressed": chosen?.true === r && chosen?.predicted === c ? "true" : "false", onclick: () => opened(r, c) }, `${count}`)
         : h("span", { title: label }, count ? `${count}` : "·");
-      const cell = h("td", { class: `${r === c ? "right" : "mistake"} ${share > 0.55 ? "deep" : ""} ${count ? "" : "nothing"}` }, field);
-      cell.style.setProperty("--share", `${count ? 8 + 84 * share : 0}%`);
+      const cell = h("td", { class: `${r === c ? "right" : "mistake"} ${count ? "" : "nothing"}` }, field);
+      cell.style.setProperty("--share", `${count ? 8 + 47 * share : 0}%`);
       return cell;
     }))))));
 }

@@ -58,4 +58,4 @@ export function treePicture(nodes, { title, chosen, kind = () => "", label, link
 }
 
 // A picture that may be wider than its place: it shrinks a little, then scrolls.
-export const scrolling = (svg, name) => h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name }, svg);
+export const scrolling = (svg, name) => h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, svg);

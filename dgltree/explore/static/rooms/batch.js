@@ -63,7 +63,7 @@ export function make() {
     row.forEach((own, node) => { if (!first.has(own)) first.set(own, node); });
     drawing = forest(found, { row, stepOf, ramp, twin: (node) => first.get(row[node]) !== node, width: element.clientWidth || 1100,
       touched: (node) => together(node === null ? null : row[node]) });
-    fill(picture, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "The forest" }, drawing.svg));
+    fill(picture, h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "The forest" }, drawing.svg));
     fill(buffer, steps.map((step, k) => h("div", { class: "step", "data-step": k },
       h("span", { class: "quiet" }, k ? `step ${k}` : "leaves"),
       h("div", { class: "rows" }, d3.range(step.start, step.stop).map((own) => {
@@ -126,7 +126,7 @@ export function make() {
   function tell() {
     const nodes = found.nodes.length, rows = { plain: found.plain.row.length, shared: new Set(found.shared.row).size };
     const figure = (name, heading, count, steps, on) => h("div", { class: `card number${on ? " on" : ""}` },
-      h("h3", {}, heading), h("p", { class: "large" }, `${count}`, h("span", {}, count === 1 ? " row" : " rows")),
+      h("h2", {}, heading), h("p", { class: "large" }, `${count}`, h("span", {}, count === 1 ? " row" : " rows")),
       h("p", { class: "quiet" }, steps === undefined ? " " : `${steps} step${steps === 1 ? "" : "s"}`,
         measured.times ? h("span", {}, ` · ${number(measured.times[name], measured.times[name] < 10 ? 2 : 1)} ms`) : h("span", {}, " · timing …")));
     fill(figures,

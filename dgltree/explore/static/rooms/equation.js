@@ -119,7 +119,7 @@ export function make(models) {
       return h("tr", { class: single && filler.texts[0] === now.filler ? "chosen" : "", "data-filler": filler.texts.join(", ") },
         h("td", { class: "place" }, `${place + 1}`),
         h("td", {}, single
-          ? h("button", { type: "button", class: "filler", "aria-label": `Look into ${filler.texts[0]}`, onclick: () => pick(filler.texts[0]) }, set)
+          ? h("button", { type: "button", class: "filler", title: `Look into ${filler.texts[0]}`, onclick: () => pick(filler.texts[0]) }, set)
           : h("span", { class: "filler" }, set)),
         h("td", { class: `check ${mark(filler)}` }, h("span", { "aria-hidden": "true" }, sign), ` ${filler.verdict.replace(/^holds /, "")}`,
           scored ? null : h("span", { class: "source" }, filler.source)),
