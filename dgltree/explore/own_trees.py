@@ -19,8 +19,8 @@ from dgltree.explore.shown import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
 from dgltree.read.brief import brief
-from dgltree.training.neighbours import nearest_vectors
 from dgltree.training.folder import EPOCHS
+from dgltree.training.neighbours import nearest_vectors
 
 NONE = "none of these"
 """The row of labels that are none of the model's classes."""
