@@ -97,7 +97,7 @@ class _Block:
         counts = Counter(context.height for context in contexts)
         self.widest = max(counts.values(), default=0)
         self.held = 2  # heights: the one that is computed, and that below it
-        self.deep = 2 * width > ROWS and len(counts) <= 2 * self.widest
+        self.deep = 2 * width > ROWS and 0 < len(counts) <= 2 * self.widest
         if self.deep:
             self.held, self.widest = len(counts), 1
             self.order = list(_depth_first(contexts))

@@ -1,7 +1,11 @@
 """Where a kernel cannot be had, one warning says what to do, and torch's operations compute."""
 
+import os
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -93,6 +97,55 @@ def test_what_is_not_compiled_waits_where_only_compiled_code_may_run(
         propagate(batch([random_tree(4, 2, 1)], cell.vocabulary), cell)
     assert not NUMBA.known, "it may be compiled later"
     assert not recwarn.list
+
+
+READ_ONLY = """
+from numba.core import caching
+
+def refuse(self):
+    raise PermissionError("Read-only file system")
+
+caching._CacheLocator.ensure_cache_path = refuse
+"""
+MACHINES = {
+    "an old CPU": ({"NUMBA_CPU_NAME": "x86-64", "NUMBA_CPU_FEATURES": ""}, "", ""),
+    "no Numba": ({}, "sys.modules['numba'] = None", "Numba is not installed"),
+    "a read-only home": ({}, READ_ONLY, "set NUMBA_CACHE_DIR to a folder"),
+}
+PASSES = """
+import sys, warnings
+{before}
+import torch
+from dgltree import Tree, Vocabulary, batch, plan, propagate
+from dgltree.cells import TreeLSTM
+from dgltree.engine.kernels.choice import fused_pass, kernels
+
+x = Tree("var", token="x")
+trees = [Tree("add", (x, Tree("sin", (x,))))]
+vocabulary = Vocabulary.from_trees(trees)
+cell = TreeLSTM(vocabulary, 5)
+flat = batch(trees, vocabulary)
+with warnings.catch_warnings(record=True) as told, torch.no_grad():
+    warnings.simplefilter("always")
+    found = [propagate(flat, cell)["h"] for _ in range(2)][1]
+    print(fused_pass(cell, plan(flat, cell).schedule, False) is not None)
+with kernels("off"):
+    torch.testing.assert_close(found, propagate(flat, cell)["h"].detach())
+print(*[warning.message for warning in told if warning.category is RuntimeWarning], sep="\\n")
+"""
+
+
+@pytest.mark.parametrize("what", MACHINES)
+def test_a_machine_where_kernels_cannot_be_had_or_are_slower_computes_the_same(what: str, tmp_path: Path) -> None:
+    environment, before, told = MACHINES[what]
+    given = os.environ | {"DGLTREE_KERNELS": "on", "NUMBA_CACHE_DIR": str(tmp_path)} | environment
+    command = [sys.executable, "-c", PASSES.replace("{before}", before)]
+    done = subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=False)
+    assert not done.returncode, done.stderr
+    through_kernels, *warned = done.stdout.strip().splitlines()
+    assert through_kernels == str(not told)
+    assert len(warned) == bool(told)
+    assert all(told in line and "DGLTREE_KERNELS=off" in line for line in warned)
 
 
 def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -> None:

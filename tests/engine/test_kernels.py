@@ -11,7 +11,7 @@ from helpers import EDGE_CASES, VOCABULARY, chain, random_dag, random_tree, suit
 from rows import ROWS, make_cell
 from torch import Tensor
 
-from dgltree import Tree, TreeBatch, batch, propagate, root_states
+from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels import threads
@@ -129,9 +129,17 @@ def test_backward_can_be_repeated_and_gives_the_same_to_the_bit(name: str) -> No
 
 
 def family(count: int) -> TreeBatch:
-    """Nodes with the same two subtrees, which have thousands of parents."""
+    """Different nodes with the same two subtrees."""
     shared = [random_tree(4, 2, 1), random_tree(3, 2, 5)]
-    return batch([Tree("pow" if k % 3 else "add", (shared[k % 2], chain(k % 7))) for k in range(count)], VOCABULARY)
+    return batch([Tree("pow", (shared[k % 2], numbered(k))) for k in range(count)], VOCABULARY)
+
+
+def numbered(k: int) -> Tree:
+    """A chain that no other number has."""
+    tree = chain(0)
+    for bit in f"{k:b}":
+        tree = Tree("sin" if bit == "1" else "neg", (tree,))
+    return tree
 
 
 def on_threads(count: int, run: Callable[[], dict[str, Tensor]]) -> dict[str, Tensor]:
@@ -149,7 +157,9 @@ def test_any_number_of_threads_gives_the_same_to_the_bit(
     name: str, share: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "LEAST", 3)
-    trees = family(1500 if share else 100)
+    trees = family(4000 if share else 100)
+    if share:
+        assert int(plan(trees, make_cell(name), share=True).schedule.children.bincount().max()) >= 2000
 
     def run() -> dict[str, Tensor]:
         cell = make_cell(name).float()

@@ -233,6 +233,9 @@ def test_many_fillers_go_up_one_path_after_another_with_the_same_scores(
         for equation, ranking in zip(questions(1), rank(model, questions(1), fillers), strict=True):
             expected = whole_scores(model, equation, fillers)
             torch.testing.assert_close(scores_in_filler_order(ranking), expected, rtol=1e-13, atol=1e-13)
+        bare = Equation(BLANK, Tree("Symbol", token="var_0"))
+        expected = whole_scores(model, bare, fillers)
+        torch.testing.assert_close(scores_in_filler_order(rank(model, [bare], fillers)[0]), expected)
     assert orders
     assert max(context.height for contexts in orders for context in contexts) > 2
 
