@@ -26,7 +26,12 @@ LONGEST = 2000
 MOST_WORDS = 400
 UNLABELLED = Parameters(labelled=False)
 EXAMPLES = {
-    "and": [("a and not b", "not (b or c)"), ("(a or b) and not (c and d)", "a"), ("not (a and b)", "not a or not b")],
+    "and": [
+        ("not not (a and b and (b or d))", "b or c"),
+        ("a and not b", "not (b or c)"),
+        ("(a or b) and not (c and d)", "a"),
+        ("not (a and b)", "not a or not b"),
+    ],
     "[MAX": [("[MAX 2 9 [MIN 4 7 ] 0 ]", ""), ("[SM 1 [MED 3 5 8 ] [MAX 2 2 ] ]", "")],
 }
 """By a word of the language that they are in."""

@@ -76,8 +76,9 @@ const symbols = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolD
 
 export function plane({ points, examples, labels }, classes, chosen, opened) {
   const of = new Map(classes.map((name, k) => [name, k])), across = d3.extent(points, (p) => p[0]), up = d3.extent(points, (p) => p[1]);
-  const width = 620, height = Math.min(620, Math.max(200, 32 + 588 * ((up[1] - up[0]) / Math.max(across[1] - across[0], 1e-9))));
-  const scale = d3.scaleLinear(across, [16, width - 16]), down = d3.scaleLinear(up, [height - 16, 16]);
+  const width = 640, most = 420, wide = Math.max(across[1] - across[0], 1e-9), high = Math.max(up[1] - up[0], 1e-9);
+  const unit = Math.min((width - 32) / wide, (most - 32) / high), height = Math.max(120, 32 + unit * high);
+  const scale = (x) => width / 2 + unit * (x - (across[0] + across[1]) / 2), down = (y) => height / 2 - unit * (y - (up[0] + up[1]) / 2);
   const kind = (k) => (of.has(labels[k]) ? of.get(labels[k]) % CLASS_COLOURS : "none");
   const svg = d3.create("svg").attr("class", "plane").attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img").attr("aria-label", `The vectors of ${points.length} trees in the plane`);
   svg.selectAll("path").data(points).join("path").attr("class", (_, k) => `class-${kind(k)} ${examples[k] === chosen ? "selected" : ""}`)

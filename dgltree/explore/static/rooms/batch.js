@@ -134,7 +134,7 @@ export function make() {
       figure("plain", "One batch", rows.plain, found.plain.steps.length, !now.shared),
       figure("shared", "One batch, equal subtrees once", rows.shared, found.shared.steps.length, now.shared));
     fill(table, h("p", { class: "quiet apart" }, `${found.trees.length} tree${found.trees.length === 1 ? "" : "s"}, ${nodes} nodes, ${found.edges} edges from child to parent: one DGLGraph. `
-      + "A step computes all its rows together: nodes of one arity whose children are done. The times are of a Tree-LSTM with states of 64 numbers, on this machine, the median of some passes."));
+      + "A step computes all its rows together: nodes of one arity whose children are done. The times are of a Tree-LSTM with states of 64 numbers, on this machine, the fastest of some passes."));
   }
 
   function rows() {

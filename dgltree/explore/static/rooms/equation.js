@@ -76,9 +76,8 @@ export function make(models) {
     if (read.blanks.length === 1) {
       ranking(async (signal) => {
         await Promise.all(cards.map(async ({ name, card }) => {
-          const begun = performance.now();
           const found = await ask("equation/rank", { text: now.text, model: name }, signal);
-          const took = `${Math.round(performance.now() - begun)} ms`;
+          const took = `${Math.round(1000 * found.seconds)} ms`;
           list(card, `From the list, by ${name}`, found, `${found.tried.toLocaleString("en")} fillers ranked in ${took}`);
           if (name === now.first) {
             if (!now.filler && found.fillers.length) now.filler = found.fillers[0].texts[0];
@@ -121,8 +120,8 @@ export function make(models) {
         h("td", {}, single
           ? h("button", { type: "button", class: "filler", title: `Look into ${filler.texts[0]}`, onclick: () => pick(filler.texts[0]) }, set)
           : h("span", { class: "filler" }, set)),
-        h("td", { class: `check ${mark(filler)}` }, h("span", { "aria-hidden": "true" }, sign), ` ${filler.verdict.replace(/^holds /, "")}`,
-          scored ? null : h("span", { class: "source" }, filler.source)),
+        h("td", { class: `check ${mark(filler)}` }, h("span", { class: "mark" }, h("span", { "aria-hidden": "true" }, `${sign} `), filler.verdict.replace(/^holds /, "")),
+          scored ? null : h("span", { class: "source" }, ` · ${filler.source}`)),
         scored ? h("td", { class: "figure" }, signed(filler.score)) : null);
     });
     const head = ["", "filler", scored ? "check" : "check and source", ...(scored ? ["score"] : [])];

@@ -65,7 +65,7 @@ function panel(model, found, given, stepped, count) {
 
 // The logits along the path: a line through as many points as steps.
 function scores(found, place) {
-  const { scores: values, path, nodes } = found, width = 420, height = 130, left = 40, right = 16, top = 14, bottom = 26;
+  const { scores: values, path, nodes } = found, width = 420, height = 134, left = 40, right = 16, top = 14, bottom = 30;
   const x = d3.scalePoint(d3.range(values.length), [left, width - right]).padding(values.length > 1 ? 0 : 0.5);
   const y = d3.scaleLinear(d3.extent([...values, 0]), [height - bottom, top]).nice(4);
   const svg = d3.create("svg").attr("class", "curve").attr("viewBox", `0 0 ${width} ${height}`).attr("role", "img")

@@ -95,7 +95,7 @@ export function make(models) {
   const said = (value) => (typeof value === "number" ? number(value, 3) : value);
   function table(rows, similarity) {
     return h("div", { class: "scroll" }, h("table", { class: "examples" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "tree"), h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"),
-      h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "with"))),
+      h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "probability"))),
     h("tbody", {}, rows.map((row) => h("tr", { "data-example": row.example },
       h("td", {}, h("button", { type: "button", class: "filler", onclick: () => open(row.example) }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, row.label ?? ""),
       h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted)),
