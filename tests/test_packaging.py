@@ -12,7 +12,16 @@ import pytest
 from own_trees import table
 
 ROOT = Path(__file__).parents[1]
-FILES = {"dgltree/py.typed", "dgltree/data/default.safetensors", "dgltree/data/fillers.txt", "dgltree/commands/main.py"}
+FILES = {
+    "dgltree/py.typed",
+    "dgltree/data/default.safetensors",
+    "dgltree/data/fillers.txt",
+    "dgltree/commands/main.py",
+    "dgltree/explore/static/index.html",
+    "dgltree/explore/static/rooms/equation.js",
+    "dgltree/explore/static/vendor/d3.LICENSE",
+    "dgltree/explore/static/vendor/katex/fonts/KaTeX_Main-Regular.woff2",
+}
 VERSION = "from importlib.metadata import version; print(version('dgltree'))"
 BUILD = "import setuptools.build_meta as b; print(b.build_{}({!r}))"
 

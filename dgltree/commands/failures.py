@@ -12,6 +12,8 @@ NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no sup
 ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNORECASE)
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Modules that packages of other names bring."""
+EXTRAS = ("train", "explore")
+"""Whose packages are asked for one by one where they are missing."""
 HELP = {
     "fit": "use smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line)",
     "complete": "fewer fillers (--fillers FILE) or a smaller equation need less",
@@ -21,15 +23,16 @@ HELP = {
 
 
 def packages_for(module: str | None) -> str:
-    """What to install where a module is missing: all packages of the extra ``train`` where it is one of them."""
+    """What to install where a module is missing: all packages of an extra in ``EXTRAS`` where it is one of them."""
     try:
         needed = requires("dgltree") or []
     except PackageNotFoundError:  # run from a checkout that was not installed
         needed = []
-    extras = [line.split(";")[0].strip() for line in needed if "extra == 'train'" in line.replace('"', "'")]
     name = DISTRIBUTIONS.get(str(module), str(module))
-    if any(re.match(rf"{re.escape(name)}\b", extra) for extra in extras):
-        return " ".join(f"'{extra}'" for extra in extras)
+    for extra in EXTRAS:
+        packages = [line.split(";")[0].strip() for line in needed if f"extra == '{extra}'" in line.replace('"', "'")]
+        if any(re.match(rf"{re.escape(name)}\b", package) for package in packages):
+            return " ".join(f"'{package}'" for package in packages)
     return name
 
 

@@ -15,6 +15,7 @@ from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
 DEEPEST = 200  # nested so deep an equation is refused
+MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
 JUDGED = 60  # fillers that get a verdict
 ORDERED = 400  # fillers that the network orders, the shortest
 LENGTH = {Verdict.EVERYWHERE: 0.0, Verdict.REALS: 2.0, Verdict.POSITIVE: 6.0}
@@ -134,8 +135,8 @@ class Completer:
             told: asked again and again whether to answer at once with what there is.
             found: of one blank called with what there is by then, whenever the search finds more.
 
-        Raises ``ValueError`` for an equation without these blanks, one nested more than 200 deep, and a function or a
-        leaf that has no value.
+        Raises ``ValueError`` for an equation without these blanks or with more than 12, one nested more than 200 deep,
+        and a function or a leaf that has no value.
         """
         self._check(equation, blanks)
         start, clock, judge = time.monotonic(), Clock(self.seconds, told), Judge()
@@ -183,6 +184,8 @@ class Completer:
             raise ValueError("the equation has no blank; write _ where something is missing")
         if there != {blank(name) for name in blanks}:
             raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
+        if len(there) > MOST_BLANKS:
+            raise ValueError(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
         if max(map(_nesting, equation)) > DEEPEST:
             raise ValueError(f"the equation is nested more than {DEEPEST} deep")
 

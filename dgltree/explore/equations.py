@@ -27,6 +27,8 @@ from dgltree.trees.tree import Tree
 
 LONGEST = 1000
 """Characters of an equation."""
+DEEPEST = 60
+"""Nodes above a blank: the list is computed along all of them."""
 TOP = 12
 SECONDS = 20.0
 """Of an open search."""
@@ -68,6 +70,8 @@ class Equations:
         ranked, typed = asked.one_of("model", self._lists), _typed(asked)
         if len(typed.blanks) != 1:
             raise ValueError("the list is for one blank; the search fills several")
+        if (deep := len(find_blank(typed.equation).steps)) > DEEPEST:
+            raise ValueError(f"the blank is {deep} nodes below its side's root; the page ranks up to {DEEPEST}")
         with kernels("off"):
             [found] = ranked.complete([typed.equation], TOP)
         return _found(found)
@@ -159,7 +163,7 @@ def _written(equation: Equation) -> dict[str, str]:
 
 
 def _nodes(equation: Equation) -> list[dict[str, Any]]:
-    """The nodes of both sides; where the second root is, the page puts an equals sign above both."""
+    """The nodes of both sides; the page puts an equals sign above their two roots."""
     return drawn([unfolded(side) for side in equation])
 
 

@@ -113,6 +113,14 @@ def test_shortest_is_by_length() -> None:
     assert list(shortest(read_equation("x = _"), fillers)) == [3.0, 1.0, 2.0]
 
 
+def test_too_many_blanks_are_refused() -> None:
+    names = [f"_{number}" for number in range(1, 14)]
+    with pytest.raises(ValueError, match="13 blanks; a search fills up to 12"):
+        Completer().complete(read_equation(f"{' + '.join(names)} = x"), names)
+    most = Completer(seconds=5).complete(read_equation(f"{' + '.join(names[:12])} = x"), names[:12])
+    assert len(most.blanks) == 12
+
+
 def test_a_search_says_what_it_has_and_stops_when_told() -> None:
     said: list[Completion] = []
     whole = Completer().complete(read_equation("x^3 + _ = sin(x)*y + tan(x*y)"), found=said.append)

@@ -36,6 +36,8 @@ def test_the_list_is_ranked_as_the_library_ranks_it(client: Any, opened: Any) ->
         assert row["score"] == pytest.approx(filler.score, abs=1e-4)
         assert (row["verdict"], row["holds"]) == (str(filler.verdict), filler.verdict.holds)
     assert found["fillers"][0]["texts"] == ["cos(y)^2"]
+    deep = "sin(" * 70 + "_" + ")" * 70 + " = x"
+    assert "70 nodes below" in refusal(client, "equation/rank", text=deep, model="default")
     assert "one blank" in refusal(client, "equation/rank", text="_1 + _2 = x", model="default")
     assert "model is none of default, stack" in refusal(client, "equation/rank", text=TEXT, model="/etc/passwd")
 

@@ -126,10 +126,12 @@ def test_without_a_file_there_are_figures_alone(fitted: Path, client: Any) -> No
 
 def test_another_file_is_not_taken_for_the_test_set(fitted: Path, client: Any, tmp_path: Path) -> None:
     lines = (fitted / "trees.tsv").read_text(encoding="utf-8").splitlines()
-    (tmp_path / "other.tsv").write_text("\n".join(lines[:150]) + "\n", encoding="utf-8")
-    app = asking(make_app(open_all([str(fitted / "model")], str(tmp_path / "other.tsv")), [HOST]), client)
-    found = ask(app, "trees/card", model="model")
-    assert not found["test"] and found["examples"] == 149
+    turned = [line.replace("pos", "?").replace("neg", "pos").replace("?", "neg") for line in lines]
+    for kept in (lines[:150], turned):
+        (tmp_path / "other.tsv").write_text("\n".join(kept) + "\n", encoding="utf-8")
+        app = asking(make_app(open_all([str(fitted / "model")], str(tmp_path / "other.tsv")), [HOST]), client)
+        found = ask(app, "trees/card", model="model")
+        assert not found["test"] and found["examples"] == len(kept) - 1
 
 
 def test_names_are_short_and_differ(fitted: Path, tmp_path: Path) -> None:

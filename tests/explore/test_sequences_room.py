@@ -13,7 +13,7 @@ from dgltree.induction.evalb import Parameters, score_sentence
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.formula import read_formula
 
-FORMULA = "a and not (b or c and d)"
+FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
 
 
 def tree_of(nodes: list[dict[str, Any]]) -> Tree:
@@ -38,7 +38,8 @@ def test_attention_and_the_tree_found_are_those_of_ordered_memory(client: Any) -
     assert tree_of(one["found"]) == induced
     counts = score_sentence(given, induced, Parameters(labelled=False))
     assert (one["matched"], one["brackets"]) == (counts.matched, counts.gold)
-    assert sum(node.get("shared", False) for node in one["found"]) == counts.matched
+    for side in ("found", "given"):
+        assert sum(node.get("shared", False) for node in one[side]) == counts.matched < counts.gold
     assert sum(row["probability"] for row in found["classes"]) == pytest.approx(1, abs=0.01)
 
 

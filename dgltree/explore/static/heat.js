@@ -14,8 +14,8 @@ const norm = (rows) => Math.sqrt(rows.flat().reduce((a, b) => a + (b / 100) ** 2
 export const summary = (part) =>
   (PERCENT.has(part.name) ? `mean ${(100 * mean(part.rows)).toFixed(0)} %` : `norm ${norm(part.rows).toFixed(2)}`);
 
-export function heat(rows, { title, cell = 6, height = 16, gap = 2, most = 1 } = {}) {
-  const width = rows[0].length;
+export function heat(rows, { title }) {
+  const width = rows[0].length, cell = 6, height = 16, gap = 2;
   const svg = d3.create("svg").attr("class", "heat").attr("role", "img").attr("aria-label", title)
     .attr("viewBox", `0 0 ${width * cell} ${rows.length * (height + gap) - gap}`).attr("preserveAspectRatio", "none")
     .attr("width", "100%").attr("height", rows.length * (height + gap) - gap);
@@ -24,7 +24,7 @@ export function heat(rows, { title, cell = 6, height = 16, gap = 2, most = 1 } =
       d3.select(this).append("rect").attr("class", "ground").attr("width", width * cell).attr("height", height);
       d3.select(this).selectAll(".field").data(values).join("rect")
         .attr("class", (v) => `field ${v < 0 ? "cool" : "warm"}`).attr("x", (_, i) => i * cell)
-        .attr("width", cell).attr("height", height).attr("fill-opacity", (v) => Math.min(1, Math.abs(v) / 100 / most));
+        .attr("width", cell).attr("height", height).attr("fill-opacity", (v) => Math.min(1, Math.abs(v) / 100));
     });
   return svg.node();
 }

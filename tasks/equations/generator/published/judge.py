@@ -15,7 +15,7 @@ from tasks.equations.words import SYMBOLS, Word, tree
 
 BITS = 4096  # of an integer, a numerator or a denominator
 EXPONENT = 256  # above which no number is raised
-SECONDS, MEGABYTES = 120.0, 4096
+SECONDS, MEGABYTES = 1800.0, 4096  # for some hundred equations, which take a second on an idle machine
 CACHED = 20_000  # subtrees remembered; all are forgotten when there are more
 
 
