@@ -11,6 +11,7 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dgltree.commands.main import COMMANDS
+from dgltree.commands.options import option_parser
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.formats import Bad, open_format
@@ -64,14 +65,7 @@ def run(name: str, arguments: list[str]) -> int:
 
 
 def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog=f"dgltree {name}",
-        usage=f"dgltree {name} MODEL FILE [options]",
-        description=f"{COMMANDS[name][1].capitalize()}.",
-        epilog=EXAMPLES[name],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES[name], "MODEL FILE [options]")
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument(
         "file", metavar="FILE", help="the trees, in any format that fit reads; - reads the standard input"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
+from dgltree.commands.options import option_parser
 from dgltree.read.json_text import write_json
 
 BLOCK = 64  # equations answered between two updates of the progress bar
@@ -26,13 +27,7 @@ Show = Callable[[Asked, Any], None]
 
 def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
     """The options that all commands for equations have."""
-    made = argparse.ArgumentParser(
-        prog=f"dgltree {name}",
-        description=f"{what[0].upper()}{what[1:]}.",
-        epilog=examples,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    made = option_parser(name, f"{what[0].upper()}{what[1:]}.", examples)
     made.add_argument(
         "equations",
         nargs="+",

@@ -3,6 +3,7 @@
 import argparse
 
 from dgltree.commands.main import COMMANDS
+from dgltree.commands.options import option_parser
 
 EXAMPLES = """\
 examples:
@@ -17,13 +18,7 @@ trees, and how a batch is computed. It is served to this machine alone and opens
 
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog=f"dgltree {name}",
-        description=f"{COMMANDS[name][1].capitalize()}.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
     parser.add_argument("--trees", metavar="FILE", help="trees to look at with the models of the folders")
     parser.add_argument("--port", type=_port, metavar="P", help="0 for any (default: 8723, or any where it is taken)")

@@ -1,7 +1,6 @@
 """``dgltree inspect``: what is in a file of trees."""
 
-import argparse
-
+from dgltree.commands.options import option_parser
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
 from dgltree.datasets.describe import describe
@@ -17,13 +16,11 @@ examples:
 
 def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="dgltree inspect",
-        usage="dgltree inspect FILE [options]",
-        description="Describe a file of trees: sizes, names, tokens, labels, duplicates, and what could not be read.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = option_parser(
+        "inspect",
+        "Describe a file of trees: sizes, names, tokens, labels, duplicates, and what could not be read.",
+        EXAMPLES,
+        "FILE [options]",
     )
     parser.add_argument(
         "file",

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from dgltree.commands.options import option_parser
 from dgltree.induction.binary_trees import tree_from_distances
 from dgltree.models.language_model import LanguageModel, load_language_model
 from dgltree.read.bracket import write_unlabelled
@@ -44,13 +45,7 @@ def run(_: str, arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="dgltree parse",
-        description="Find trees over plain sentences by the distances of an ON-LSTM.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = option_parser("parse", "Find trees over plain sentences by the distances of an ON-LSTM.", EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="model.safetensors of a language model")
     parser.add_argument("file", metavar="FILE", help="a sentence a line; - reads the standard input")
     parser.add_argument("--layer", type=int, metavar="N", help="from 1, the lowest (default: the middle one)")

@@ -7,6 +7,7 @@ from typing import Any
 
 from dgltree.batching.batch import unbatch
 from dgltree.commands.apply import report_bad
+from dgltree.commands.options import option_parser
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.brief import WIDTH, brief
@@ -45,13 +46,11 @@ def run(_: str, arguments: list[str]) -> int:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="dgltree similar",
-        usage="dgltree similar MODEL FILE (--query TREE [TREE ...] | --queries FILE) [options]",
-        description="Find the trees of a file that are most like given ones, by the vectors of a trained model.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = option_parser(
+        "similar",
+        "Find the trees of a file that are most like given ones, by the vectors of a trained model.",
+        EXAMPLES,
+        "MODEL FILE (--query TREE [TREE ...] | --queries FILE) [options]",
     )
     parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
     parser.add_argument("file", metavar="FILE", help="the trees to search, in any format that fit reads")
