@@ -1,5 +1,6 @@
 """Sequences that end at different steps, computed together without computing what stands behind an end."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -39,14 +40,18 @@ class Ends:
         """(B, ...) in the order of the loop, from that of the batch."""
         return part if self.order is None else part.index_select(0, self.order)
 
-    def padded(self, steps: list[Tensor], length: int) -> Tensor:
+    def packed(self, part: Tensor) -> Tensor:
+        """(R, ...) from (B, T, ...): the rows that have not ended, step after step, each in the order of the loop."""
+        return torch.cat(list(map(front, self.sorted(part).unbind(1), self.counts)))
+
+    def padded(self, steps: Sequence[Tensor], length: int) -> Tensor:
         """(B, length, ...) in the batch's own order from (count, ...) of each step; 0 behind an end."""
         if self.order is None:
-            return torch.stack(steps, 1)
+            return torch.stack(list(steps), 1)
         whole = torch.stack([pad(step, (0, 0, 0, len(self.order) - len(step))) for step in steps], 1)
         return pad(whole, (0, 0, 0, length - len(steps))).index_select(0, self.order.argsort())
 
-    def last(self, steps: list[Tensor]) -> Tensor:
+    def last(self, steps: Sequence[Tensor]) -> Tensor:
         """(B, ...) in the batch's own order: of (count, ...) of each step, what each row had at its last."""
         if self.order is None:
             return steps[-1]

@@ -1,18 +1,17 @@
 """ON-LSTM over a sequence."""
 
 from collections.abc import Sequence
-from itertools import repeat
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
+from torch.nn.functional import linear
 
 from dgltree.arguments import check_size
 from dgltree.encoders.core import InducingCore
-from dgltree.encoders.ends import Ends, front
+from dgltree.encoders.ends import Ends
 from dgltree.encoders.linearization import PADDING
 from dgltree.encoders.locked_dropout import LockedDropout
+from dgltree.encoders.on_lstm_recurrence import Recurrence
 from dgltree.encoders.padding import check_sequences, padding_mask
 from dgltree.encoders.recurrent import (
     LayerState,
@@ -74,71 +73,17 @@ class ONLSTMLayer(nn.Module):
 
         Where ``padding`` (B, T) bool is true, the state stays what it was.
         """
-        weight, before = drawn_weight(self.hidden.weight, self.weight_dropout, self.training), list[Tensor]()
+        weight = drawn_weight(self.hidden.weight, self.weight_dropout, self.training)
         ends = Ends.none(*x.shape[:2]) if padding is None else Ends.of(padding)
-        present = repeat(x) if padding is None else ends.sorted(~padding).unbind(1)  # read where not all are there
+        present = x.new_ones(x.shape[:2], dtype=torch.bool) if padding is None else ~padding
         h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
-        states, cells, master_gates = [], [], []
-        inputs = _Recurrence.apply(ends.sorted(self.input(x) + self.hidden.bias), weight, before)
-        by_step, columns = inputs.unbind(1), weight.detach().t()
-        for pre, here, count, complete in zip(by_step, present, ends.counts, ends.complete, strict=False):
-            pre, h, c = (front(part, count) for part in (pre, h, c))
-            before.append(h.detach())
-            h_t, c_t, f_tilde = self.step(torch.addmm(pre, h, columns), c)
-            if not complete:
-                now = front(here, count).unsqueeze(1)
-                h_t, c_t = h_t.where(now, h), c_t.where(now, c)
-            h, c = h_t, c_t
-            states.append(h)
-            cells.append(c)
-            master_gates.append(f_tilde)
-        length = x.shape[1]
-        after = ends.last(states), ends.last(cells)
-        d = self.chunks - ends.padded(master_gates, length).sum(2, keepdim=True)
-        return LayerSteps(ends.padded(states, length), after, d)
-
-    def step(self, pre: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """h_t, c_t (B, D) and f~_t (B, D_m) from all pre-activations (B, 2 D_m + 4 D) and c_{t-1} (B, D).
-
-        As few operations as it takes, since each is short; a master gate is not repeated for the units of its chunk.
-        """
-        n, by_chunk = self.hidden_size, (len(pre), self.chunks, self.chunk_size)
-        masters, gates, c_hat = pre.split([2 * self.chunks, 3 * n, n], 1)
-        f_tilde, i_complement = cumax(masters.view(-1, 2, self.chunks)).unbind(1)
-        f, i, o = gates.sigmoid().view(-1, 3, *by_chunk[1:]).unbind(1)
-        f_master, i_master = f_tilde.unsqueeze(2), (1 - i_complement).unsqueeze(2)
-        omega = f_master * i_master
-        f_hat = torch.addcmul(f_master - omega, f, omega)
-        i_hat = torch.addcmul(i_master - omega, i, omega)
-        now = torch.addcmul(f_hat * c.view(by_chunk), i_hat, c_hat.tanh().view(by_chunk))
-        return (o * now.tanh()).view(-1, n), now.view(-1, n), f_tilde
-
-
-class _Recurrence(torch.autograd.Function):
-    """The pre-activations of all steps as they are; its backward makes the gradient of the hidden-to-gates weights.
-
-    What comes back are the gradients of the pre-activations of all steps, so that this is one product and not one a
-    step, which would take longer than all else. The steps themselves use the weights without a gradient.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, pre: Tensor, weight: Tensor, before: list[Tensor]) -> Tensor:
-        """``before`` will hold the states (count, D) before each step, in the order of the rows of pre (B, T, G)."""
-        ctx.before, ctx.dtype = before, weight.dtype
-        return pre.view_as(pre)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, d_pre: Tensor) -> tuple[Tensor, Tensor, None]:
-        h = torch.cat(ctx.before)
-        d_rows = torch.cat([d[: len(of)] for d, of in zip(d_pre.unbind(1), ctx.before, strict=False)])
-        return d_pre, (d_rows.t() @ h.to(d_rows.dtype)).to(ctx.dtype), None
-
-
-def cumax(z: Tensor) -> Tensor:
-    """``cumsum(softmax(z))`` of the last dimension; it never falls, and its last value is 1 without rounding."""
-    sums = z.softmax(-1).cumsum(-1)
-    return sums / sums[..., -1:]
+        pre = linear(ends.packed(x), self.input.weight, self.input.bias + self.hidden.bias)
+        with torch.autocast(x.device.type, enabled=False):
+            pre, h, c = (part.to(weight.dtype) for part in (pre, h, c))
+            packed = Recurrence.apply(pre, weight, h, c, ends, ends.packed(present), self.chunks)
+        states, cells, master_gates = (part.split(ends.counts) for part in packed)
+        d = self.chunks - ends.padded(master_gates, x.shape[1]).sum(2, keepdim=True)
+        return LayerSteps(ends.padded(states, x.shape[1]), (ends.last(states), ends.last(cells)), d)
 
 
 class ONLSTM(RecurrentLayers):

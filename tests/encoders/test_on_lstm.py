@@ -7,8 +7,11 @@ import torch
 from torch import Tensor
 
 from dgltree.encoders import ONLSTM, SequenceONLSTM, on_lstm
-from dgltree.encoders.on_lstm import ONLSTMLayer, cumax
+from dgltree.encoders.on_lstm import ONLSTMLayer
+from dgltree.encoders.on_lstm_recurrence import cumulated
 from dgltree.encoders.recurrent import drawn_weight
+from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.numba_on_lstm import ONLSTMKernel
 
 LENGTHS = [1, 4, 9, 6]
 
@@ -105,10 +108,46 @@ def test_padding_anywhere_changes_neither_states_nor_gradients(
     close(found, expected, tolerance)
 
 
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-5)])
+def test_the_kernel_gives_what_torch_gives(
+    dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba", reason="the fast extra is not installed")
+    lstm, (x, padding) = make(dtype), sentences(dtype)
+    x.requires_grad_()
+    given = [(torch.randn(4, n).to(dtype), torch.randn(4, n).to(dtype).requires_grad_()) for n in (12, 8)]
+    found, used = [], []
+    step = ONLSTMKernel.step
+    monkeypatch.setattr(ONLSTMKernel, "step", lambda *args: used.append(mode) or step(*args))
+    for mode in ("on", "off"):
+        with kernels(mode):
+            steps = lstm(x, padding, tuple(given))
+            found.append(states_and_gradients(lstm, steps.root, steps.states, steps.d, x))
+        found[-1] += [c.grad.clone() for _, c in given]
+        given[0][1].grad = given[1][1].grad = None
+    assert set(used) == {"on"}
+    close(*found, tolerance)
+
+
+def test_what_is_not_finite_passes_the_kernel_as_in_torch() -> None:
+    lstm, (x, _) = make(), sentences()
+    x[0, 3, 1], x[1, 2, 0] = math.nan, math.inf
+    results = []
+    for mode in ("on", "off"):
+        with kernels(mode):
+            results.append(lstm(x).states)
+    torch.testing.assert_close(*results, rtol=0, atol=1e-12, equal_nan=True)
+    assert results[0][0, 3:].isnan().all()
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_the_units_of_the_last_chunk_stay_0(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_the_units_of_the_last_chunk_stay_0(dtype: torch.dtype, mode: str) -> None:
+    torch.manual_seed(0)
+    lstm = ONLSTM(5, [64], chunk_size=2).to(dtype)
     x, padding = sentences(dtype)
-    states = make(dtype)(x, padding).states
+    with kernels(mode):
+        states = lstm(3 * x, padding).states
     assert not states[..., -2:].any()
     assert (states[~padding][:, :-2] != 0).all()
 
@@ -116,7 +155,7 @@ def test_the_units_of_the_last_chunk_stay_0(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_master_gates_rise_from_0_to_1(dtype: torch.dtype) -> None:
     z = 30 * torch.randn(200, 17, generator=torch.Generator().manual_seed(0), dtype=dtype)
-    gate = cumax(z)
+    gate = cumulated(z.softmax(1))
     assert (gate.diff(dim=1) >= 0).all()
     assert (gate >= 0).all()
     assert (gate[:, -1] == 1).all()

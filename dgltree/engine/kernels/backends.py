@@ -76,7 +76,12 @@ NUMBA = Backend(
     "Numba",
     "pip install numba",
     "NUMBA_CACHE_DIR",
-    {"stack": "numba_stack.StackKernel", "lstm": "numba_lstm.LSTMKernel", "sum": "numba_sum.SumKernel"},
+    {
+        "stack": "numba_stack.StackKernel",
+        "lstm": "numba_lstm.LSTMKernel",
+        "sum": "numba_sum.SumKernel",
+        "on_lstm": "numba_on_lstm.ONLSTMKernel",
+    },
 )
 TRITON = Backend(
     "Triton",

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
@@ -66,14 +67,28 @@ def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
     return _kernel(cell, backward=False)
 
 
-def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
-    environment, weight = _checked(os.environ.get("DGLTREE_KERNELS", "on")), next(cell.parameters())
+def step_kernel(fused: Fused, weight: Tensor, backward: bool) -> Any | None:
+    """The kernel of a family for weights of this device and dtype; None: torch's operations compute.
+
+    Args:
+        fused: the family and its options.
+        weight: any of them.
+        backward: whether there may be a backward pass.
+
+    Raises ``ValueError`` where ``DGLTREE_KERNELS`` is no mode.
+    """
+    environment = _checked(os.environ.get("DGLTREE_KERNELS", "on"))
     mode = "off" if environment == "off" else _mode.get() or environment
-    fused, backend = None if mode == "off" else fused_of(cell), BACKENDS.get(weight.device.type)
-    if fused is None or backend is None or weight.dtype not in DTYPES:
+    backend = BACKENDS.get(weight.device.type)
+    if mode == "off" or backend is None or weight.dtype not in DTYPES:
         return None
-    kernel = backend.kernel(fused, weight.dtype, backward, mode == "on")
-    return None if kernel is None else (kernel, fused)
+    return backend.kernel(fused, weight.dtype, backward, mode == "on")
+
+
+def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
+    fused = fused_of(cell)
+    kernel = None if fused is None else step_kernel(fused, next(cell.parameters()), backward)
+    return None if fused is None or kernel is None else (kernel, fused)
 
 
 def fused_of(cell: Cell) -> Fused | None:

@@ -1,0 +1,145 @@
+"""Numba: one step of an ON-LSTM; see ``dgltree/encoders/on_lstm_recurrence.py``, which says the same in torch.
+
+A row of gates is ``[f~; i~; f; i; o; c^]``, the first two with D_m values, the others with D.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.engine.kernels.compiled import compiled, exponential, sigmoid, tanh
+from dgltree.engine.kernels.numba_kernel import is_compiled
+from dgltree.engine.kernels.threads import over_rows
+
+
+@compiled
+def soften(z: np.ndarray) -> None:
+    """Softmax, in place."""
+    most, total = z[0], z.dtype.type(0)
+    for k in range(1, len(z)):
+        most = max(most, z[k])
+    for k in range(len(z)):
+        z[k] = exponential(z[k] - most)
+    for k in range(len(z)):
+        total += z[k]
+    for k in range(len(z)):
+        z[k] /= total
+
+
+@compiled
+def open_masters(f_master: np.ndarray, i_master: np.ndarray, soft: np.ndarray, chunks: int) -> None:
+    """f~ and i~ of each unit (D,), from both softmax; the last are 1 and 0 without rounding."""
+    size, zero, one = len(f_master) // chunks, soft.dtype.type(0), soft.dtype.type(1)
+    f, i = zero, zero
+    for k in range(chunks):
+        f += soft[k]
+        i += soft[chunks + k]
+        f_master[k * size], i_master[k * size] = f, i
+    for k in range(chunks):
+        f_k, i_k = f_master[k * size] / f, one - i_master[k * size] / i
+        if k == chunks - 1:  # a compiler may multiply by 1 / f; NaN stays NaN
+            f_k, i_k = f * zero + one, i * zero
+        for j in range(k * size, (k + 1) * size):
+            f_master[j], i_master[j] = f_k, i_k
+
+
+@compiled
+def forward(lo, hi, gates, before, h, c, f_tilde):
+    """h_t, c_t and f~_t of rows ``lo:hi``; pre-activations become the softmax and the gates, in place."""
+    n, chunks = c.shape[1], f_tilde.shape[1]
+    f_master, i_master = np.empty(n, c.dtype), np.empty(n, c.dtype)
+    for row in range(lo, hi):
+        a = gates[row]
+        soften(a[:chunks])
+        soften(a[chunks : 2 * chunks])
+        open_masters(f_master, i_master, a, chunks)
+        for j in range(2 * chunks, 2 * chunks + 3 * n):
+            a[j] = sigmoid(a[j])
+        f, i, o, c_hat = parts(a, chunks, n)
+        for j in range(n):
+            c_hat[j] = tanh(c_hat[j])
+        into_h, into_c, earlier = h[row], c[row], before[row]
+        for j in range(n):
+            omega = f_master[j] * i_master[j]
+            now = (f_master[j] - omega + f[j] * omega) * earlier[j] + (i_master[j] - omega + i[j] * omega) * c_hat[j]
+            into_c[j], into_h[j] = now, o[j] * tanh(now)
+        for k in range(chunks):
+            f_tilde[row, k] = f_master[k * (n // chunks)]
+
+
+@compiled
+def backward(lo, hi, gates, before, c, d_h, d_c, d_f_tilde, d_gates, d_before):
+    """Gradients of the pre-activations and of c_{t-1} of rows ``lo:hi``."""
+    n, chunks = c.shape[1], d_f_tilde.shape[1]
+    f_master, i_master = np.empty(n, c.dtype), np.empty(n, c.dtype)
+    d_f, d_i, one = np.empty(n, c.dtype), np.empty(n, c.dtype), c.dtype.type(1)
+    for row in range(lo, hi):
+        a, d_a = gates[row], d_gates[row]
+        open_masters(f_master, i_master, a, chunks)
+        f, i, o, c_hat = parts(a, chunks, n)
+        df, di, do, dc_hat = parts(d_a, chunks, n)
+        for j in range(n):
+            tanh_c = tanh(c[row, j])
+            d = d_c[row, j] + d_h[row, j] * o[j] * (one - tanh_c * tanh_c)
+            do[j] = d_h[row, j] * tanh_c * o[j] * (one - o[j])
+            omega = f_master[j] * i_master[j]
+            d_f_hat, d_i_hat = d * before[row, j], d * c_hat[j]
+            df[j], di[j] = d_f_hat * omega * f[j] * (one - f[j]), d_i_hat * omega * i[j] * (one - i[j])
+            dc_hat[j] = d * (i_master[j] - omega + i[j] * omega) * (one - c_hat[j] * c_hat[j])
+            d_before[row, j] = d * (f_master[j] - omega + f[j] * omega)
+            d_omega = d_f_hat * (f[j] - one) + d_i_hat * (i[j] - one)
+            d_f[j] = d_f_hat + d_omega * i_master[j]
+            d_i[j] = -(d_i_hat + d_omega * f_master[j])  # i~ is 1 - cumax
+        close_masters(d_a[:chunks], a[:chunks], d_f, d_f_tilde[row])
+        close_masters(d_a[chunks : 2 * chunks], a[chunks : 2 * chunks], d_i, d_f_tilde[row, :0])
+
+
+@compiled
+def close_masters(d_pre: np.ndarray, soft: np.ndarray, d_units: np.ndarray, d_values: np.ndarray) -> None:
+    """The gradient before a cumax, from those of its units (D,), and of its values (D_m,) or (0,) where none came."""
+    zero = soft.dtype.type(0)
+    size, later, mean = len(d_units) // len(soft), zero, zero
+    for k in range(len(soft) - 1, -1, -1):
+        for j in range(k * size, (k + 1) * size):
+            later += d_units[j]
+        if len(d_values):
+            later += d_values[k]
+        d_pre[k] = later
+        mean += later * soft[k]
+    for k in range(len(soft)):
+        d_pre[k] = soft[k] * (d_pre[k] - mean)
+
+
+@compiled
+def parts(a: np.ndarray, chunks: int, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """f, i, o and c^ of a row of gates."""
+    units = a[2 * chunks :]
+    return units[:n], units[n : 2 * n], units[2 * n : 3 * n], units[3 * n :]
+
+
+class ONLSTMKernel:
+    """Steps of an ON-LSTM; float32 or float64, each tensor without gaps."""
+
+    @staticmethod
+    def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
+        """As :func:`dgltree.encoders.on_lstm_recurrence.step`; of ``pre`` the gates are made in place."""
+        h, now, f_tilde = torch.empty_like(c), torch.empty_like(c), c.new_empty(len(c), chunks)
+        over_rows(forward, 0, len(c), *(part.numpy() for part in (pre, c, h, now, f_tilde)))
+        return h, now, f_tilde, (pre, c, now)
+
+    @staticmethod
+    def step_backward(kept: tuple[Tensor, ...], d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor, d_pre: Tensor) -> Tensor:
+        """As :func:`dgltree.encoders.on_lstm_recurrence.step_backward`."""
+        d_before = torch.empty_like(d_c)
+        arrays = (part.numpy() for part in (*kept, d_h, d_c, d_f_tilde, d_pre, d_before))
+        over_rows(backward, 0, len(d_c), *arrays)
+        return d_before
+
+    @classmethod
+    def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward_too: bool, compile_it: bool) -> bool:
+        """Whether all is compiled, or read from disk; with ``compile_it`` what was not there is compiled now."""
+        some = torch.empty(0, 0, dtype=dtype).numpy()
+        needed: list[tuple[Any, int]] = [(forward, 5), *([(backward, 8)] if backward_too else [])]
+        return all(is_compiled(function, (0, 0, *[some] * count), compile_it) for function, count in needed)
