@@ -145,6 +145,14 @@ def test_a_bad_record_of_a_folder_is_named_by_its_file_and_line(
     assert f"{tmp_path / 'b.conllu'}, line 9: found 2 columns" in capsys.readouterr().err
 
 
+def test_trees_of_a_folder_know_their_files(tmp_path: Path) -> None:
+    for name in ("a.mrg", "b.mrg"):
+        written(tmp_path, name, PENN)
+    data = TreeDataset.from_file(tmp_path)
+    assert data.files == ["a.mrg", "a.mrg", "b.mrg", "b.mrg"]
+    assert data.ids[2] == "b.mrg:1"
+
+
 def test_a_broken_row_of_a_csv_file_is_named_by_its_lines_and_the_rest_is_read(tmp_path: Path) -> None:
     text = 'tree,label\nx+y,a\nx,y,z\n"x,a\n' + "y+x,b\n" * 3
     data = TreeDataset.from_file(written(tmp_path, "t.csv", text))
