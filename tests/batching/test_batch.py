@@ -122,6 +122,14 @@ def test_the_graph_is_the_batch(dgl) -> None:
     assert unbatch(back) == FOREST
 
 
+def test_a_graph_of_leaves_is_a_batch(dgl) -> None:
+    flat = batch([leaf for leaf in FOREST if not leaf.children], VOCABULARY)
+    back = TreeBatch.from_graph(flat.graph, VOCABULARY)
+    assert back.num_nodes
+    assert back.slot.dtype == torch.int64
+    assert unbatch(back) == unbatch(flat)
+
+
 def test_children_keep_their_order_whatever_the_edge_ids(dgl) -> None:
     flat = batch(FOREST, VOCABULARY)
     order = torch.randperm(len(flat.slot), generator=torch.Generator().manual_seed(1))

@@ -53,7 +53,7 @@ def test_a_record_of_another_kind_than_the_first_is_bad(tmp_path: Path) -> None:
     data = TreeDataset.from_file(path)
     assert (len(data), data.each, data.lines) == (2, 1, [1, 3])
     assert [bad[0] for bad in data.bad] == [2, 4]
-    assert "found a int; expected text" in data.bad[1].message
+    assert "found int; expected text" in data.bad[1].message
 
 
 def test_labels_that_would_break_a_line_of_answers_are_refused(tmp_path: Path) -> None:

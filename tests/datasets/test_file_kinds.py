@@ -37,6 +37,7 @@ READ: dict[str, tuple[str | bytes, int, str | None, list[str | None] | None]] = 
     "array.json": (json.dumps(TWO), 2, "infix", ["a", "b"]),
     "indented.json": (json.dumps(TWO, indent=2), 2, "infix", ["a", "b"]),
     "array.txt": (json.dumps(TWO, indent=2), 2, "infix", ["a", "b"]),
+    "pairs.json": (json.dumps([{"left": "x+y", "right": "y", "label": "<"}] * 2), 2, "infix", ["<", "<"]),
     "texts.json": (json.dumps(["x+y", "x*y"]), 2, "infix", [None, None]),
     "trees.json": (json.dumps([{"label": "f", "children": [{"label": "x"}]}] * 2), 2, "json", None),
     "tree.json": (json.dumps({"label": "f", "children": [{"label": "x"}]}, indent=1), 1, "json", None),
@@ -80,6 +81,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "really.gz": (b"tree\tlabel\n", "not a .gz file, or a damaged one"),
     "cut.tsv.gz": (gzip.compress(b"tree\tlabel\n" + b"x+y\ta\n" * 99)[:30], "not a .gz file, or a damaged one"),
     "broken.json": ('[{"tree": "x+y"},\n{"tree" "x"}]', "invalid JSON: line 2, column 9"),
+    "numbers.json": ("[1, 2]", "found int; expected text"),
     "empty.json": ("[]", "an empty array; expected records or trees in it"),
     "wrapped.json": ('{"data": [{"tree": "x+y"}],\n"version": 1}', "is in a known notation"),
     "empty.csv": ("", "the file is empty"),
@@ -141,6 +143,14 @@ def test_a_bad_record_of_a_folder_is_named_by_its_file_and_line(
     assert [bad.where for bad in data.bad] == ["b.conllu, line 9"]
     assert main(["inspect", str(tmp_path), "--strict"]) == 1
     assert f"{tmp_path / 'b.conllu'}, line 9: found 2 columns" in capsys.readouterr().err
+
+
+def test_trees_of_a_folder_know_their_files(tmp_path: Path) -> None:
+    for name in ("a.mrg", "b.mrg"):
+        written(tmp_path, name, PENN)
+    data = TreeDataset.from_file(tmp_path)
+    assert data.files == ["a.mrg", "a.mrg", "b.mrg", "b.mrg"]
+    assert data.ids[2] == "b.mrg:1"
 
 
 def test_a_broken_row_of_a_csv_file_is_named_by_its_lines_and_the_rest_is_read(tmp_path: Path) -> None:

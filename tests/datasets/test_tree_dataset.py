@@ -176,6 +176,11 @@ def test_the_description_says_what_is_there() -> None:
     assert "numbers from 0 to 3.28571" in numbers
 
 
+def test_a_description_of_a_part_counts_functions_that_it_has_not() -> None:
+    data = TreeDataset([Tree("w", token="b"), Tree("x", [Tree("w", token="a")])])
+    assert re.search(r"x/1 +0", describe(data.select([0]), 1))
+
+
 def test_a_histogram_of_few_wide_nodes_keeps_the_narrow_ones_apart() -> None:
     leaf = Tree("w", token="a")
     said = describe(TreeDataset([Tree("f", [leaf] * width) for width in (1, 1, 2, 3, 4, 40)]), 1)

@@ -25,6 +25,11 @@ def scorer() -> FormScorer:
     return FormScorer(PairModel(TreeEncoder(cell), PairReadout(8, 1), ["form"]).double())
 
 
+def test_a_vocabulary_of_forms_knows_the_equation_the_blank_and_what_is_unknown() -> None:
+    further = form_vocabulary(FUNCTIONS, TOKENS).functions[len(FUNCTIONS) :]
+    assert further == (("=", 2), ("_", 0), ("<unk>", 0), ("<unk>", 1), ("<unk>", 2))
+
+
 def scores(scorer: FormScorer, equation: str, *fillers: str) -> list[float]:
     return scorer.scores(read_equation(equation), list(map(read_infix, fillers))).tolist()
 

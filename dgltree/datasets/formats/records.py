@@ -209,7 +209,7 @@ def _tree_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if not isinstance(value, dict | list):
-        raise ValueError(f"found a {type(value).__name__}; expected text")
+        raise ValueError(f"found {type(value).__name__}; expected text")
     return json.dumps(value)
 
 

@@ -11,7 +11,7 @@ from dgltree.equations.elementary import ELEMENTARY
 from dgltree.equations.exact import exact_blank, exact_value
 from dgltree.equations.paths import find_blank
 from dgltree.equations.search import phrases
-from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.arithmetic import agree, apply, value
 from dgltree.equations.search.fit import Generator, fitted
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import constant, named, ratio
@@ -51,6 +51,12 @@ JOINED = [
 def test_parts_are_joined_as_a_person_writes_them(operation: str, left: str, right: str | None, expected: str) -> None:
     parts = [read_infix(part) for part in (left, right) if part is not None]
     assert write_infix(phrases.written(operation, parts)) == expected
+
+
+@pytest.mark.parametrize(("function", "count"), [("sin", 2), ("log", 3), ("Pow", 1), ("f", 1)])
+def test_a_function_of_another_number_of_arguments_has_no_value(function: str, count: int) -> None:
+    with pytest.raises(ValueError, match=f"no value for function '{function}' of {count} arguments"):
+        apply(function, [np.ones(3)] * count)
 
 
 @pytest.mark.parametrize(

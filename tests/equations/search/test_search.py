@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from dgltree import Equation, read_equation, read_infix, write_infix
+from dgltree.equations.search import search
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.search import Search
 from dgltree.equations.search.several import fill_all, search_several
+from dgltree.equations.search.table import Table
 from dgltree.equations.verdict import Judge
 from dgltree.equations.written_form import rearranged
 from dgltree.trees.equation import blank
@@ -69,6 +71,20 @@ def test_every_filler_solves_what_every_filler_solves() -> None:
 def test_the_clock_stops_a_search_that_answers_with_what_it_has() -> None:
     found = Search(read_equation("_*x = sin(x)*exp(y)*cos(x + y)^3*log(x)*tan(z)^5"), clock=Clock(0.2)).run()
     assert found.stopped
+
+
+def test_the_tables_of_a_search_ask_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = []
+
+    def table(*args: object) -> Table:
+        clocks.append(args[-1])
+        return Table(*args)
+
+    clock = Clock(60)
+    monkeypatch.setattr(search, "Table", table)
+    Search(read_equation("sin(x)^2 + _ = 1"), clock=clock).run()
+    assert clocks
+    assert all(asked is clock for asked in clocks)
 
 
 def test_the_same_search_finds_the_same() -> None:
