@@ -20,7 +20,7 @@ WIDEST = 3
 """Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has where that is between the two."""
-DROPOUT, INPUT_DROPOUT, TOKEN_DROPOUT = 0.5, 0.3, 5.0
+DROPOUT, INPUT_DROPOUT, TOKEN_DROPOUT = 0.5, 0.3, 40.0
 """Where classes of trees are learnt, by which a training of few examples learns less of them by heart."""
 EMBEDDING_STD = 0.1
 """Tokens' vectors that gates read begin as N(0, EMBEDDING_STD^2)."""

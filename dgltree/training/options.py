@@ -31,7 +31,7 @@ class FitOptions:
         input_dropout: the share of token embeddings that is dropped in training; needs an input_size. Default: 0.3 for
             classes of trees, else 0.
         token_dropout: drop a token's whole embedding in training with the probability A / (A + times it occurs), where
-            A is this number; needs an input_size. Default: 5 for classes of trees, else 0.
+            A is this number; needs an input_size. Default: 40 for classes of trees, else 0.
         min_count: read tokens that occur fewer times than this in the training set as <unk>; with unk functions
             too.
         unk: learn a function <unk> from rare functions, so that trees with unknown functions can be read later.

@@ -125,7 +125,7 @@ def test_a_seed_decides_on_weights_splits_order_and_dropout(
 @pytest.mark.parametrize(
     ("labels", "given", "found"),
     [
-        (["a", "b"], {}, (6, 0.5, 0.3, 5.0)),
+        (["a", "b"], {}, (6, 0.5, 0.3, 40.0)),
         ([0.5, 1.5], {}, (6, 0.0, 0.0, 0.0)),
         (["a", "b"], {"dropout": 0.0, "input_dropout": 0.1, "input_size": 3, "token_dropout": 0.0}, (3, 0.0, 0.1, 0.0)),
         (["a", "b"], {"encoder": "lstm"}, (None, 0.5, 0.0, 0.0)),
