@@ -28,6 +28,12 @@ def test_a_label_is_read_from_a_comment_by_a_regular_expression(tmp_path: Path) 
         TreeDataset([Tree("leaf", token="x")], reading=Reading(drop="x"))
 
 
+def test_a_sentence_is_named_by_the_comment_that_id_names_or_else_by_its_own(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.conllu", "# key = k\n" + sentence("a", ".") + sentence("b", "?"))
+    assert TreeDataset.from_file(path).ids == ["a", "b"]
+    assert TreeDataset.from_file(path, id="key").ids == ["k", "b"]
+
+
 def test_a_label_is_read_from_a_file_or_folder_and_a_column_of_that_name_comes_first(tmp_path: Path) -> None:
     for name in ("train/a.conllu", "dev/b.conllu"):
         (tmp_path / name).parent.mkdir()
