@@ -19,8 +19,8 @@ class FitOptions:
         encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum where a node has more
             than three children, else tree_lstm.
         hidden_size: width of a node's state and of a tree's vector.
-        input_size: width of token embeddings that the gates of every node read; without it only leaves have tokens,
-            whose embeddings are their states; 0 for none. Default: hidden_size for a cell, where there are tokens.
+        input_size: width of token embeddings that the gates of every node read; with 0 only leaves have tokens, whose
+            embeddings are their states. Default: hidden_size for a cell, where there are tokens.
         options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
             two trees, regress where all labels are numbers and some are not whole, else classify.
