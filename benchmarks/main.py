@@ -30,11 +30,15 @@ SUITES = {
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status is 1 where a row is under its least."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("--suite", nargs="+", choices=[*SUITES, "all"], default=["all"], help="one or more")
+    parser.add_argument(
+        "--suite", nargs="+", choices=[*SUITES, "all"], default=["all"], help="suites to run (default: all)"
+    )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--threads", type=int, default=1, help="of torch on the CPU (default 1)")
-    parser.add_argument("--repeats", type=int, default=7, help="of which medians are taken (default 7)")
-    parser.add_argument("--json", type=Path, help="file to write the rows to")
+    parser.add_argument("--threads", type=int, default=1, help="use this many CPU threads (default 1)")
+    parser.add_argument(
+        "--repeats", type=int, default=7, help="repeats of each measurement, whose median is printed (default 7)"
+    )
+    parser.add_argument("--json", type=Path, help="write the rows to this file")
     options = parser.parse_args(arguments)
     if options.repeats < 1 or options.threads < 1:
         parser.error("--repeats and --threads are 1 or more")

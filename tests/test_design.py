@@ -20,7 +20,7 @@ from dgltree.cells.cell import Cell
 
 
 class Mean(Cell):
-    """h = tanh(W i + b) plus the mean of the children's h."""
+    """h = tanh(W i + b) plus the mean of the children's h, of a leaf 0."""
 
     def __init__(self, vocabulary, hidden_size, **options):
         super().__init__(vocabulary, hidden_size, **options)
@@ -34,7 +34,7 @@ class Mean(Cell):
         return {"u": self.hidden_size}
 
     def combine(self, pre, children, linear):
-        return {"h": torch.tanh(pre["u"]) + sum(children["h"]) / len(children["h"])}
+        return {"h": torch.tanh(pre["u"]) + sum(children["h"]) / max(1, len(children["h"]))}
 '''
 NOTATION = '''
 from dgltree.trees.tree import Tree

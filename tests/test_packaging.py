@@ -91,7 +91,7 @@ def test_both_hold_what_they_need(sources: Path, wheel: Path) -> None:
 def test_a_package_completes_fits_and_predicts_in_a_fresh_environment(
     package: str, sources: Path, wheel: Path, tmp_path: Path
 ) -> None:
-    """Pip installs it, from the index nothing; its dependencies are those of this environment."""
+    """Pip installs it, from the index nothing, as a test needs no network: its dependencies are those of this one."""
     pytest.importorskip("lightning", reason="the train extra is not installed")
     place = tmp_path / "environment"
     venv.create(place, symlinks=True)

@@ -37,8 +37,9 @@ class MessagePassing:
     def prepare(self: "Cell", graph: Any) -> None:  # type: ignore[misc]
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
-        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states, so
-        a second pass over a graph that was not prepared again would differentiate through the first.
+        ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states of
+        inner nodes, by which a second pass over a graph that was not prepared again is known, and refused: its leaves
+        would have the states of earlier weights.
         """
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)
@@ -58,6 +59,7 @@ class MessagePassing:
     @outside_autocast
     def reduce_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
         """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
+        check_fresh(nodes.data)
         order, segments, back = sorted_by(nodes.data["function"])
         slot = nodes.mailbox["slot"][order].argsort(1)
         mail = {}
@@ -84,6 +86,12 @@ def prepared(cell: "Cell", frame: Frame) -> Frame:
                 "call cell.prepare(graph) before every pass"
             )
     return {part: frame[part] for part in cell.state}
+
+
+def check_fresh(frame: Frame) -> None:
+    """``ValueError`` where inner nodes have the states of an earlier pass instead of the zeros of ``prepare``."""
+    if bool(frame["h"].any()):
+        raise ValueError("the graph has the states of an earlier pass: call cell.prepare(graph) before every pass")
 
 
 def inputs_of(cell: "Cell", frame: Frame, order: Tensor) -> Tensor | None:

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.cells.cell import Cell
-from dgltree.cells.message_passing import Frame, inputs_of, outside_autocast, prepared
+from dgltree.cells.message_passing import Frame, check_fresh, inputs_of, outside_autocast, prepared
 from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, sorted_by, split
 
@@ -84,6 +84,7 @@ class SumCell(Cell):
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from the sum of its mailbox."""
+        check_fresh(nodes.data)
         order, segments, back = sorted_by(nodes.data["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, nodes.data, order)

@@ -21,7 +21,9 @@ def run(name: str, arguments: list[str]) -> int:
     parser = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="files of weights, and folders that fit wrote")
     parser.add_argument("--trees", metavar="FILE", help="trees to look at with the models of the folders")
-    parser.add_argument("--port", type=_port, metavar="P", help="0 for any (default: 8723, or any where it is taken)")
+    parser.add_argument(
+        "--port", type=_port, metavar="P", help="serve on this port; 0 takes any free one (default: 8723 if it is free)"
+    )
     parser.add_argument("--no-browser", action="store_true", help="open no browser")
     options = parser.parse_args(arguments)
 

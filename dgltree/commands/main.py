@@ -55,6 +55,7 @@ def _main(given: list[str]) -> int:
 
     name = _command(given)
     warnings.formatwarning = lambda message, *_, **__: f"dgltree: {message}\n"
+    _log_to_stderr()
     try:
         return _run(name, given[1:])
     except BrokenPipeError:  # the reader, head perhaps, has seen enough
@@ -72,6 +73,15 @@ def _main(given: list[str]) -> int:
     except Terminated:
         print("dgltree: terminated", file=sys.stderr)
         return TERMINATED
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logger, handler = logging.getLogger("dgltree"), logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("dgltree: %(message)s"))
+    logger.handlers, logger.propagate = [handler], False
+    logger.setLevel(logging.INFO)
 
 
 def _run(name: str, arguments: list[str]) -> int:

@@ -47,10 +47,17 @@ def run(_: str, arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = option_parser("parse", "Find trees over plain sentences by the distances of an ON-LSTM.", EXAMPLES)
     parser.add_argument("model", metavar="MODEL", help="model.safetensors of a language model")
-    parser.add_argument("file", metavar="FILE", help="a sentence a line; - reads the standard input")
-    parser.add_argument("--layer", type=int, metavar="N", help="from 1, the lowest (default: the middle one)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for pictures of the trees, SVG and PNG")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="of torch on the CPU (default: 1)")
+    parser.add_argument("file", metavar="FILE", help="sentences, one on each line; - reads the standard input")
+    parser.add_argument(
+        "--layer",
+        type=int,
+        metavar="N",
+        help="read the trees from this layer; 1 is the lowest (default: the middle one)",
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="write pictures of the trees to this folder, as SVG and PNG"
+    )
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="use this many CPU threads (default: 1)")
     return parser.parse_args(arguments)
 
 

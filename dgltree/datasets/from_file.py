@@ -35,17 +35,27 @@ def read_file(
     cached = cached and file.source.stream is None
     digest = cache.digest_of(file) if cached else ""
     known = cache.read(cache.cache_path(path), digest) if cached else None
-    if known is not None:
-        return known
-    asked, file = file, file.with_notation()
-    trees, columns = _gather(_parts(file, workers, progress), file.source.path)
-    columns["reading"] = file.reading.to_json()
-    if cached:
-        try:
-            _keep(asked, digest, trees, columns)
-        except OSError as error:
-            warnings.warn(f"what was read of {path} is not kept for the next time: {error}", stacklevel=3)
-    return trees, columns
+    if known is None:
+        asked, file = file, file.with_notation()
+        known = trees, columns = _gather(_parts(file, workers, progress), file.source.path)
+        columns["reading"] = file.reading.to_json()
+        if cached:
+            try:
+                _keep(asked, digest, trees, columns)
+            except OSError as error:
+                warnings.warn(f"what was read of {path} is not kept for the next time: {error}", stacklevel=3)
+    if named:
+        _check_found(file.source.path, known[1], reading)
+    return known
+
+
+def _check_found(path: str, columns: Columns, reading: Reading) -> None:
+    """``ValueError`` where the settings say where splits or groups stand, and no record has any there."""
+    for option, column in (("split", "splits"), ("split_from", "splits"), ("group_by", "groups")):
+        place = getattr(reading, option)
+        if place != getattr(Reading, option) and not any(columns[column]):
+            what = "a column or a comment" if option == "split" else "COLUMN or COLUMN:REGEX with a match in it"
+            raise ValueError(f"{path}: --{option.replace('_', '-')} is {place!r}, which no record has; give {what}")
 
 
 def _keep(file: Format, digest: str, trees: TreeBatch, columns: Columns) -> None:

@@ -27,7 +27,8 @@ class Reading:
         split_from: read the split from elsewhere, given as for label_from, such as "file:train|dev|test".
         group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
             "sent_id:(.*)-". Default: no groups, with a warning where a file of a folder is in two splits.
-        id: the column with a name for each example, each another one.
+        id: the column with a name for each example, each another one; in a CoNLL-U file the comment of this name, or
+            else sent_id.
         drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
         columns: the column names of a table without a header line, separated by commas.
         keys: the names that JSON trees have for label, children and token, separated by commas; other names imply the

@@ -1,5 +1,6 @@
 """Encoders by name, so that a tree model and a sequence model differ by one line of a configuration."""
 
+import re
 from inspect import Parameter, signature
 from typing import Any
 
@@ -30,7 +31,9 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
         known = cell_options(name, vocabulary) if name in CELLS else keyword_options(name)
-        raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
+        unknown = re.search(r"unexpected keyword argument ('\w+')", str(error))
+        wrong = f"{name} has no option {unknown[1]}" if unknown else f"{name}: {error}"
+        raise ValueError(f"{wrong}; its options are {', '.join(known)}") from error
 
 
 def cell_options(name: str, vocabulary: Vocabulary) -> list[str]:

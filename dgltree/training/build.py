@@ -20,6 +20,8 @@ WIDEST = 3
 """Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has where that is between the two."""
+DROPOUT, INPUT_DROPOUT, TOKEN_DROPOUT = 0.5, 0.3, 40.0
+"""Where classes of trees are learnt, by which a training of few examples learns less of them by heart."""
 EMBEDDING_STD = 0.1
 """Tokens' vectors that gates read begin as N(0, EMBEDDING_STD^2)."""
 
@@ -40,7 +42,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     """
     nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.trees.num_nodes // STEPS))
     task, name = options.task or task_of(train), options.encoder or _cell_for(train)
-    options = replace(options, task=task, encoder=name, batch_nodes=nodes)
+    options = _with_defaults(train, replace(options, task=task, encoder=name, batch_nodes=nodes))
     _check_labels(train, options)
     classes = [] if options.task == "regress" else classes_of(train, options.nodes)
     if options.device == "cuda" and not torch.cuda.is_available():
@@ -49,13 +51,16 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
         raise ValueError("precision is 16-mixed, which needs a GPU; bf16-mixed runs on the CPU too")
     torch.manual_seed(options.seed)
     vocabulary = train.vocabulary(_sums(options.encoder), options.min_count, options.unk)
-    encoder, options = _encoder(train, vocabulary, options)
+    encoder = _encoder(train, vocabulary, options)
     model, scale = _model(train, encoder, classes, options)
+    assert options.input_dropout is not None
+    assert options.token_dropout is not None
     module = TreeTraining(
         model,
         scale,
         nodes=options.nodes,
         input_dropout=options.input_dropout,
+        token_dropout=_token_dropout(train, vocabulary, options.token_dropout) if options.token_dropout else None,
         lr=options.lr,
         halve_after=options.halve_after,
         weight_decay=options.weight_decay,
@@ -119,25 +124,44 @@ def _check_labels(train: TreeDataset, options: FitOptions) -> None:
         raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
 
 
-def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -> tuple[Encoder, FitOptions]:
+def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
+    """What of the token embeddings and of dropout follows from the data; figures are in docs/users.md."""
+    if options.encoder in CELLS and options.input_size is None and bool((train.trees.token != NO_TOKEN).any()):
+        options = replace(options, input_size=options.hidden_size)
+    classes = options.task == "classify"
+    if options.dropout is None:
+        options = replace(options, dropout=DROPOUT if classes else 0.0)
+    drops = classes and options.encoder in CELLS and options.input_size
+    if options.input_dropout is None:
+        options = replace(options, input_dropout=INPUT_DROPOUT if drops else 0.0)
+    if options.token_dropout is None:
+        options = replace(options, token_dropout=TOKEN_DROPOUT if drops else 0.0)
+    return options
+
+
+def _token_dropout(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> torch.Tensor:
+    """(T,) float32, with which probability each token is dropped."""
+    token = train.within(vocabulary).trees.token
+    counts = torch.bincount(token[token >= 0], minlength=len(vocabulary.tokens)).float()
+    return strength / (strength + counts)
+
+
+def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -> Encoder:
     further = dict(options.options or {})
     if options.encoder in CELLS:
-        trees = train.trees
-        if options.input_size is None and bool(((trees.arity > 0) & (trees.token != NO_TOKEN)).any()):
-            options = replace(options, input_size=options.hidden_size)
-        if options.input_size is not None:
+        if options.input_size:
             further = {"input_size": options.input_size, "leaf": "gates", **further}
-        if trees.value is not None:
+        if train.trees.value is not None:
             further = {"numbers": True, **further}
-    elif options.input_size is not None or options.nodes:
+    elif options.input_size or options.nodes:
         raise ValueError(f"input_size and nodes need a cell; {options.encoder} reads sequences")
     try:
         encoder = make_encoder(str(options.encoder), vocabulary, options.hidden_size, **further)
     except TypeError as error:
         raise ValueError(f"{options.encoder}: {error}") from None
-    if isinstance(encoder, TreeEncoder) and options.input_size is not None:
+    if isinstance(encoder, TreeEncoder) and options.input_size:
         torch.nn.init.normal_(encoder.cell.input_embedding.weight, std=EMBEDDING_STD)
-    return encoder, options
+    return encoder
 
 
 def _model(
@@ -145,6 +169,7 @@ def _model(
 ) -> tuple[TreeModel, tuple[float, float] | None]:
     """The model, and for numbers their mean and deviation."""
     width, hidden = options.hidden_size, options.readout_size or None
+    assert options.dropout is not None
     if options.task == "pair":
         return PairModel(encoder, PairReadout(width, len(classes), hidden, options.dropout), classes), None
     if options.task == "classify":

@@ -161,7 +161,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
 
 
 def _say_what(splits: dict[str, TreeDataset], built: Built) -> None:
-    counts = ", ".join(f"{len(dataset)} {name}" for name, dataset in splits.items())
+    counts = ", ".join(f"{len(splits[name])} {name}" for name in SPLITS if name in splits)
     options, weights = built.options, sum(p.numel() for p in built.module.parameters())
     _say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
     for name, count in shared_examples(splits).items():

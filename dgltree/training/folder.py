@@ -22,7 +22,10 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
     if found is None or (found != settings and not _learnt(folder)):
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise ValueError(f"{folder} is a file; the model goes to a folder (--out)") from None
         write(file, write_json(settings, indent=1) + "\n")
         return False
     if found != settings:

@@ -28,6 +28,9 @@ class TreeTraining(EncoderModule):
             model gives classes.
         nodes: whether every labelled node is learnt from, instead of the trees' own labels alone.
         input_dropout: of the vectors of tokens.
+        token_dropout: (T,) with which probability the whole vector of a token is dropped, A / (A + times that it
+            occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
+            who put an unknown word in its place); None: never.
         lr: learning rate at first.
         halve_after: epochs of which none was better after which the rate is halved; 0: never.
         weight_decay: L2, not decoupled.
@@ -36,6 +39,7 @@ class TreeTraining(EncoderModule):
     """
 
     class_weights: Tensor | None
+    token_dropout: Tensor | None
 
     def __init__(
         self,
@@ -48,13 +52,15 @@ class TreeTraining(EncoderModule):
         weight_decay: float,
         seed: int,
         class_weights: Tensor | None = None,
+        token_dropout: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.model, self.scale, self.nodes, self.input_dropout = model, scale, nodes, input_dropout
         self.lr, self.halve_after, self.weight_decay, self.seed = lr, halve_after, weight_decay, seed
         self.register_buffer("class_weights", class_weights, persistent=False)
         self.metrics = MetricCollection(self._metrics())
-        if input_dropout:
+        self.register_buffer("token_dropout", token_dropout, persistent=False)
+        if self._drops:
             cell = self._cell()
             cell.input_embedding.register_forward_hook(self._dropped)
 
@@ -63,7 +69,11 @@ class TreeTraining(EncoderModule):
         return self.model.encoder
 
     def shares_in(self, training: bool) -> bool:
-        return super().shares_in(training) and not (training and self.input_dropout)
+        return super().shares_in(training) and not (training and self._drops)
+
+    @property
+    def _drops(self) -> bool:
+        return bool(self.input_dropout) or self.token_dropout is not None
 
     @property
     def monitored(self) -> str:
@@ -113,8 +123,15 @@ class TreeTraining(EncoderModule):
 
     def _cell(self) -> Any:
         if not isinstance(self.encoder, TreeEncoder) or self.encoder.cell.input_size is None:
-            raise ValueError("input_dropout needs a cell with an input_size: it drops the vectors of tokens")
+            raise ValueError(
+                "input_dropout and token_dropout need a cell with an input_size: they drop tokens' vectors"
+            )
         return self.encoder.cell
 
-    def _dropped(self, embedding: nn.Module, _: Any, vectors: Tensor) -> Tensor:
-        return nn.functional.dropout(vectors, self.input_dropout, embedding.training)
+    def _dropped(self, embedding: nn.Module, inputs: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
+        vectors = nn.functional.dropout(vectors, self.input_dropout, embedding.training)
+        if self.token_dropout is None or not embedding.training:
+            return vectors
+        token = inputs[0]
+        share = torch.where(token >= 0, self.token_dropout[token.clamp(min=0)], 0.0)
+        return vectors * (torch.rand_like(share) >= share).unsqueeze(-1)

@@ -19,15 +19,19 @@ class FitOptions:
         encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum where a node has more
             than three children, else tree_lstm.
         hidden_size: width of a node's state and of a tree's vector.
-        input_size: width of token embeddings that the gates of every node read; without it only leaves have tokens,
-            whose embeddings are their states. Default: none, but hidden_size where inner nodes have tokens.
+        input_size: width of token embeddings that the gates of every node read; with 0 only leaves have tokens, whose
+            embeddings are their states. Default: hidden_size for a cell, where there are tokens.
         options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
             two trees, regress where all labels are numbers and some are not whole, else classify.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout_size: width of a hidden layer before the output layer; 0 for none.
-        dropout: the share of a tree's vector that is dropped in training, before the output layer.
-        input_dropout: the share of token embeddings that is dropped in training; needs an input_size.
+        dropout: the share of a tree's vector that is dropped in training, before the output layer. Default: 0.5 for
+            classes of trees, else 0.
+        input_dropout: the share of token embeddings that is dropped in training; needs an input_size. Default: 0.3 for
+            classes of trees, else 0.
+        token_dropout: drop a token's whole embedding in training with the probability A / (A + times it occurs), where
+            A is this number; needs an input_size. Default: 40 for classes of trees, else 0.
         min_count: read tokens that occur fewer times than this in the training set as <unk>; with unk functions
             too.
         unk: learn a function <unk> from rare functions, so that trees with unknown functions can be read later.
@@ -62,13 +66,14 @@ class FitOptions:
     task: Task | None = None
     nodes: bool = False
     readout_size: int = 0
-    dropout: float = 0.0
-    input_dropout: float = 0.0
+    dropout: float | None = None
+    input_dropout: float | None = None
+    token_dropout: float | None = None
     min_count: int = 2
     unk: bool = False
     epochs: int = 30
     patience: int = 5
-    lr: float = 2e-3
+    lr: float = 4e-3
     halve_after: int = 2
     weight_decay: float = 1e-5
     batch_nodes: int | None = None
@@ -84,22 +89,14 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        for name in (
-            "hidden_size",
-            "min_count",
-            "epochs",
-            "patience",
-            "batch_nodes",
-            "threads",
-            "accumulate",
-            "input_size",
-        ):
+        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads", "accumulate"):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it must be 1 or more")
-        for name in ("halve_after", "readout_size", "weight_decay"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        for name in ("halve_after", "readout_size", "weight_decay", "input_size", "token_dropout"):
+            number = getattr(self, name)
+            if number is not None and number < 0:
+                raise ValueError(f"{name} is {number}; it must be 0 or more")
         if self.lr <= 0:
             raise ValueError(f"lr is {self.lr}; it must be above 0")
         if not 0 <= self.seed < 2**31:
@@ -111,8 +108,9 @@ class FitOptions:
         if self.class_weights and (self.task == "regress"):
             raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be a probability from 0 to below 1")
+            share = getattr(self, name)
+            if share is not None and not 0 <= share < 1:
+                raise ValueError(f"{name} is {share}; it must be a probability from 0 to below 1")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

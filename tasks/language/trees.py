@@ -67,7 +67,7 @@ def main(command: str, arguments: list[str]) -> None:
     if command == "parse":
         parser.add_argument("--model", type=Path, required=True, help="model.safetensors of a training")
     else:
-        parser.add_argument("--seed", type=int, default=0, help="of the random trees (default 0)")
+        parser.add_argument("--seed", type=int, default=0, help="random seed of the random trees (default 0)")
     options = parser.parse_args(arguments)
     given = read_given(options.trees, options.longest)
     if command == "parse":

@@ -64,7 +64,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tasks.listops.generate", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="file to write")
     parser.add_argument("--count", type=int, default=COUNT, help=f"expressions (default {COUNT})")
-    parser.add_argument("--seed", type=int, default=0, help="another seed, other expressions (default 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="random seed; another one gives other expressions (default 0)"
+    )
     options = parser.parse_args()
     made = expressions(options.count, options.seed)
     write_expressions(options.out, made)

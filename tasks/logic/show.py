@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tasks.logic.show", description=__doc__)
     parser.add_argument("formulas", nargs="+", metavar="FORMULA", help="such as '( a ( and ( not b ) ) )'; one or two")
     parser.add_argument("--model", type=Path, help="model.safetensors of a training (default: the shipped one)")
-    parser.add_argument("--out", type=Path, help="folder for pictures")
+    parser.add_argument("--out", type=Path, help="write pictures to this folder")
     options = parser.parse_args(arguments)
     if len(options.formulas) > 2:
         parser.error(f"{len(options.formulas)} formulas; give one, or two to compare")

@@ -15,7 +15,7 @@ class SentimentCLI(TaskCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         super().add_arguments_to_parser(parser)
-        parser.add_argument("--glove", type=Path | None, help="GloVe text file that words' vectors begin with")
+        parser.add_argument("--glove", type=Path | None, help="begin with the word vectors of this GloVe text file")
 
     def before_fit(self) -> None:
         file = self.config.fit.glove

@@ -43,3 +43,19 @@ def test_a_graph_that_was_prepared_for_another_size_says_so() -> None:
     cell = TreeLSTM(VOCABULARY, 4)
     with pytest.raises(ValueError, match="has no states 'h' of this TreeLSTM"):
         prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+
+
+@pytest.mark.parametrize("make", CELLS)
+def test_a_second_pass_over_a_graph_that_was_not_prepared_again_says_so(make: Callable[..., Cell]) -> None:
+    cell, trees = make(VOCABULARY, 3), batch([random_tree(5, 4, 1)], VOCABULARY)
+    graph, own = trees.graph, Graph(trees)
+    for _ in range(2):
+        cell.prepare(own)
+        prop_nodes_topo(own, cell.message_func, cell.reduce_func, cell.apply_node_func)
+        cell.prepare(graph)
+        in_dgl(graph, cell, apply_node_func=cell.apply_node_func)
+    again = pytest.raises(ValueError, match=r"states of an earlier pass: call cell.prepare\(graph\) before every pass")
+    with again:
+        prop_nodes_topo(own, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    with again:
+        in_dgl(graph, cell, apply_node_func=cell.apply_node_func)

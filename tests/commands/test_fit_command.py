@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from own_trees import QUIET, SMALL, table
+from own_trees import QUIET, SMALL, table, written
 
 from dgltree.commands.main import main
 
@@ -43,7 +43,7 @@ def test_settings_come_from_a_file_and_the_command_line_has_the_last_word(
             ["--encoder", "lstm", "--input-size", "5"],
             "input_size and nodes need a cell; lstm reads sequences",
         ),
-        (table(30), ["--input-dropout", "0.5"], "input_dropout needs a cell with an input_size"),
+        (table(30), ["--encoder", "lstm", "--input-dropout", "0.5"], "need a cell with an input_size"),
         (table(30), ["--options", '{"leaves": 3}'], "its options are"),
         (table(30), ["--hidden-size", "0"], "hidden_size is 0; it must be 1 or more"),
         (table(30), ["--dropout", "1"], "dropout is 1.0; it must be a probability"),
@@ -80,3 +80,12 @@ def test_what_cannot_be_read_is_said_before_there_is_too_little_left(
     assert said.index("line 3: tree: not a valid sexpr tree") < said.index(
         "too few examples for a validation set: 2 in 2"
     )
+
+
+def test_a_file_where_the_folder_of_the_model_should_be_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "t.tsv", table(30))
+    assert main(["fit", str(path), "--out", str(path), *SMALL]) == 1
+    assert f"{path} is a file; the model goes to a folder (--out)" in capsys.readouterr().err
+    assert path.read_text(encoding="utf-8") == table(30)

@@ -28,6 +28,12 @@ def test_a_label_is_read_from_a_comment_by_a_regular_expression(tmp_path: Path) 
         TreeDataset([Tree("leaf", token="x")], reading=Reading(drop="x"))
 
 
+def test_a_sentence_is_named_by_the_comment_that_id_names_or_else_by_its_own(tmp_path: Path) -> None:
+    path = written(tmp_path, "t.conllu", "# key = k\n" + sentence("a", ".") + sentence("b", "?"))
+    assert TreeDataset.from_file(path).ids == ["a", "b"]
+    assert TreeDataset.from_file(path, id="key").ids == ["k", "b"]
+
+
 def test_a_label_is_read_from_a_file_or_folder_and_a_column_of_that_name_comes_first(tmp_path: Path) -> None:
     for name in ("train/a.conllu", "dev/b.conllu"):
         (tmp_path / name).parent.mkdir()
@@ -42,6 +48,51 @@ def test_a_label_is_read_from_a_file_or_folder_and_a_column_of_that_name_comes_f
     assert (whole.labels, whole.groups) == (["f", "g"], ["sum-1", "product-2"])
     folder = TreeDataset.from_file(written(tmp_path, "bare.txt", "x+y\n"), label_from="folder")
     assert folder.labels == [tmp_path.name]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "settings", "message"),
+    [
+        (
+            "t.txt",
+            "(1 (2 a) (3 b))\n",
+            {"split": "kind"},
+            r"no column 'kind' \(--split\); a line or record is a tree and",
+        ),
+        (
+            "t.txt",
+            "(1 (2 a) (3 b))\n",
+            {"label": "kind"},
+            r"no column 'kind' \(--label\); .* a table \(.tsv, .csv, .jsonl\)",
+        ),
+        ("t.mrg", "(S (NP a)\n (VP b))\n", {"group_by": "kind"}, r"no column 'kind' \(--group-by\)"),
+        ("t.mrg", "(S (NP a)\n (VP b))\n", {"id": "name"}, r"no column 'name' \(--id\)"),
+        ("t.py", "x = 1\n", {"label": "kind"}, r"no column 'kind' \(--label\); there are 'id', 'function', 'label'"),
+        (
+            "t.jsonl",
+            '{"tree": "x+y"}\n',
+            {"split": "kind"},
+            "--split is 'kind', which no record has; give a column or a",
+        ),
+        (
+            "t.conllu",
+            sentence("a", "."),
+            {"group_by": "doc"},
+            "--group-by is 'doc', which no record has; give COLUMN or",
+        ),
+        ("t.txt", "x+y\n", {"split_from": "file:dev"}, "--split-from is 'file:dev', which no record has"),
+    ],
+)
+def test_a_place_that_a_kind_of_file_does_not_have_is_refused(
+    name: str, text: str, settings: dict[str, str], message: str, tmp_path: Path
+) -> None:
+    path = written(tmp_path, name, text)
+    with pytest.raises(ValueError, match=message):
+        TreeDataset.from_file(path, **settings)
+    assert len(TreeDataset.from_file(path)) == 1
+    with pytest.raises(ValueError, match=message):  # kept for the next time, or not
+        TreeDataset.from_file(path, **settings)
+    assert len(TreeDataset.from_file(path, named=False, **settings)) == 1
 
 
 @pytest.mark.parametrize(

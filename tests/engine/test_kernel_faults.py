@@ -11,6 +11,7 @@ import pytest
 import torch
 from engines import assert_close
 from helpers import random_tree
+from own_trees import table
 from rows import make_cell
 
 from dgltree import batch, propagate
@@ -156,3 +157,16 @@ def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("DGLTREE_KERNELS", "quick")
     with pytest.raises(ValueError, match="kernels are on, cached, off; 'quick' is none of them"):
         propagate(trees, cell)
+
+
+def test_a_command_says_when_it_compiles_and_not_when_it_reads(tmp_path: Path) -> None:
+    pytest.importorskip("lightning", reason="the train extra is not installed")
+    (tmp_path / "trees.tsv").write_text(table(40), encoding="utf-8")
+    given = os.environ | {"DGLTREE_KERNELS": "on", "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "dgltree", "fit", "trees.tsv", "--hidden-size", "3", "--epochs", "1", "--out"]
+    told = []
+    for folder in ("first", "second"):
+        done = subprocess.run([*command, folder], cwd=tmp_path, env=given, capture_output=True, text=True, timeout=300)
+        assert not done.returncode, done.stderr
+        told.append([line for line in done.stderr.splitlines() if "compiling" in line])
+    assert told == [["dgltree: compiling kernels for this machine, which takes up to a minute and is done once"], []]

@@ -45,6 +45,7 @@ def shown(published: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         lines.append(f"e{i}\t{text}\t{_size(dgltree.read_infix(text).fold(worth))}")
     (folder / "trees.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     how = ["--hidden-size", "24", "--epochs", "10", "--lr", "0.01", "--batch-nodes", "400"]
+    how += ["--input-size", "0", "--dropout", "0"]
     assert main(["fit", str(folder / "trees.tsv"), "--out", str(folder / "sizes"), *how]) == 0
     weights = published / "equations" / "checkpoints" / "tree_smu_h50.checkpoint"
     made = Running(str(weights), str(folder / "sizes"), "--trees", str(folder / "trees.tsv"))

@@ -40,7 +40,8 @@ def noise(tmp_path: Path) -> Path:
 
 def test_the_best_epoch_is_kept_also_where_it_is_not_the_last_one(noise: Path, tmp_path: Path) -> None:
     out = tmp_path / "model"
-    assert main(["fit", str(noise), *SMALL, "--epochs", "8", "--patience", "8", "--out", str(out)]) == 0
+    by_heart = ["--input-size", "0", "--dropout", "0"]
+    assert main(["fit", str(noise), *SMALL, *by_heart, "--epochs", "8", "--patience", "8", "--out", str(out)]) == 0
     accuracies = [json.loads(line)["accuracy"] for line in (out / "epochs.jsonl").read_text().splitlines()]
     assert max(accuracies) > accuracies[-1], "the best epoch must not be the last one"
     best, last = (checked(out / f"{name}.ckpt")["state_dict"] for name in ("best", "last"))
@@ -119,6 +120,28 @@ def test_a_seed_decides_on_weights_splits_order_and_dropout(
     assert orders(its) == orders(same)
     other.train = its.train
     assert orders(its) != orders(other)
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "found"),
+    [
+        (["a", "b"], {}, (6, 0.5, 0.3, 40.0)),
+        ([0.5, 1.5], {}, (6, 0.0, 0.0, 0.0)),
+        (["a", "b"], {"dropout": 0.0, "input_dropout": 0.1, "input_size": 3, "token_dropout": 0.0}, (3, 0.0, 0.1, 0.0)),
+        (["a", "b"], {"encoder": "lstm"}, (None, 0.5, 0.0, 0.0)),
+        (["a", "b"], {"input_size": 0}, (0, 0.5, 0.0, 0.0)),
+    ],
+)
+def test_dropout_and_token_embeddings_follow_from_the_task_and_the_encoder(
+    labels: list[Any], given: dict[str, Any], found: tuple[Any, ...]
+) -> None:
+    trees = [dgltree.read_infix(text) for text in ("x+y", "x*y")]
+    built = build(TreeDataset(trees * 4, labels * 4), FitOptions(hidden_size=6, **given))
+    options = built.options
+    assert (options.input_size, options.dropout, options.input_dropout, options.token_dropout) == found
+    assert (built.module.token_dropout is not None) == bool(found[-1])
+    pairs = TreeDataset([(trees[0], trees[1]), (trees[1], trees[0])], ["a", "b"])
+    assert build(pairs, FitOptions(hidden_size=6)).options.dropout == 0.0
 
 
 def test_the_masks_of_dropout_are_those_of_seed_epoch_step_and_rank() -> None:
@@ -220,7 +243,8 @@ def test_the_classes_of_nodes_are_those_of_all_nodes() -> None:
 @pytest.mark.parametrize("share", [0.25, 0.8])
 def test_tokens_vectors_are_dropped_by_the_given_share_in_training_alone(share: float) -> None:
     trees = [Tree("f", (Tree("x", token=f"t{k}"), Tree("x", token="a"))) for k in range(300)]
-    options = FitOptions(encoder="tree_lstm", input_size=20, input_dropout=share, hidden_size=4, min_count=1)
+    how: dict[str, Any] = {"encoder": "tree_lstm", "input_size": 20, "hidden_size": 4, "min_count": 1}
+    options = FitOptions(input_dropout=share, token_dropout=0.0, **how)
     module = build(TreeDataset(trees, ["a", "b"] * 150), options).module
     embedding, tokens = module.model.encoder.cell.input_embedding, torch.arange(300)
     vectors = embedding.eval()(tokens, None)
@@ -229,3 +253,21 @@ def test_tokens_vectors_are_dropped_by_the_given_share_in_training_alone(share: 
     kept = dropped != 0
     assert float(kept.double().mean()) == pytest.approx(1 - share, abs=0.02)
     torch.testing.assert_close(dropped[kept], vectors[kept] / (1 - share))
+
+
+def test_a_token_is_dropped_by_how_often_it_occurs() -> None:
+    trees = [dgltree.read_infix("x+y"), *[dgltree.read_infix("x")] * 9]  # x ten times, y once
+    how: dict[str, Any] = {"encoder": "tree_lstm", "input_size": 5, "hidden_size": 4, "min_count": 1}
+    options = FitOptions(input_dropout=0.0, token_dropout=5.0, **how)
+    module = build(TreeDataset(trees, ["a", "b"] * 5), options).module
+    cell = module.model.encoder.cell
+    tokens = torch.tensor([cell.vocabulary.tokens.index(name) for name in "xy"]).repeat_interleave(4000)
+    vectors = cell.input_embedding.eval()(tokens, None)
+    torch.manual_seed(0)
+    found = cell.input_embedding.train()(tokens, None)
+    dropped = (found == 0).all(1)
+    assert dropped[:4000].double().mean() == pytest.approx(5 / 15, abs=0.03)
+    assert dropped[4000:].double().mean() == pytest.approx(5 / 6, abs=0.03)
+    assert torch.equal(found[~dropped], vectors[~dropped])
+    assert not module.shares_in(training=True)
+    assert module.shares_in(training=False)

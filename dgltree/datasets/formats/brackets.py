@@ -26,6 +26,10 @@ class BracketBlocks(Records, Blocks):
             return False
         return 2 * sum(_opened(line) == 0 for line in lines) < len(lines)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.reading.tree,)
+
     @staticmethod
     def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
         tree: list[bytes] = []

@@ -56,7 +56,8 @@ class CoNLLU(Blocks):
                 yield Bad(line, _in_sentence(line, str(tree), broken), block.file)
                 continue
             try:
-                label, split, name, group = self.said(comments, block.file, "sent_id")
+                own_id = reading.id != Reading.id and reading.id in comments
+                label, split, name, group = self.said(comments, block.file, None if own_id else "sent_id")
             except ValueError as error:
                 yield Bad(line, str(error), block.file)
                 continue

@@ -31,6 +31,10 @@ class PythonSources(Format):
             raise ValueError(f"{source.path}: a compressed file; Python sources are read unpacked")
         return cls(source, reading)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return "id", "function", "label"
+
     def contents(self) -> Iterator[tuple[str, Path]]:
         """By their paths, which the labels follow from."""
         for path in files_of(Path(self.source.path), self.suffixes):

@@ -177,7 +177,10 @@ def check_named(path: str, names: tuple[str, ...], reading: Reading) -> None:
     """``ValueError`` where a column that the settings name, other than those of the trees, is not there."""
     for option, column in _named_columns(reading):
         if column not in names:
-            raise ValueError(f"{path}: no column {column!r} ({option}); there are {shown(', '.join(map(repr, names)))}")
+            there_are = f"there are {shown(', '.join(map(repr, names)))}"
+            if names == (reading.tree,):
+                there_are = "a line or record is a tree and nothing else; a table (.tsv, .csv, .jsonl) has columns"
+            raise ValueError(f"{path}: no column {column!r} ({option}); {there_are}")
 
 
 def _named_columns(reading: Reading) -> Iterator[tuple[str, str]]:

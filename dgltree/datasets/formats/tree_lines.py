@@ -29,6 +29,10 @@ class TreeLines(LineRecords):
         source.title()
         return cls(source, reading)
 
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.reading.tree,)
+
     def fields_of(self, text: str) -> Mapping[str, Any]:
         return {self.reading.tree: text}
 
@@ -61,6 +65,10 @@ class SMILESLines(LineRecords):
         """Raises ``ValueError`` for an empty source."""
         source.title()
         return cls(source, replace(reading, notation=reading.notation or "smiles"))
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        return (self.reading.tree,)
 
     def fields_of(self, text: str) -> Mapping[str, Any]:
         return {self.reading.tree: text.split()[0]}

@@ -1,5 +1,7 @@
 """Kernels compiled by Numba, for the CPU: what those of all families have in common."""
 
+import logging
+from functools import cache
 from typing import Any, ClassVar
 
 import numba
@@ -12,6 +14,7 @@ from dgltree.engine.kernels.pulling import inverse, leaves
 from dgltree.engine.kernels.threads import over_rows
 
 Arguments = tuple[Any, ...]
+LOG = logging.getLogger(__name__)
 
 
 class NumbaStates:
@@ -107,7 +110,15 @@ def is_compiled(function: Any, arguments: Arguments, compile_it: bool) -> bool:
     signature = tuple(map(numba.typeof, arguments))
     if signature in function.overloads:
         return True
-    if not compile_it and function._cache.load_overload(signature, function.targetctx) is None:
-        return False
+    if function._cache.load_overload(signature, function.targetctx) is None:
+        if not compile_it:
+            return False
+        _say()
     function.compile(signature)  # or reads it
     return True
+
+
+@cache
+def _say() -> None:
+    """Once a process: it may take longer than a first epoch."""
+    LOG.info("compiling kernels for this machine, which takes up to a minute and is done once")

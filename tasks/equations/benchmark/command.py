@@ -32,9 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tasks.equations benchmark", description=__doc__)
     parser.add_argument("--part", choices=PARTS, default="reported", help="which equations (default: %(default)s)")
     parser.add_argument(
-        "--solvers", nargs="+", choices=SOLVERS, default=["search"], help="who answers (default: search)"
+        "--solvers", nargs="+", choices=SOLVERS, default=["search"], help="solvers to compare (default: search)"
     )
-    parser.add_argument("--sympy", action="store_true", help="SymPy beside them")
+    parser.add_argument("--sympy", action="store_true", help="run SymPy too, for comparison")
     parser.add_argument("--out", metavar="FILE", help="write every answer as a line of JSON")
     options = parser.parse_args(arguments)
     problems = read_problems(options.part)

@@ -84,7 +84,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--per-depth", type=int, default=100, help="blanks of each depth (default 100)")
     parser.add_argument("--depths", type=int, nargs=2, default=DEPTHS, help="lowest and highest depth (default 8 19)")
-    parser.add_argument("--seed", type=int, default=0, help="of the choice of blanks (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the choice of blanks (default 0)")
     options = parser.parse_args(arguments)
     low, high = options.depths
     rows = [(row.depth, row.equation) for row in read(options.data) if row.label and low <= row.depth <= high]

@@ -36,12 +36,16 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--preset", choices=list(SETS), required=True, help="the sizes of the data sets")
     parser.add_argument("--out", type=Path, required=True, help="folder of the trainings and of the report")
     parser.add_argument("--models", nargs="+", help="only these of configs/ (default: all that the test is for)")
-    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2], help="one training each (default 0 1 2)")
-    parser.add_argument("--epochs", type=int, help="instead of those of the configurations")
-    parser.add_argument("--batch-size", type=int, help="instead of theirs")
-    parser.add_argument("--lr", type=float, help="learning rate, instead of theirs")
-    parser.add_argument("--workers", type=int, default=2, help="trainings at a time (default 2)")
-    parser.add_argument("--data", type=Path, help="folder of the data sets, made where they lack (default: OUT/data)")
+    parser.add_argument(
+        "--seeds", nargs="+", type=int, default=[0, 1, 2], help="train once with each of these seeds (default 0 1 2)"
+    )
+    parser.add_argument("--epochs", type=int, help="train this many epochs, whatever the configurations say")
+    parser.add_argument("--batch-size", type=int, help="batch size, whatever the configurations say")
+    parser.add_argument("--lr", type=float, help="learning rate, whatever the configurations say")
+    parser.add_argument("--workers", type=int, default=2, help="run this many trainings at a time (default 2)")
+    parser.add_argument(
+        "--data", type=Path, help="folder of the data sets; missing ones are generated (default: OUT/data)"
+    )
     parser.add_argument("--data-seed", type=int, default=0, help="seed of the data sets (default 0)")
     return parser.parse_args(arguments)
 

@@ -143,9 +143,9 @@ def read(path: Path) -> list[Group]:
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations forms", description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="file to write, continued where it is there")
+    parser.add_argument("--out", type=Path, required=True, help="file to write; an existing one is continued")
     parser.add_argument("--school", type=int, default=800, help="random lines of schoolbooks (default 800)")
-    parser.add_argument("--seed", type=int, default=0, help="of these lines and of the blanks (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of these lines and of the blanks (default 0)")
     options = parser.parse_args(arguments)
     write(options.out, options.school, options.seed)
 

@@ -53,7 +53,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True, help="a set of labelled equations (Parquet)")
     parser.add_argument("--split", help="only this split of the set: train, validation or test")
     parser.add_argument("--depths", nargs=2, type=int, metavar=("FIRST", "LAST"), help="only equations of these depths")
-    parser.add_argument("--labels", choices=get_args(Label), default="label", help="the labels, or what numbers say")
+    parser.add_argument(
+        "--labels",
+        choices=get_args(Label),
+        default="label",
+        help="compare with the labels of the set, or with what arithmetic says",
+    )
     parser.add_argument("--limit", type=int, help="only the first N equations")
     options = parser.parse_args(arguments)
     try:

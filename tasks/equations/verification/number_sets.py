@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations number-sets", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
-    parser.add_argument("--seed", type=int, default=0, help="another seed, another order (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed; another one gives another order (default 0)")
     options = parser.parse_args(arguments)
     options.out.mkdir(parents=True, exist_ok=True)
     for part, made in rows(options.seed).items():
