@@ -56,7 +56,7 @@ def run(_: str, arguments: list[str]) -> int:
 def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:
     data = TreeDataset.from_file(path, cached=not options.no_cache, strict=options.strict, progress=True, **reading)
     notation = f", read as {data.reading.notation}" if data.reading.notation else ""
-    print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes{notation}", file=sys.stderr)
+    print(f"{path}: {len(data)} examples, {data.num_nodes:,} nodes{notation}", file=sys.stderr)
     return data
 
 

@@ -57,7 +57,7 @@ def _counts(data: TreeDataset, sizes: Tensor) -> str:
     notation = f", read as {data.reading.notation}" if data.reading.notation else ""
     sizes = sizes.double()
     middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
-    return f"{len(data):,} {kind}{notation}\n{data.trees.num_nodes:,} nodes; nodes of an example: {middle}"
+    return f"{len(data):,} {kind}{notation}\n{data.num_nodes:,} nodes; nodes of an example: {middle}"
 
 
 def _histogram(what: str, values: Sequence[int], doubling: bool = False) -> str:
@@ -92,8 +92,7 @@ def _most(counts: Counter[str]) -> str:
 
 
 def _functions(data: TreeDataset) -> str:
-    vocabulary = data.trees.vocabulary
-    assert vocabulary is not None
+    vocabulary = data.own_vocabulary
     numbers = torch.bincount(data.trees.function, minlength=len(vocabulary.functions)).tolist()
     counts: Counter[str] = Counter()
     for (name, arity), count in zip(vocabulary.functions, numbers, strict=True):

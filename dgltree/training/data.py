@@ -54,4 +54,4 @@ class SplitsModule(lightning.LightningDataModule):
 
 def loaders(data: TreeDataset) -> int:
     """Processes that make batches of a data set while the model computes."""
-    return int(data.trees.num_nodes > SMALL)
+    return int(data.num_nodes > SMALL)

@@ -13,7 +13,6 @@ from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from dgltree.arguments import nearest
 from dgltree.cells import Cell
-from dgltree.datasets.flat import with_classes
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.reading import Reading
@@ -153,7 +152,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
     model = built.module.model
     known = dataset.select(range(len(dataset))).within(model.encoder.vocabulary)
     if model.classes:
-        known.trees = with_classes(known.trees, model.classes)
+        known = known.with_classes(model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
         if strange:
             _say(f"{name}: labels that do not occur in the training set count as errors: {shown(', '.join(strange))}")
