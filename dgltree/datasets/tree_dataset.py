@@ -196,10 +196,10 @@ class TreeDataset(Dataset[Any]):
 
         Of more trees than memory holds take :meth:`blocks`, or some by :meth:`select`.
         """
-        trees = self._flat
-        if self._chosen is not None:
-            trees = select(trees, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
-        trees = trees.map(_wide)
+        if self._chosen is None:
+            trees = self._flat.map(_wide)
+        else:
+            trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
         trees = trees if self._translation is None else self._translation(trees)
         return trees if self._classes is None else with_classes(trees, self._classes)
 
