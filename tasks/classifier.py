@@ -12,6 +12,7 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, Planned
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
+from dgltree.training.processes import shared_mean
 from tasks.brackets import InducedBrackets
 from tasks.grouped import Grouped
 
@@ -54,9 +55,10 @@ class TreeClassifier(EncoderModule):
         return self.readout(self.encoder(trees, share=self.shares))
 
     def training_step(self, labelled: Labelled, _: int) -> Tensor:
-        loss = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels)
-        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True}
-        self.log("loss", loss.detach(), batch_size=len(labelled.labels), **options)
+        mean, count = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels), len(labelled.labels)
+        loss, overall = shared_mean(self, mean, count)
+        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
+        self.log("loss", overall, batch_size=count, **options)
         return loss
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
@@ -74,9 +76,9 @@ class TreeClassifier(EncoderModule):
 
     def on_test_epoch_end(self) -> None:
         for name, figure in self._tested.compute().items():
-            self.log(f"test_{name}", figure)
+            self.log(f"test_{name}", figure, sync_dist=True)
         if self.encoder.induces_trees:
-            self.log("test_f1", self._brackets.f1)
+            self.log("test_f1", self._brackets.f1, sync_dist=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(

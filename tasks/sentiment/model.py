@@ -15,6 +15,7 @@ from dgltree.cells.inputs import Embedding
 from dgltree.encoders import TreeEncoder
 from dgltree.models import ClassifierReadout
 from dgltree.read.glove import WordVectors
+from dgltree.training.processes import shared_mean
 from dgltree.training.steps import seed_step
 from tasks.sentiment.data import CLASSES
 
@@ -88,8 +89,11 @@ class SentimentClassifier(lightning.LightningModule):
         return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
 
     def training_step(self, trees: TreeBatch, _: int) -> Tensor:
-        loss = self._loss(self(self.with_dropped_inputs(trees)), trees)
-        self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(trees))
+        nodes = supervised(trees, self.supervision, CLASSES)
+        logits = self(self.with_dropped_inputs(trees))[nodes]
+        loss, overall = shared_mean(self, nn.functional.cross_entropy(logits, trees.label[nodes]), len(logits))
+        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
+        self.log("loss", overall, batch_size=len(trees), **options)
         return loss
 
     def validation_step(self, trees: TreeBatch, _: int) -> None:
@@ -110,10 +114,6 @@ class SentimentClassifier(lightning.LightningModule):
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
-
-    def _loss(self, logits: Tensor, trees: TreeBatch) -> Tensor:
-        nodes = supervised(trees, self.supervision, CLASSES)
-        return nn.functional.cross_entropy(logits[nodes], trees.label[nodes])
 
     def _evaluate(self, trees: TreeBatch, prefix: str) -> None:
         logits, size = self(trees, share=True), len(trees)
