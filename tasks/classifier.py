@@ -1,6 +1,6 @@
 """Classes of what an encoder read: the training that logic and ListOps share."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from lightning import Callback
@@ -12,7 +12,7 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, Planned
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
-from dgltree.training.processes import shared_mean
+from dgltree.training.processes import shared_loss
 from tasks.brackets import InducedBrackets
 from tasks.grouped import Grouped
 
@@ -54,12 +54,9 @@ class TreeClassifier(EncoderModule):
         """(E, classes), the logits of E examples."""
         return self.readout(self.encoder(trees, share=self.shares))
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
-        mean, count = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels), len(labelled.labels)
-        loss, overall = shared_mean(self, mean, count)
-        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
-        self.log("loss", overall, batch_size=count, **options)
-        return loss
+    def training_step(self, labelled: Labelled, index: int) -> Tensor:
+        mean = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels)
+        return shared_loss(self, mean, len(labelled.labels), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         self.accuracy.update(self(labelled.inputs), labelled.labels)

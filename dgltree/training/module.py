@@ -17,7 +17,7 @@ from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
-from dgltree.training.processes import shared_mean
+from dgltree.training.processes import shared_loss
 
 
 class TreeTraining(EncoderModule):
@@ -76,11 +76,8 @@ class TreeTraining(EncoderModule):
         found = self.model(trees, self.shares)
         return found if self.scale is None else self.scale[0] + self.scale[1] * found
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
-        loss, overall = shared_mean(self, *self._loss(labelled))
-        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
-        self.log("loss", overall, batch_size=len(labelled.labels), **options)
-        return loss
+    def training_step(self, labelled: Labelled, index: int) -> Tensor:
+        return shared_loss(self, *self._loss(labelled), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         answers, labels = self(labelled.inputs), labelled.labels

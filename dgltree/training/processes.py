@@ -3,7 +3,7 @@
 Batches depend on (seed, epoch) alone and are the same in every process, which then takes its own part of their rows.
 """
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import lightning
 import torch
@@ -13,14 +13,38 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-def own_part(rows: list[T], trainer: lightning.Trainer) -> list[T]:
+class Part(list[T]):
+    """What one process takes of some rows."""
+
+    whole: int
+    """How many rows there are, those of the other processes included."""
+
+
+def own_part(rows: list[T], trainer: lightning.Trainer) -> Part[T]:
     """What this process takes of the rows of a batch, or in validation of the batches.
 
     Of R processes each takes every Rth; all of them take all where there are fewer than R, which leaves the mean over
     the processes what it is.
     """
     rank, ranks = trainer.global_rank, trainer.world_size
-    return rows[rank::ranks] if len(rows) >= ranks else rows
+    part = Part(rows[rank::ranks] if len(rows) >= ranks else rows)
+    part.whole = len(rows)
+    return part
+
+
+def shared_loss(module: lightning.LightningModule, mean: Tensor, count: Tensor | float, index: int) -> Tensor:
+    """What must be returned of a step, as of :func:`shared_mean`; its value is logged as ``loss``.
+
+    Args:
+        module: whose batches are lists by :func:`own_part`.
+        mean, count: as there.
+        index: of the step in its epoch.
+    """
+    loss, overall = shared_mean(module, mean, count)
+    loader: Any = module.trainer.train_dataloader
+    examples = loader.batch_sampler[index].whole
+    module.log("loss", overall, prog_bar=True, on_step=False, on_epoch=True, sync_dist=True, batch_size=examples)
+    return loss
 
 
 def shared_mean(module: lightning.LightningModule, mean: Tensor, count: Tensor | float) -> tuple[Tensor, Tensor]:

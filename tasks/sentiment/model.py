@@ -15,7 +15,7 @@ from dgltree.cells.inputs import Embedding
 from dgltree.encoders import TreeEncoder
 from dgltree.models import ClassifierReadout
 from dgltree.read.glove import WordVectors
-from dgltree.training.processes import shared_mean
+from dgltree.training.processes import shared_loss
 from dgltree.training.steps import seed_step
 from tasks.sentiment.data import CLASSES
 
@@ -88,13 +88,10 @@ class SentimentClassifier(lightning.LightningModule):
         """The trees with the words' vectors as inputs, each occurrence under a mask of its own."""
         return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
 
-    def training_step(self, trees: TreeBatch, _: int) -> Tensor:
+    def training_step(self, trees: TreeBatch, index: int) -> Tensor:
         nodes = supervised(trees, self.supervision, CLASSES)
         logits = self(self.with_dropped_inputs(trees))[nodes]
-        loss, overall = shared_mean(self, nn.functional.cross_entropy(logits, trees.label[nodes]), len(logits))
-        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
-        self.log("loss", overall, batch_size=len(trees), **options)
-        return loss
+        return shared_loss(self, nn.functional.cross_entropy(logits, trees.label[nodes]), len(logits), index)
 
     def validation_step(self, trees: TreeBatch, _: int) -> None:
         self._evaluate(trees, "")
