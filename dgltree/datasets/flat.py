@@ -57,28 +57,36 @@ def with_numbers(batch: TreeBatch) -> TreeBatch:
     return replace(batch, token=token, value=None if bool(value.isnan().all()) else value)
 
 
-def vocabulary_of(batches: Iterable[TreeBatch], any_arity: bool, min_count: int, unk: bool) -> Vocabulary:
+def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Tensor]:
+    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary stands."""
+    functions = torch.zeros(len(own.functions), dtype=torch.int64)
+    tokens = torch.zeros(len(own.tokens) + 1, dtype=torch.int64)
+    for batch in batches:
+        functions += torch.bincount(batch.function, minlength=len(functions))
+        tokens += torch.bincount(batch.token + 1, minlength=len(tokens))  # the first is that of nodes without one
+    return functions, tokens[1:]
+
+
+def vocabulary_of(
+    batches: Iterable[TreeBatch], own: Vocabulary, any_arity: bool, min_count: int, unk: bool
+) -> Vocabulary:
     """The functions and tokens of flat trees, sorted; tokens that stand at fewer than ``min_count`` nodes are left out.
 
     Args:
-        batches: the trees to learn from, one batch or more of one vocabulary.
+        batches: the trees to learn from.
+        own: their vocabulary.
         any_arity: give functions ``ANY_ARITY``, for cells that add up their children.
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
     """
-    own, at_functions, at_tokens = None, torch.zeros(1, dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
-    for batch in batches:
-        own = _vocabulary(batch)
-        at_functions = at_functions + torch.bincount(batch.function, minlength=len(own.functions))
-        at_tokens = at_tokens + torch.bincount(batch.token + 1, minlength=len(own.tokens) + 1)  # the first has none
-    assert own is not None
+    at_functions, at_tokens = stands_at(batches, own)
     functions: dict[tuple[str, int | None], int] = {}
     for (name, arity), count in zip(own.functions, at_functions.tolist(), strict=True):
         key = (name, ANY_ARITY if any_arity else arity)
         functions[key] = functions.get(key, 0) + count
     kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
     kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
-    tokens = [token for token, count in zip(own.tokens, at_tokens[1:].tolist(), strict=True) if count >= min_count]
+    tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 
 

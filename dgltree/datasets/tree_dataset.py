@@ -227,7 +227,8 @@ class TreeDataset(Dataset[Any]):
 
     def vocabulary(self, any_arity: bool = False, min_count: int = 1, unk: bool = False) -> Vocabulary:
         """What stands in these trees; see :func:`dgltree.datasets.flat.vocabulary_of`."""
-        return vocabulary_of((block.trees for block in self.blocks()), any_arity, min_count, unk)
+        blocks = (block.trees for block in self.blocks())
+        return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk)
 
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.

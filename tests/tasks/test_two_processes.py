@@ -100,17 +100,6 @@ def start(out: Path, given: list[tuple[str, str, list[str]]]) -> subprocess.Pope
         return subprocess.Popen(command, env=environment, stdout=output, stderr=output)
 
 
-@pytest.fixture(scope="module")
-def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    """The folders of all trainings by one process and by two, which train one after the other."""
-    folders = {devices: tmp_path_factory.mktemp("trained") for devices in (1, 2)}
-    runs = {folder: start(folder, jobs(data, folder, devices)) for devices, folder in folders.items()}
-    for folder, run in runs.items():
-        status = run.wait(timeout=400)
-        assert bool(status) == (folder / "dead").exists() == (folder is folders[2]), (folder / "output").read_text()
-    return folders
-
-
 def recorded(folder: Path, name: str, rank: int = 0) -> list[float]:
     return [float(line) for line in (folder / f"{name}-{rank}").read_text().splitlines()]
 
@@ -120,39 +109,52 @@ def epochs(folder: Path) -> list[dict[str, float]]:
     return [{name: value for name, value in row.items() if name != "seconds"} for row in rows]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_two_processes_have_the_losses_and_the_figures_of_one(name: str, trained: dict[int, Path]) -> None:
+def check_losses_and_figures(name: str, trained: dict[int, Path]) -> None:
     one, (first, second) = recorded(trained[1], name), (recorded(trained[2], name, rank) for rank in (0, 1))
-    assert len(one) > 2
-    assert [(a + b) / 2 for a, b in zip(first, second, strict=True)] == pytest.approx(one, abs=1e-5)
-    assert first != pytest.approx(second, abs=1e-5), "each has examples of its own"
+    assert len(one) > 2, name
+    assert [(a + b) / 2 for a, b in zip(first, second, strict=True)] == pytest.approx(one, abs=1e-5), name
+    assert first != pytest.approx(second, abs=1e-5), f"{name}: each has examples of its own"
     rows = {devices: epochs(folder / name) for devices, folder in trained.items()}
     for row, expected in zip(rows[2], rows[1], strict=True):
-        assert row == pytest.approx(expected, abs=1e-5)
+        assert row == pytest.approx(expected, abs=1e-5), name
     figures = [folder / name / ("test.json" if name in NAMES[3:] else "card.json") for folder in trained.values()]
     read = [json.loads(file.read_text()) for file in figures]
-    first, second = (found.get("metrics", {"test": found}) for found in read)
-    for split, metrics in first.items():
-        assert second[split] == pytest.approx(metrics, abs=1e-5)
+    expected, found = (each.get("metrics", {"test": each}) for each in read)
+    assert found.keys() == expected.keys(), name
+    for split, metrics in expected.items():
+        assert found[split] == pytest.approx(metrics, abs=1e-5), name
 
 
-def test_what_is_said_is_said_once(trained: dict[int, Path]) -> None:
+def check_said_once(trained: dict[int, Path]) -> None:
     said = {devices: (folder / "output").read_text() for devices, folder in trained.items()}
     said[2] = said[2][: said[2].rindex("classes.tsv: ")]  # before the training that is killed
     for text in ("test: ", "the model is in", "examples, ", "epoch 0: "):
-        assert said[1].count(text) == said[2].count(text) > 0
+        assert said[1].count(text) == said[2].count(text) > 0, text
 
 
-def test_the_same_command_goes_on_after_a_process_was_killed(data: Path, trained: dict[int, Path]) -> None:
-    killed = trained[2] / "killed"
+def check_goes_on(data: Path, folder: Path) -> None:
+    killed, whole = folder / "killed", folder / "classes"
     assert [row["epoch"] for row in epochs(killed)] == [0, 1]
     assert not (killed / "card.json").exists()
-    again = start(trained[2], jobs(data, trained[2], devices=2)[-1:])
-    assert again.wait(timeout=200) == 0, (trained[2] / "output").read_text()
-    for row, expected in zip(epochs(killed), epochs(trained[2] / "classes"), strict=True):
+    again = start(folder, jobs(data, folder, devices=2)[-1:])
+    assert again.wait(timeout=200) == 0, (folder / "output").read_text()
+    for row, expected in zip(epochs(killed), epochs(whole), strict=True):
         assert row == pytest.approx(expected, abs=1e-6)
-    metrics = [json.loads((folder / "card.json").read_text())["metrics"] for folder in (killed, trained[2] / "classes")]
+    metrics = [json.loads((out / "card.json").read_text())["metrics"] for out in (killed, whole)]
     assert metrics[0] == metrics[1]
+
+
+def test_two_processes_train_as_one_and_go_on_after_one_was_killed(data: Path, tmp_path: Path) -> None:
+    """In one test, because its three programs take half a minute."""
+    trained = {devices: tmp_path / str(devices) for devices in (1, 2)}
+    runs = {folder: start(folder, jobs(data, folder, devices)) for devices, folder in trained.items()}
+    for folder, run in runs.items():
+        status = run.wait(timeout=400)
+        assert bool(status) == (folder / "dead").exists() == (folder is trained[2]), (folder / "output").read_text()
+    for name in NAMES:
+        check_losses_and_figures(name, trained)
+    check_said_once(trained)
+    check_goes_on(data, trained[2])
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
