@@ -42,9 +42,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
     parts = [
         _counts(data, sizes),
         _histogram("depth of the trees", depths),
-        _histogram(
-            "children of the inner nodes", Counter({k: n for k, n in children.items() if k and n}), doubling=True
-        ),
+        _histogram("children of the inner nodes", +children, doubling=True),
         _functions(data),
         _tokens(data, min_count),
         _duplicates(data),

@@ -20,7 +20,7 @@ class Growing:
     Args:
         dtype: of the numbers; int32 becomes int64 with the first number that it cannot hold.
 
-    Raises ``OSError`` where the file for temporary ones (TMPDIR) has no room.
+    Raises ``OSError`` where the folder of temporary files has no room.
     """
 
     def __init__(self, dtype: Any = np.int32) -> None:
@@ -62,9 +62,13 @@ class Growing:
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="dgltree-")  # noqa: SIM115 (it is closed with the column)
             weakref.finalize(self, self._file.close)
-        for part in self._parts:
-            self._file.write(part.data)
-        self._file.flush()
+        try:
+            for part in self._parts:
+                self._file.write(part.data)
+            self._file.flush()
+        except OSError as error:
+            where = f"{tempfile.gettempdir()} (TMPDIR names another folder)"
+            raise OSError(f"no room for what is read in the folder of temporary files, {where}: {error}") from None
         self._parts, self._held = [], 0
 
     def _widen(self) -> None:

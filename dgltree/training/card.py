@@ -25,7 +25,7 @@ def digest_of(splits: dict[str, TreeDataset]) -> str:
     """sha256 of all trees, labels and ids, by their splits and in their order."""
     digest = hashlib.sha256()
     for name, data in splits.items():
-        digest.update(f"{name} {data.own_vocabulary.to_json()}".encode())
+        digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
         for block in data.blocks():
             digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
             trees = block.trees

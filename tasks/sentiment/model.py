@@ -89,9 +89,7 @@ class SentimentClassifier(lightning.LightningModule):
         return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
 
     def training_step(self, trees: TreeBatch, index: int) -> Tensor:
-        nodes = supervised(trees, self.supervision, CLASSES)
-        logits = self(self.with_dropped_inputs(trees))[nodes]
-        return shared_loss(self, nn.functional.cross_entropy(logits, trees.label[nodes]), len(logits), index)
+        return shared_loss(self, *self.loss(trees), index)
 
     def validation_step(self, trees: TreeBatch, _: int) -> None:
         self._evaluate(trees, "")
@@ -111,6 +109,12 @@ class SentimentClassifier(lightning.LightningModule):
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
+
+    def loss(self, trees: TreeBatch) -> tuple[Tensor, int]:
+        """(), the mean over the nodes that are learnt from, and how many they are."""
+        nodes = supervised(trees, self.supervision, CLASSES)
+        logits = self(self.with_dropped_inputs(trees))[nodes]
+        return nn.functional.cross_entropy(logits, trees.label[nodes]), len(logits)
 
     def _evaluate(self, trees: TreeBatch, prefix: str) -> None:
         logits, size = self(trees, share=True), len(trees)

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from disks import full_disk
 from helpers import random_tree
 from own_trees import table, written
 
@@ -77,6 +78,12 @@ def test_what_32_bits_cannot_hold_has_64(monkeypatch: pytest.MonkeyPatch) -> Non
     wide = {name for name, array in stored.arrays.items() if array.dtype == np.int64}
     assert {"child_ptr", "child_index", "roots"} <= wide
     assert "function" not in wide
+
+
+def test_a_full_disk_is_said_with_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "HELD", 8)
+    with full_disk(), pytest.raises(OSError, match=r"no room for what is read in .*TMPDIR names another folder"):
+        gathered(TREES)
 
 
 def fields(data: TreeDataset) -> dict[str, torch.Tensor]:
