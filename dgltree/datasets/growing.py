@@ -2,6 +2,7 @@
 
 import tempfile
 import weakref
+from contextlib import suppress
 from typing import IO, Any
 
 import numpy as np
@@ -67,6 +68,8 @@ class Growing:
                 self._file.write(part.data)
             self._file.flush()
         except OSError as error:
+            with suppress(OSError):  # which it says once more
+                self._file.close()
             where = f"{tempfile.gettempdir()} (TMPDIR names another folder)"
             raise OSError(f"no room for what is read in the folder of temporary files, {where}: {error}") from None
         self._parts, self._held = [], 0
