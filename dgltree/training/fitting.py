@@ -34,7 +34,7 @@ from dgltree.training.folder import CARD, EPOCHS, finished, left_by_now, write
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience
-from dgltree.training.processes import first
+from dgltree.training.processes import check_started, first
 from dgltree.training.report import EpochReport
 from dgltree.training.trained import TrainedModel
 
@@ -76,8 +76,8 @@ def fit(
         logger: of Lightning, besides the one that the option ``log`` names.
         options: of :class:`dgltree.training.options.FitOptions`.
 
-    Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it, and for a folder with
-    another training; ``TypeError`` for an option that there is not.
+    Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
+    and for a folder with another training; ``TypeError`` for an option that there is not.
     """
     if cell is not None:
         if "encoder" in options and options["encoder"] is not None:
@@ -87,6 +87,7 @@ def fit(
     for name in set(options) - set(known):
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
     folder, settings = Path(out), FitOptions(**options)
+    check_started(settings.devices, settings.machines)
     given_callbacks = _listed("callbacks", callbacks, Callback)
     loggers = [*_listed("logger", logger, Logger), *_loggers(settings, folder)]
     given = {"train": data, "validation": validation, "test": test}

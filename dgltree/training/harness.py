@@ -123,11 +123,12 @@ def without_noise() -> Iterator[None]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """A block in which Lightning says errors alone."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    levels = {logger: logger.level for logger in map(logging.getLogger, ("lightning.pytorch", "lightning.fabric"))}
+    for logger in levels:
+        logger.setLevel(logging.ERROR)
     try:
         with without_noise():
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)

@@ -3,6 +3,7 @@
 Batches depend on (seed, epoch) alone and are the same in every process, which then takes its own part of their rows.
 """
 
+import os
 from typing import Any, TypeVar
 
 import lightning
@@ -68,6 +69,17 @@ def shared_mean(module: lightning.LightningModule, mean: Tensor, count: Tensor |
     overall, counts = trainer.strategy.reduce(sums, reduce_op="mean")
     nothing = sum(parameter.sum() for parameter in module.parameters()) * 0
     return total / counts + nothing, overall / counts
+
+
+def check_started(devices: int, machines: int) -> None:
+    """``ValueError`` where torchrun started other processes than these: each would train by itself in one folder."""
+    if torch.distributed.is_torchelastic_launched():
+        each, every = (int(os.environ[name]) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
+        if (devices, devices * machines) != (each, every):
+            raise ValueError(
+                f"devices is {devices} and machines {machines}, but torchrun started {every} processes, {each} of them "
+                f"on this machine; give --devices {each} --machines {every // each}"
+            )
 
 
 def first() -> bool:

@@ -18,7 +18,6 @@ from language.sample import SMALL as LANGUAGE
 from language.sample import write_text
 from own_trees import table
 
-from dgltree.training.processes import own_part
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.verification.data import LabelledEquations
@@ -155,16 +154,6 @@ def test_two_processes_train_as_one_and_go_on_after_one_was_killed(data: Path, t
         check_losses_and_figures(name, trained)
     check_said_once(trained)
     check_goes_on(data, trained[2])
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 3])
-def test_the_parts_of_a_batch_are_the_batch(ranks: int) -> None:
-    trainers: list[Any] = [SimpleNamespace(global_rank=rank, world_size=ranks) for rank in range(ranks)]
-    for rows in (list(range(10)), list(range(3))):
-        parts = [own_part(rows, trainer) for trainer in trainers]
-        assert sorted(row for part in parts for row in part) == rows
-        assert max(map(len, parts)) - min(map(len, parts)) <= 1
-    assert [own_part(["alone"], trainer) for trainer in trainers] == [["alone"]] * ranks
 
 
 def test_the_order_is_the_same_in_every_process_and_differs_by_epoch_and_seed(data: Path) -> None:
