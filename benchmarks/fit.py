@@ -34,13 +34,14 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
 
 def _table() -> str:
     rng = random.Random(0)
-    return "tree\tlabel\n" + "".join(f"{_expression(rng, 5)}\t{rng.choice('ab')}\n" for _ in range(TREES))
+    return "tree\tlabel\n" + "".join(f"{expression(rng, 5)}\t{rng.choice('ab')}\n" for _ in range(TREES))
 
 
-def _expression(rng: random.Random, depth: int) -> str:
+def expression(rng: random.Random, depth: int) -> str:
+    """An S-expression of up to so many levels above its leaves."""
     if depth == 0 or rng.random() < 0.2:
         return rng.choice("xyz")
-    return f"({rng.choice(('add', 'mul', 'sub'))} {_expression(rng, depth - 1)} {_expression(rng, depth - 1)})"
+    return f"({rng.choice(('add', 'mul', 'sub'))} {expression(rng, depth - 1)} {expression(rng, depth - 1)})"
 
 
 def _fit(file: Path, more: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, fit, kernels, page, propagate, rank, scale
+from benchmarks import batches, encoders, epoch, fit, kernels, page, propagate, rank, reading, scale
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -21,6 +21,7 @@ SUITES = {
     "batch": batches.rows,
     "encoders": encoders.rows,
     "scale": scale.rows,
+    "reading": reading.rows,
     "epoch": epoch.rows,
     "fit": fit.rows,
     "page": page.rows,

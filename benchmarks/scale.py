@@ -75,12 +75,12 @@ def _peak(recompute: bool, send: Connection) -> None:
     cell, trees = TreeSMU(vocabulary, 50, stack_size=5, no_op=True), with_nodes(batch(known, vocabulary), TRAINED)
     planned = plan(trees, cell)
     STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak anew
-    before = _resident("VmRSS")
+    before = resident("VmRSS")
     training_step(cell, lambda: root_states(planned, cell, recompute=recompute))()
-    send.send((trees.num_nodes, _resident("VmHWM") - before, kept_bytes(cell, planned.schedule)))
+    send.send((trees.num_nodes, resident("VmHWM") - before, kept_bytes(cell, planned.schedule)))
 
 
-def _resident(what: str) -> int:
+def resident(what: str) -> int:
     """Bytes of memory that this process holds (VmRSS), or held at its peak (VmHWM)."""
     [line] = [line for line in STATUS.read_text(encoding="ascii").splitlines() if line.startswith(what)]
     return 1024 * int(line.split()[1])

@@ -68,12 +68,12 @@ def _begin(beside: Path) -> int:
     return mode
 
 
-def save_tensors(path: str | Path, tensors: "dict[str, Tensor]", metadata: dict[str, str], rights: int = ALL) -> None:
+def save_tensors(path: str | Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:
     """A safetensors file, by :func:`replacing`. Raises ``OSError`` where it cannot be written, as all writers do."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    with replacing(path, rights) as beside:
+    with replacing(path) as beside:
         try:
             save_file(tensors, beside, metadata=metadata)
         except SafetensorError as error:

@@ -1,6 +1,6 @@
 """Classes of what an encoder read: the training that logic and ListOps share."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from lightning import Callback
@@ -12,6 +12,7 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, Planned
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
+from dgltree.training.processes import shared_loss
 from tasks.brackets import InducedBrackets
 from tasks.grouped import Grouped
 
@@ -53,11 +54,9 @@ class TreeClassifier(EncoderModule):
         """(E, classes), the logits of E examples."""
         return self.readout(self.encoder(trees, share=self.shares))
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
-        loss = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels)
-        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True}
-        self.log("loss", loss.detach(), batch_size=len(labelled.labels), **options)
-        return loss
+    def training_step(self, labelled: Labelled, index: int) -> Tensor:
+        mean = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels)
+        return shared_loss(self, mean, len(labelled.labels), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         self.accuracy.update(self(labelled.inputs), labelled.labels)
@@ -74,9 +73,9 @@ class TreeClassifier(EncoderModule):
 
     def on_test_epoch_end(self) -> None:
         for name, figure in self._tested.compute().items():
-            self.log(f"test_{name}", figure)
+            self.log(f"test_{name}", figure, sync_dist=True)
         if self.encoder.induces_trees:
-            self.log("test_f1", self._brackets.f1)
+            self.log("test_f1", self._brackets.f1, sync_dist=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(

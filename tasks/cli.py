@@ -34,7 +34,7 @@ class TaskCLI(LightningCLI):
         torch.set_num_threads(self.config[self.subcommand].threads)
 
     def instantiate_trainer(self, **options: Any) -> lightning.Trainer:
-        return harness.with_whole_checkpoints(super().instantiate_trainer(**options))
+        return harness.prepared(super().instantiate_trainer(**options))
 
     def after_fit(self) -> None:
         best = self.trainer.checkpoint_callback

@@ -16,6 +16,7 @@ from dgltree import TreeBatch
 from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.order import epoch_generator
 from dgltree.encoders.encoder import Planned
+from dgltree.training.processes import own_part
 from tasks.buckets import buckets
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ def data_folder(name: str) -> Path:
 
 
 class TaskData(lightning.LightningDataModule):
-    """Batches whose order depends on (seed, epoch) alone."""
+    """Batches whose order depends on (seed, epoch) alone.
+
+    Of several processes each trains on its part of every batch, and tests on all examples.
+    """
 
     seed: int
 
@@ -77,23 +81,28 @@ class BucketedData(TaskData, ABC):
             getattr(self, part)
 
     def train_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("train", self.epoch_generator())
+        assert self.trainer is not None
+        batches = self._batches("train", self.epoch_generator())
+        return self._loader("train", [own_part(rows, self.trainer) for rows in batches])
 
     def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("validation")
+        assert self.trainer is not None
+        return self._loader("validation", own_part(self._batches("validation"), self.trainer))
 
     def test_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader("test")
+        return self._loader("test", self._batches("test"))
 
-    def _loader(self, part: str, generator: torch.Generator | None = None) -> DataLoader[Labelled]:
+    def _batches(self, part: str, generator: torch.Generator | None = None) -> list[list[int]]:
+        lengths = list(map(self.length, getattr(self, part)))
+        most = self.batch_size * max(lengths, default=1) if self.most_words is None else self.most_words
+        return buckets(lengths, self.batch_size, most, generator)
+
+    def _loader(self, part: str, batches: list[list[int]]) -> DataLoader[Labelled]:
         examples = getattr(self, part)
         if part not in self._flat:
             self._flat[part] = self.labelled(examples)
-        lengths = list(map(self.length, examples))
-        most = self.batch_size * max(lengths, default=1) if self.most_words is None else self.most_words
-        batches = buckets(lengths, self.batch_size, most, generator)
         take = partial(self._batch, self._flat[part])
-        return DataLoader(range(len(lengths)), batch_sampler=batches, collate_fn=take, num_workers=1)  # type: ignore[arg-type]
+        return DataLoader(range(len(examples)), batch_sampler=batches, collate_fn=take, num_workers=1)  # type: ignore[arg-type]
 
     def _batch(self, examples: Labelled, rows: list[int]) -> Labelled:
         batch = examples.select(rows)

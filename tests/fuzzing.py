@@ -236,7 +236,7 @@ def cached() -> Target:
 
 def summary(data: TreeDataset) -> str:
     trees = [repr(data[i]) for i in range(len(data))]
-    return json.dumps([trees, data.labels, data.splits, data.ids, data.lines])
+    return json.dumps([trees, *map(list, (data.labels, data.splits, data.ids, data.lines))])
 
 
 def vocabulary_and_batch(text: str) -> bool:

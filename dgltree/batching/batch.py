@@ -23,7 +23,8 @@ class TreeBatch(PickledAsArrays):
     """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
 
     A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
-    user's DAG the numbering is that of the graph.
+    user's DAG the numbering is that of the graph. What a data set maps from a file may be int32 instead of int64, and
+    is there to :func:`dgltree.select` from.
     """
 
     function: Tensor
@@ -87,6 +88,18 @@ class TreeBatch(PickledAsArrays):
 
     def _tensors(self) -> dict[str, Tensor]:
         return {f.name: v for f in fields(self) if f.init and isinstance(v := getattr(self, f.name), Tensor)}
+
+    @cached_property
+    def starts(self) -> Tensor:
+        """(B,), the first node of each tree. ``ValueError`` where the roots are not one a tree, in their order."""
+        ends = torch.cumsum(self.sizes, 0)
+        if len(ends) == len(self.roots):
+            starts = ends - self.sizes
+            if torch.equal(starts, self.roots.long()):
+                return self.roots  # which a file maps: nothing that grows with it is held
+            if bool(((starts <= self.roots) & (self.roots < ends)).all()):
+                return starts
+        raise ValueError("the roots of this batch are not one a tree, in the order of the trees")
 
     @cached_property
     def arity(self) -> Tensor:

@@ -10,11 +10,12 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.runs import ranges
 
 
-def select(batch: TreeBatch, trees: Sequence[int] | Tensor) -> TreeBatch:
+def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:
     """The given trees of a batch, in the given order, on its device: what ``batch`` makes of them, without the trees.
 
-    Linear in the nodes selected, some millions a second where flattening trees makes some hundred thousands, and in the
-    number of all trees. Numbers of duplicate subtrees (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
+    Linear in the nodes selected, some millions a second where flattening trees makes some hundred thousands. A batch
+    over the arrays of a file may have int32; what is selected has int64. Numbers of duplicate subtrees
+    (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
 
     Raises ``ValueError`` for no trees, for a number that is none of a tree, and for a batch whose roots are not one a
     tree, as those of a user's graph may be.
@@ -25,11 +26,10 @@ def select(batch: TreeBatch, trees: Sequence[int] | Tensor) -> TreeBatch:
         raise ValueError("no trees: give the number of at least one")
     if which.min() < 0 or which.max() >= count:
         raise ValueError(f"trees run from {which.min()} to {which.max()}; the batch has 0 to {count - 1}")
-    sizes, roots, pointer = (tensor.cpu().numpy() for tensor in (batch.sizes, batch.roots, batch.child_ptr))
-    start = np.cumsum(sizes) - sizes
-    if len(sizes) != count or (roots < start).any() or (roots >= start + sizes).any():
-        raise ValueError("the roots of this batch are not one a tree, in the order of the trees")
-    size, old = sizes[which], start[which]
+    starts, sizes, roots, pointer = (
+        tensor.cpu().numpy() for tensor in (batch.starts, batch.sizes, batch.roots, batch.child_ptr)
+    )
+    size, old = sizes[which].astype(np.int64), starts[which].astype(np.int64)
     new = np.cumsum(size) - size
     node = ranges(old, size)
     edges = pointer[old + size] - pointer[old]
@@ -40,14 +40,14 @@ def select(batch: TreeBatch, trees: Sequence[int] | Tensor) -> TreeBatch:
 
     node_index, edge_index, shift = map(on_device, (node, edge, np.repeat(new - old, edges)))
     selected = TreeBatch(
-        function=batch.function[node_index],
-        token=batch.token[node_index],
+        function=batch.function[node_index].long(),
+        token=batch.token[node_index].long(),
         child_ptr=on_device(np.concatenate([[0], np.cumsum(pointer[node + 1] - pointer[node])])),
         child_index=batch.child_index[edge_index] + shift,
-        level=batch.level[node_index],
+        level=batch.level[node_index].long(),
         roots=on_device(roots[which] + new - old),
         sizes=on_device(size),
-        label=batch.label[node_index],
+        label=batch.label[node_index].long(),
         value=None if batch.value is None else batch.value[node_index],
         x=None if batch.x is None else batch.x[node_index],
         vocabulary=batch.vocabulary,

@@ -1,11 +1,15 @@
 """Duplicate subtrees: which subtrees of a batch are equal."""
 
+import hashlib
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.runs import runs
+from dgltree.batching.vocabulary import Vocabulary
 
 
 def number_subtrees(batch: TreeBatch) -> TreeBatch:
@@ -27,6 +31,51 @@ def twins(batch: TreeBatch) -> np.ndarray:
         return _first_equal(batch)
     _, first, inverse = np.unique(batch.subtree.cpu().numpy(), return_index=True, return_inverse=True)
     return first[inverse]
+
+
+class Named(NamedTuple):
+    """A vocabulary as :func:`digests` reads it: equal names have equal numbers in all vocabularies."""
+
+    functions: np.ndarray
+    """(F,) uint64."""
+    tokens: np.ndarray
+    """(T + 1,) uint64; the last, by its number -1, is that of no token."""
+
+    @classmethod
+    def of(cls, vocabulary: Vocabulary) -> "Named":
+        functions = [_named(f"f {name}") for name, _ in vocabulary.functions]
+        tokens = [*(_named(f"t {token}") for token in vocabulary.tokens), _named("none")]
+        return cls(np.array(functions, np.uint64), np.array(tokens, np.uint64))
+
+
+def digests(batch: TreeBatch, named: Named) -> np.ndarray:
+    """(N,) uint64: equal for equal subtrees, whatever batches they are in; of other pairs one in 2^64 is equal, too.
+
+    For data that is never in memory as one batch; :func:`subtree_numbers` is exact. Input vectors are not looked at.
+    """
+    level, arity = batch.level.numpy(), batch.arity.numpy()
+    pointer, child = batch.child_ptr.numpy(), batch.child_index.numpy()
+    value = np.full(len(level), np.nan) if batch.value is None else batch.value.numpy() + 0.0  # -0.0 and 0.0 are equal
+    own = _mixed(named.functions[batch.function.numpy()] + arity.astype(np.uint64))
+    own = _mixed(own ^ named.tokens[batch.token.numpy()])
+    found = _mixed(own ^ value.view(np.uint64))
+    order = np.lexsort((arity, level))
+    for start, stop in runs(level[order], arity[order]):
+        nodes = order[start:stop]
+        for slot in range(int(arity[nodes[0]])):
+            found[nodes] = _mixed(found[nodes] + _mixed(found[child[pointer[nodes] + slot]]))
+    return found
+
+
+def _named(name: str) -> int:
+    return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _mixed(key: np.ndarray) -> np.ndarray:
+    """Each bit depends on all bits: the last step of SplitMix64 (Steele, Lea and Flood 2014), a permutation."""
+    key = (key ^ (key >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    key = (key ^ (key >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return key ^ (key >> np.uint64(31))
 
 
 def _first_equal(batch: TreeBatch) -> np.ndarray:

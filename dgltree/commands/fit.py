@@ -20,6 +20,7 @@ examples:
   dgltree fit pairs.jsonl --encoder ordered_memory      columns left, right and label
   dgltree fit train.txt --validation dev.txt --test test.txt --nodes --input-size 100
   dgltree fit sources/ --unit function --group-by file --folds 5
+  dgltree fit trees.parquet --devices 4                 by four processes, or GPUs
 
 A YAML file given by --config holds the same settings (hidden_size: 150); the command line overrides it.
 """
@@ -29,6 +30,7 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
     from dgltree.training.fitting import fit
+    from dgltree.training.processes import first
     from dgltree.training.repeats import fit_folds, fit_seeds
 
     if options.folds and (options.seeds or options.validation or options.test):
@@ -46,17 +48,23 @@ def run(_: str, arguments: list[str]) -> int:
         found = (
             fit_folds(data, options.folds, **repeated) if options.folds else fit_seeds(data, options.seeds, **repeated)
         )
-        print(f"{found}\nthe models are in the folders of {options.out}")
+        if first():
+            print(f"{found}\nthe models are in the folders of {options.out}")
         return 0
     fit(data, **splits, out=options.out, command=command, **settings)
-    print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
+    if first():
+        print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
     return 0
 
 
 def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:
-    data = TreeDataset.from_file(path, cached=not options.no_cache, strict=options.strict, progress=True, **reading)
+    from dgltree.training.processes import first
+
+    cached, strict = not options.no_cache, options.strict
+    data = TreeDataset.from_file(path, cached=cached, strict=strict, progress=first(), **reading)
     notation = f", read as {data.reading.notation}" if data.reading.notation else ""
-    print(f"{path}: {len(data)} examples, {data.trees.num_nodes:,} nodes{notation}", file=sys.stderr)
+    if first():
+        print(f"{path}: {len(data)} examples, {data.num_nodes:,} nodes{notation}", file=sys.stderr)
     return data
 
 

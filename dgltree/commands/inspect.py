@@ -44,6 +44,6 @@ def run(_: str, arguments: list[str]) -> int:
     data = TreeDataset.from_file(
         options.file, cached=not options.no_cache, strict=options.strict, progress=True, **given_reading(options)
     )
-    say(data.trees.num_nodes, "nodes")
+    say(data.num_nodes, "nodes")
     print(describe(data, options.min_count))
     return 0

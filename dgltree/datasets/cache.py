@@ -1,25 +1,28 @@
-"""What was read of a file, kept beside it: the second reading takes as long as the arrays take to load."""
+"""What was read of a file, kept beside it as a safetensors file: the second reading maps its arrays into memory."""
 
 import hashlib
 import json
 import os
 import platform
+from collections.abc import Iterable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
-from dgltree.datasets.formats import Format
-from dgltree.files import save_tensors
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.formats import Bad, Format
+from dgltree.datasets.gather import Stored
+from dgltree.files import replacing
 
-VERSION = 2
+VERSION = 3
 DIGEST = "dgltree"  # the key in the file's metadata
 CHECKSUM = "contents"
+TEXTS = "texts"  # the array of all that is no array
+KINDS = {"i": "I", "u": "U", "f": "F"}
+"""Of dtypes, numpy's letters to those of the file."""
 BLOCK = 1 << 22
 
 
@@ -49,15 +52,6 @@ def _readers() -> str:
     return f"dgltree {ours} Python {platform.python_version()}"
 
 
-def _checksum(tensors: dict[str, Tensor]) -> str:
-    """Of all tensors with their names, sizes and dtypes, so that a damaged file is read anew and not believed."""
-    digest = hashlib.blake2b()
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.contiguous().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
-
-
 def rights_of(file: Format) -> int:
     """Who may read and write all that is in a file or a folder: nobody else may read what is kept of it.
 
@@ -73,38 +67,67 @@ def rights_of(file: Format) -> int:
     return rights
 
 
-def write(path: Path, digest: str, trees: TreeBatch, columns: dict[str, Any], rights: int) -> None:
-    """Keep flat trees and what stands beside them. Raises ``OSError`` where the file cannot be written."""
-    tensors = {name: getattr(trees, name) for name in ("function", "token", "child_ptr", "child_index", "level")}
-    tensors |= {"roots": trees.roots, "sizes": trees.sizes}
-    tensors = {name: tensor.to(torch.int32) for name, tensor in tensors.items()}
-    if bool((trees.label != NO_LABEL).any()):
-        tensors["label"] = trees.label.to(torch.int32)
-    if trees.value is not None:
-        tensors["value"] = trees.value
-    assert trees.vocabulary is not None
-    texts = json.dumps({"vocabulary": trees.vocabulary.to_json(), "columns": columns}).encode()
-    tensors["texts"] = torch.from_numpy(np.frombuffer(texts, np.uint8).copy())  # metadata has a limit
-    save_tensors(path, tensors, {DIGEST: digest, CHECKSUM: _checksum(tensors)}, rights)
+def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
+    """Keep what was read of a file. Raises ``OSError`` where that cannot be written."""
+    texts = {"vocabulary": stored.vocabulary.to_json(), "bad": stored.bad, "reading": stored.reading}
+    arrays = {**stored.arrays, TEXTS: np.frombuffer(json.dumps(texts).encode(), np.uint8)}  # metadata has a limit
+    arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))  # so that each is aligned
+    header, start = {}, 0
+    for name, array in arrays.items():
+        kind, stop = f"{KINDS[array.dtype.kind]}{8 * array.itemsize}", start + array.nbytes
+        header[name], start = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, stop]}, stop
+    checksum = _checksum(header, (block for array in arrays.values() for block in _blocks(array)))
+    with_digests = {"__metadata__": {DIGEST: digest, CHECKSUM: checksum}, **header}
+    written = json.dumps(with_digests).encode()
+    written += b" " * (-len(written) % 8)
+    with replacing(path, rights) as beside:
+        try:
+            with beside.open("wb") as file:
+                file.write(len(written).to_bytes(8, "little") + written)
+                for array in arrays.values():
+                    file.writelines(_blocks(array))
+        except OSError as error:
+            raise OSError(f"{path} cannot be written: {error}") from None
 
 
-def read(path: Path, digest: str) -> tuple[TreeBatch, dict[str, Any]] | None:
-    """What :func:`write` kept under this digest; None where there is nothing, or something else or damaged."""
+def read(path: Path, digest: str) -> Stored | None:
+    """What :func:`write` kept under this digest; None where there is nothing, or something else or damaged.
+
+    The arrays are the file's own pages, which are read when they are looked at. They stay what they are when the file
+    is replaced or removed.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            if metadata.get(DIGEST) != digest:
+            if metadata.get(DIGEST) != digest or metadata.get(CHECKSUM) != _checksum_of(path):
                 return None
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-        if metadata.get(CHECKSUM) != _checksum(tensors):
-            return None
-        texts = json.loads(tensors.pop("texts").numpy().tobytes())
+            arrays = {name: file.get_tensor(name).numpy() for name in file.keys()}  # noqa: SIM118 (it is no dict)
+        texts = json.loads(arrays.pop(TEXTS).tobytes())
     except (OSError, SafetensorError, KeyError, ValueError):
         return None
-    value = tensors.pop("value", None)
-    tensors = {name: tensor.long() for name, tensor in tensors.items()}
-    label = tensors.pop("label", torch.full_like(tensors["function"], NO_LABEL))
-    vocabulary = Vocabulary.from_json(texts["vocabulary"])
-    return TreeBatch(**tensors, label=label, value=value, vocabulary=vocabulary), texts["columns"]
+    bad = [Bad(*each) for each in texts["bad"]]
+    return Stored(arrays, Vocabulary.from_json(texts["vocabulary"]), bad, texts["reading"])
+
+
+def _checksum_of(path: Path) -> str:
+    """That of a file's content, which is read for it, not mapped: mapped pages count as this process's memory."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        del header["__metadata__"]
+        return _checksum(header, iter(partial(file.read, BLOCK), b""))
+
+
+def _checksum(header: dict[str, Any], blocks: Iterable[bytes]) -> str:
+    """Of all arrays with their names, sizes and dtypes, so that a damaged file is read anew and not believed."""
+    digest = hashlib.blake2b(json.dumps(header).encode())
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _blocks(array: np.ndarray) -> Iterator[bytes]:
+    items = BLOCK // array.itemsize
+    for start in range(0, len(array), items):
+        yield array[start : start + items].tobytes()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dgltree.batching.subtrees import subtree_numbers
+from dgltree.datasets.equal import first_equal
 from dgltree.datasets.numbers import number
 from dgltree.datasets.tree_dataset import TreeDataset
 
@@ -18,8 +18,7 @@ def units_of(dataset: TreeDataset) -> np.ndarray:
     if any(group is not None for group in dataset.groups):
         names = [f"#{i}" if group is None else f"={group}" for i, group in enumerate(dataset.groups)]
         return np.unique(names, return_inverse=True)[1]
-    kinds = subtree_numbers(dataset.trees)[dataset.trees.roots].view(-1, dataset.each).numpy()
-    return np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
+    return np.unique(first_equal(dataset), axis=0, return_inverse=True)[1].reshape(-1)
 
 
 def deal(dataset: TreeDataset, count: int, seed: int, most: int | None = None) -> np.ndarray:

@@ -7,9 +7,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import unbatch
-from dgltree.batching.subtrees import subtree_numbers
+from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
+from dgltree.datasets.equal import node_digests
+from dgltree.datasets.flat import stands_at
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import where
 from dgltree.datasets.numbers import number
@@ -34,12 +35,14 @@ def describe(data: TreeDataset, min_count: int) -> str:
         data: the trees.
         min_count: a token that stands at fewer nodes would become ``<unk>``.
     """
-    trees = data.trees
-    sizes, depths = data.sizes, trees.level[trees.roots]
+    sizes, depths, children = data.sizes, Counter[int](), Counter[int]()
+    for trees in (block.trees for block in data.blocks()):
+        depths.update(trees.level[trees.roots].tolist())
+        children.update(dict(enumerate(torch.bincount(trees.arity[trees.arity > 0]).tolist())))
     parts = [
         _counts(data, sizes),
-        _histogram("depth of the trees", depths.tolist()),
-        _histogram("children of the inner nodes", trees.arity[trees.arity > 0].tolist(), doubling=True),
+        _histogram("depth of the trees", depths),
+        _histogram("children of the inner nodes", +children, doubling=True),
         _functions(data),
         _tokens(data, min_count),
         _duplicates(data),
@@ -57,20 +60,20 @@ def _counts(data: TreeDataset, sizes: Tensor) -> str:
     notation = f", read as {data.reading.notation}" if data.reading.notation else ""
     sizes = sizes.double()
     middle = f"mean {sizes.mean():.1f}, median {int(sizes.median())}, largest {int(sizes.max()):,}"
-    return f"{len(data):,} {kind}{notation}\n{data.trees.num_nodes:,} nodes; nodes of an example: {middle}"
+    return f"{len(data):,} {kind}{notation}\n{data.num_nodes:,} nodes; nodes of an example: {middle}"
 
 
-def _histogram(what: str, values: Sequence[int], doubling: bool = False) -> str:
+def _histogram(what: str, values: Counter[int], doubling: bool = False) -> str:
     """A bar for each value, or where there are many for ranges of equal width, or each twice as wide as the last."""
-    if not len(values):
+    if not values:
         return ""
-    array = np.asarray(values)
-    low, high = int(array.min()), int(array.max())
+    low, high = min(values), max(values)
     width = -(-(high - low + 1) // MOST)
     starts = list(range(low, high + 1, width))
     if doubling and width > 1:
         starts = [low, *(low + 2**k for k in range((high - low).bit_length()))]
-    counts = np.bincount(np.searchsorted(starts, array, side="right") - 1, minlength=len(starts))
+    places = np.searchsorted(starts, list(values), side="right") - 1
+    counts = np.bincount(places, list(values.values()), len(starts)).astype(np.int64)
     rows = []
     for start, stop, count in zip(starts, [*starts[1:], high + 1], counts.tolist(), strict=True):
         rows.append((f"{start}" if stop == start + 1 else f"{start} to {stop - 1}", count))
@@ -92,38 +95,42 @@ def _most(counts: Counter[str]) -> str:
 
 
 def _functions(data: TreeDataset) -> str:
-    vocabulary = data.trees.vocabulary
-    assert vocabulary is not None
-    numbers = torch.bincount(data.trees.function, minlength=len(vocabulary.functions)).tolist()
+    vocabulary = data.own_vocabulary
+    numbers, _ = stands_at((block.trees for block in data.blocks()), vocabulary)
     counts: Counter[str] = Counter()
-    for (name, arity), count in zip(vocabulary.functions, numbers, strict=True):
+    for (name, arity), count in zip(vocabulary.functions, numbers.tolist(), strict=True):
         counts[f"{name}/{arity}"] += count
     return f"functions, each with its number of children: {len(counts):,} different ones\n{_most(counts)}"
 
 
 def _tokens(data: TreeDataset, min_count: int) -> str:
-    trees = data.trees
-    assert trees.vocabulary is not None
-    numbers = torch.bincount(trees.token[trees.token >= 0], minlength=len(trees.vocabulary.tokens))
-    counts = Counter(dict(zip(trees.vocabulary.tokens, numbers.tolist(), strict=True)))
+    vocabulary = data.own_vocabulary
+    _, numbers = stands_at((block.trees for block in data.blocks()), vocabulary)
+    counts = Counter(dict(zip(vocabulary.tokens, numbers.tolist(), strict=True)))
     total, rare = int(numbers.sum()), numbers[numbers < min_count]
     text = f"tokens: {len(counts):,} different ones at {total:,} nodes\n{_most(counts)}" if counts else "no tokens"
     if len(rare):
         times = "only once" if min_count == 2 else f"fewer than {min_count} times"
         share = f"{int(rare.sum()) / max(total, 1):.1%} of the nodes with a token"
         text += f"\n  {len(rare):,} tokens occur {times}; fit would read them as {UNKNOWN} ({share})"
-    if trees.value is not None:
-        numbers = trees.value[~trees.value.isnan()]
-        text += f"\n  {len(numbers):,} leaves are numbers, from {numbers.min():g} to {numbers.max():g}"
+    values = [found for block in data.blocks() if len(found := _values(block.trees))]
+    if values:
+        low, high = min(float(found.min()) for found in values), max(float(found.max()) for found in values)
+        text += f"\n  {sum(map(len, values)):,} leaves are numbers, from {low:g} to {high:g}"
     return text
 
 
+def _values(trees: TreeBatch) -> Tensor:
+    return torch.empty(0) if trees.value is None else trees.value[~trees.value.isnan()]
+
+
 def _duplicates(data: TreeDataset) -> str:
-    trees = data.trees
-    number = subtree_numbers(trees)
-    roots = number[trees.roots].view(-1, data.each)
-    whole = 1 - len(torch.unique(roots, dim=0)) / len(data)
-    below = 1 - len(torch.unique(number)) / trees.num_nodes
+    roots, kinds = [], []
+    for of_nodes, of_block in node_digests(data):
+        roots.append(of_nodes[of_block])
+        kinds.append(np.unique(of_nodes))
+    whole = 1 - len(np.unique(np.concatenate(roots).reshape(-1, data.each), axis=0)) / len(data)
+    below = 1 - len(np.unique(np.concatenate(kinds))) / data.num_nodes
     return f"duplicates: {whole:.1%} of the examples, {below:.1%} of all subtrees"
 
 
@@ -143,8 +150,8 @@ def _labels(data: TreeDataset) -> str:
 
 
 def _node_labels(data: TreeDataset) -> str:
-    count = int((data.trees.label != NO_LABEL).sum())
-    return f"labels at {count:,} nodes, which fit --nodes learns from" if count > len(data.trees) else ""
+    count = sum(int((block.trees.label != NO_LABEL).sum()) for block in data.blocks())
+    return f"labels at {count:,} nodes, which fit --nodes learns from" if count > data.each * len(data) else ""
 
 
 def _sample(data: TreeDataset, sizes: Tensor) -> Tree:

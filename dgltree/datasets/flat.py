@@ -1,10 +1,10 @@
 """Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 from math import nan
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,30 +20,6 @@ FEW = 10
 """Unknown functions for which the known ones most like them are looked up, which takes a while."""
 
 
-def join(batches: Sequence[TreeBatch]) -> TreeBatch:
-    """The trees of all batches, in a vocabulary with the functions and tokens of all."""
-    functions = list(dict.fromkeys(f for batch in batches for f in _vocabulary(batch).functions))
-    tokens = list(dict.fromkeys(t for batch in batches for t in _vocabulary(batch).tokens))
-    union = Vocabulary(functions, tokens)
-    parts = [_renamed(batch, union) for batch in batches]
-    nodes = np.cumsum([0, *(part.num_nodes for part in parts)])
-    edges = np.cumsum([0, *(len(part.child_index) for part in parts)])
-    pointers = [part.child_ptr[:-1] + int(e) for part, e in zip(parts, edges, strict=False)]
-    values = [part.value for part in parts]
-    return TreeBatch(
-        function=torch.cat([part.function for part in parts]),
-        token=torch.cat([part.token for part in parts]),
-        child_ptr=torch.cat([*pointers, torch.tensor([int(edges[-1])])]),
-        child_index=torch.cat([part.child_index + int(n) for part, n in zip(parts, nodes, strict=False)]),
-        level=torch.cat([part.level for part in parts]),
-        roots=torch.cat([part.roots + int(n) for part, n in zip(parts, nodes, strict=False)]),
-        sizes=torch.cat([part.sizes for part in parts]),
-        label=torch.cat([part.label for part in parts]),
-        value=None if all(value is None for value in values) else torch.cat([_values(part) for part in parts]),
-        vocabulary=union,
-    )
-
-
 def _vocabulary(batch: TreeBatch) -> Vocabulary:
     assert batch.vocabulary is not None
     return batch.vocabulary
@@ -53,14 +29,6 @@ def _values(batch: TreeBatch) -> Tensor:
     if batch.value is not None:
         return batch.value
     return torch.full((batch.num_nodes,), torch.nan, dtype=torch.float64)
-
-
-def _renamed(batch: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
-    """The same in a vocabulary that has all its functions and tokens."""
-    own = _vocabulary(batch)
-    functions = torch.tensor([vocabulary.function_id(*f) for f in own.functions], dtype=torch.int64)
-    tokens = torch.tensor([*(vocabulary.token_id(t) for t in own.tokens), NO_TOKEN])  # the last by its number, -1
-    return replace(batch, function=functions[batch.function], token=tokens[batch.token], vocabulary=vocabulary)
 
 
 def with_leaf_tokens(batch: TreeBatch) -> TreeBatch:
@@ -89,49 +57,83 @@ def with_numbers(batch: TreeBatch) -> TreeBatch:
     return replace(batch, token=token, value=None if bool(value.isnan().all()) else value)
 
 
-def vocabulary_of(batch: TreeBatch, any_arity: bool, min_count: int, unk: bool) -> Vocabulary:
+def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Tensor]:
+    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary stands."""
+    functions = torch.zeros(len(own.functions), dtype=torch.int64)
+    tokens = torch.zeros(len(own.tokens) + 1, dtype=torch.int64)
+    for batch in batches:
+        functions += torch.bincount(batch.function, minlength=len(functions))
+        tokens += torch.bincount(batch.token + 1, minlength=len(tokens))  # the first is that of nodes without one
+    return functions, tokens[1:]
+
+
+def vocabulary_of(
+    batches: Iterable[TreeBatch], own: Vocabulary, any_arity: bool, min_count: int, unk: bool
+) -> Vocabulary:
     """The functions and tokens of flat trees, sorted; tokens that stand at fewer than ``min_count`` nodes are left out.
 
     Args:
-        batch: the trees to learn from.
+        batches: the trees to learn from.
+        own: their vocabulary.
         any_arity: give functions ``ANY_ARITY``, for cells that add up their children.
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
     """
-    own = _vocabulary(batch)
-    counts = torch.bincount(batch.function, minlength=len(own.functions)).tolist()
+    at_functions, at_tokens = stands_at(batches, own)
     functions: dict[tuple[str, int | None], int] = {}
-    for (name, arity), count in zip(own.functions, counts, strict=True):
+    for (name, arity), count in zip(own.functions, at_functions.tolist(), strict=True):
         key = (name, ANY_ARITY if any_arity else arity)
         functions[key] = functions.get(key, 0) + count
     kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
     kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
-    stands = torch.bincount(batch.token[batch.token >= 0], minlength=len(own.tokens)).tolist()
-    tokens = [token for token, count in zip(own.tokens, stands, strict=True) if count >= min_count]
+    tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 
 
-def translate(batch: TreeBatch, vocabulary: Vocabulary) -> tuple[TreeBatch, dict[int, str]]:
-    """Flat trees in a model's vocabulary, and what it does not know: tree number to message.
+class Translation:
+    """From the ids of one vocabulary to those of another.
 
-    The ids of those trees are wrong: they are to be left out.
+    Args:
+        own: the vocabulary of the trees.
+        vocabulary: that of a model.
     """
-    own = _vocabulary(batch)
-    functions = [vocabulary.find_function(*f) for f in own.functions]
-    unknown = [i for i, known in enumerate(functions) if known is None]
-    why = {i: _why(vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
-    tokens, strange = _token_ids(own.tokens, vocabulary)
-    bad: dict[int, str] = {}
-    ends = torch.cumsum(batch.sizes, 0)
-    for ids, messages in ((batch.function, why), (batch.token, strange)):
-        if messages:
-            nodes = torch.nonzero(torch.isin(ids, torch.tensor(list(messages)))).flatten()
-            trees = torch.searchsorted(ends, nodes, right=True).tolist()
-            for tree, number in zip(trees, ids[nodes].tolist(), strict=True):
-                bad.setdefault(tree, messages[number])
-    function = torch.tensor([known or 0 for known in functions])[batch.function]
-    token = torch.tensor([*tokens, NO_TOKEN])[batch.token]
-    return replace(batch, function=function, token=token, vocabulary=vocabulary), bad
+
+    def __init__(self, own: Vocabulary, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        functions = [self.vocabulary.find_function(*f) for f in own.functions]
+        unknown = [i for i, known in enumerate(functions) if known is None]
+        self._functions = torch.tensor([known or 0 for known in functions])
+        self._why = {i: _why(self.vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
+        tokens, self._strange = _token_ids(own.tokens, self.vocabulary)
+        self._tokens = torch.tensor([*tokens, NO_TOKEN])  # the last by its number, -1
+
+    def __call__(self, batch: TreeBatch) -> TreeBatch:
+        """The same trees in the other vocabulary; the ids of what it does not know are wrong."""
+        function, token = self._functions[batch.function], self._tokens[batch.token]
+        return replace(batch, function=function, token=token, vocabulary=self.vocabulary)
+
+    def after(self, first: "Translation") -> "Translation":
+        """Both in one, for trees that ``first`` did not translate yet."""
+        both = copy(self)
+        both._functions, both._tokens = self._functions[first._functions], self._tokens[first._tokens]
+        return both
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether the other vocabulary lacks something."""
+        return bool(self._why or self._strange)
+
+    def unknown(self, batch: TreeBatch) -> dict[int, str]:
+        """What the other vocabulary does not know of trees in the first: tree number to message."""
+        bad: dict[int, str] = {}
+        ends = torch.cumsum(batch.sizes, 0)
+        for ids, messages in ((batch.function, self._why), (batch.token, self._strange)):
+            if messages:
+                nodes = torch.nonzero(torch.isin(ids, torch.tensor(list(messages)))).flatten()
+                trees = torch.searchsorted(ends, nodes, right=True).tolist()
+                for tree, number in zip(trees, ids[nodes].tolist(), strict=True):
+                    bad.setdefault(tree, messages[number])
+        return bad
 
 
 def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:

@@ -3,12 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
 
-from dgltree.batching.subtrees import subtree_numbers
 from dgltree.datasets.deal import deal, units_of
-from dgltree.datasets.flat import join
+from dgltree.datasets.equal import tree_digests
 from dgltree.datasets.tree_dataset import TreeDataset
 
 SPLITS = ("train", "validation", "test")
@@ -118,14 +115,8 @@ def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
 
 def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
     """How many examples of the other splits stand in the training split too, trees and all; labels do not count."""
-    flat = join([data.trees for data in splits.values()])
-    each = next(iter(splits.values())).each
-    kinds = _kinds(subtree_numbers(flat)[flat.roots].view(-1, each))
-    by_split = dict(zip(splits, kinds.split([len(data) for data in splits.values()]), strict=True))
+    kinds = np.unique(np.concatenate([tree_digests(data) for data in splits.values()]), axis=0, return_inverse=True)[1]
+    ends = np.cumsum([len(data) for data in splits.values()])
+    by_split = dict(zip(splits, np.split(kinds.reshape(-1), ends[:-1]), strict=True))
     train = by_split.pop("train")
-    return {name: int(torch.isin(rows, train).sum()) for name, rows in by_split.items()}
-
-
-def _kinds(numbers: Tensor) -> Tensor:
-    """(E,) int64: equal numbers, from 0, for equal rows."""
-    return torch.unique(numbers, dim=0, return_inverse=True)[1]
+    return {name: int(np.isin(rows, train).sum()) for name, rows in by_split.items()}

@@ -1,6 +1,8 @@
 """A data set of labelled trees, flattened once."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cached_property
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -13,16 +15,19 @@ from torch.utils.data import Dataset
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.flat import translate, vocabulary_of
+from dgltree.datasets.flat import Translation, vocabulary_of, with_classes
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.from_file import read_file
+from dgltree.datasets.mapped import KINDS, Column
 from dgltree.datasets.parse import Part, dropped, flatten, prepared
 from dgltree.datasets.reading import Reading
 from dgltree.trees.tree import Tree
 
-COLUMNS = ("lines", "labels", "splits", "ids", "groups", "files")
+COLUMNS = tuple(KINDS)
 """What stands beside the trees, a value an example."""
+BLOCK = 1 << 18
+"""Nodes that are in memory at a time, about, where all trees are looked at."""
 
 
 class TreeDataset(Dataset[Any]):
@@ -44,16 +49,14 @@ class TreeDataset(Dataset[Any]):
     are NaN or infinite.
     """
 
-    trees: TreeBatch
-    """In the data set's own vocabulary; of a pair both trees, one after the other."""
-    labels: list[str | None]
-    splits: list[str | None]
-    ids: list[str | None]
-    lines: list[int]
+    labels: Sequence[str | None]
+    splits: Sequence[str | None]
+    ids: Sequence[str | None]
+    lines: Sequence[int]
     """Where each example stands in its file, from 1."""
-    groups: list[str | None]
+    groups: Sequence[str | None]
     """What splits must not tear apart, such as the file of a function."""
-    files: list[str]
+    files: Sequence[str]
     """The file of each example, where a folder was read."""
     bad: list[Bad]
     """The records that could not be read."""
@@ -99,13 +102,16 @@ class TreeDataset(Dataset[Any]):
             },
         )
 
-    def _set(self, trees: TreeBatch, columns: dict[str, Any]) -> None:
-        self.trees = trees
-        self.lines, self.labels = columns["lines"], columns["labels"]
-        self.splits, self.ids = list(columns["splits"]), list(columns["ids"])
-        self.groups, self.files = list(columns["groups"]), columns["files"]
-        self.bad = [Bad(*bad) for bad in columns.get("bad", ())]
-        self.each = len(trees) // len(self.lines)
+    def _set(self, flat: TreeBatch, columns: Mapping[str, Any], bad: Iterable[tuple[int, str, str]] = ()) -> None:
+        assert flat.vocabulary is not None
+        self._flat, self.own_vocabulary = flat, flat.vocabulary
+        self._chosen: np.ndarray | None = None
+        self._translation: Translation | None = None
+        self._classes: tuple[str, ...] | None = None
+        for name in COLUMNS:
+            setattr(self, name, columns[name])
+        self.bad = [Bad(*each) for each in bad]
+        self.each = len(flat) // len(self.lines)
 
     @classmethod
     def from_file(
@@ -136,10 +142,10 @@ class TreeDataset(Dataset[Any]):
         Raises ``FileNotFoundError``, and ``ValueError`` for a file that is empty, has no column of trees or no tree
         that can be read, and with ``strict`` for the first bad record.
         """
-        trees, columns = read_file(path, Reading(**reading), workers, cached, progress, named)
+        stored = read_file(path, Reading(**reading), workers, cached, progress, named)
         dataset = cls.__new__(cls)
-        dataset.reading = Reading(**columns["reading"])
-        dataset._set(trees, columns)
+        dataset.reading = Reading(**stored.reading)
+        dataset._set(stored.trees, stored.columns, stored.bad)
         if strict and dataset.bad:
             raise ValueError(dataset.bad[0].at(path))
         return dataset
@@ -150,7 +156,7 @@ class TreeDataset(Dataset[Any]):
         assert part.trees is not None
         dataset = cls.__new__(cls)
         dataset.reading = reading
-        dataset._set(part.trees, vars(part))
+        dataset._set(part.trees, vars(part), part.bad)
         return dataset
 
     def __len__(self) -> int:
@@ -158,7 +164,7 @@ class TreeDataset(Dataset[Any]):
 
     def __repr__(self) -> str:
         kind = "trees" if self.each == 1 else "pairs"
-        return f"<TreeDataset: {len(self)} {kind}, {self.trees.num_nodes} nodes>"
+        return f"<TreeDataset: {len(self)} {kind}, {self.num_nodes} nodes>"
 
     def __getitem__(self, i: int) -> tuple[Tree | tuple[Tree, ...], str | None]:
         trees = unbatch(self.select([range(len(self))[i]]).trees)
@@ -169,17 +175,60 @@ class TreeDataset(Dataset[Any]):
         return self.select(examples)
 
     def select(self, examples: Sequence[int]) -> "TreeDataset":
-        """Some of the examples, in the given order."""
+        """Some of the examples, in the given order. Nothing is copied until their trees are looked at."""
         rows = np.asarray(examples, np.int64)
-        chosen = self.__class__.__new__(self.__class__)
-        chosen.reading = self.reading
-        columns = {name: [getattr(self, name)[i] for i in rows] for name in COLUMNS}
-        chosen._set(select(self.trees, (rows[:, None] * self.each + np.arange(self.each)).ravel().tolist()), columns)
+        if not len(rows):
+            raise ValueError("no trees: give the number of at least one")
+        if rows.min() < 0 or rows.max() >= len(self):
+            raise ValueError(f"examples run from {rows.min()} to {rows.max()}; the data set has 0 to {len(self) - 1}")
+        chosen = copy(self)
+        chosen.__dict__.pop("trees", None)
+        chosen._chosen = rows if self._chosen is None else self._chosen[rows]
+        chosen.bad = []
+        for name in COLUMNS:
+            column = getattr(self, name)
+            setattr(chosen, name, column.select(rows) if isinstance(column, Column) else [column[i] for i in rows])
         return chosen
+
+    @cached_property
+    def trees(self) -> TreeBatch:
+        """All of them flat, in memory, in the data set's vocabulary; of a pair both, one after the other.
+
+        Of more trees than memory holds take :meth:`blocks`, or some by :meth:`select`.
+        """
+        if self._chosen is None:
+            trees = self._flat.map(_wide)
+        else:
+            trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
+        trees = trees if self._translation is None else self._translation(trees)
+        return trees if self._classes is None else with_classes(trees, self._classes)
+
+    def blocks(self) -> Iterator["TreeDataset"]:
+        """The examples in order, some at a time: what looks at all trees holds no more of them than one block."""
+        ends = torch.cumsum(self.sizes, 0).numpy()
+        if ends[-1] <= BLOCK:
+            yield self
+            return
+        start = 0
+        while start < len(self):
+            before = ends[start - 1] if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + BLOCK, side="right")))
+            yield self.select(range(start, stop))
+            start = stop
+
+    @property
+    def num_nodes(self) -> int:
+        return int(self.sizes.sum())
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether leaves may carry numbers."""
+        return self._flat.value is not None
 
     def vocabulary(self, any_arity: bool = False, min_count: int = 1, unk: bool = False) -> Vocabulary:
         """What stands in these trees; see :func:`dgltree.datasets.flat.vocabulary_of`."""
-        return vocabulary_of(self.trees, any_arity, min_count, unk)
+        blocks = (block.trees for block in self.blocks())
+        return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk)
 
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.
@@ -193,20 +242,41 @@ class TreeDataset(Dataset[Any]):
         moved.bad = in_order([*self.bad, *(self.bad_at(i, message) for i, message in messages.items())])
         return moved
 
+    def with_classes(self, classes: Sequence[str]) -> "TreeDataset":
+        """The same with the labels of nodes as numbers of these classes, ``NO_LABEL`` for others."""
+        named = copy(self)
+        named.__dict__.pop("trees", None)
+        named._classes = tuple(classes)
+        return named
+
     def bad_at(self, i: int, message: str) -> Bad:
         """What is wrong with example ``i``."""
         return Bad(self.lines[i], message, self.files[i])
 
     def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:
         """The examples that a model knows, in its vocabulary, None for none; and why not, by number, the others."""
-        trees, unknown = translate(self.trees, vocabulary)
-        messages = {tree // self.each: message for tree, message in sorted(unknown.items(), reverse=True)}
-        moved = self.__class__.__new__(self.__class__)
-        moved.__dict__.update(self.__dict__, trees=trees)
+        translation = Translation(self.own_vocabulary, vocabulary)
+        messages: dict[int, str] = {}
+        if translation.can_fail:
+            first = 0
+            for block in self.blocks():
+                unknown = translation.unknown(block.trees)
+                messages |= {first + tree // self.each: why for tree, why in sorted(unknown.items(), reverse=True)}
+                first += len(block)
         rows = [i for i in range(len(self)) if i not in messages]
-        return (moved.select(rows) if rows else None), dict(sorted(messages.items()))
+        moved = self.select(rows) if rows else None
+        if moved is not None:
+            moved._translation = translation if self._translation is None else translation.after(self._translation)
+            moved.own_vocabulary = vocabulary
+        return moved, dict(sorted(messages.items()))
 
     @property
     def sizes(self) -> torch.Tensor:
         """(E,) int64, the nodes of each example."""
-        return self.trees.sizes.view(-1, self.each).sum(1)
+        sizes = self._flat.sizes.view(-1, self.each)
+        return (sizes if self._chosen is None else sizes[torch.from_numpy(self._chosen)]).sum(1)
+
+
+def _wide(tensor: torch.Tensor) -> torch.Tensor:
+    """Whole numbers of 32 bits, as a file has them, as ``TreeBatch`` has them."""
+    return tensor.long() if tensor.dtype == torch.int32 else tensor

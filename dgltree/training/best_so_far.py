@@ -30,8 +30,10 @@ class BestSoFar(Checkpoint):
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         assert isinstance(pl_module, TreeTraining)
+        if not trainer.is_global_zero:
+            return
         found = self.best.stat()
-        if trainer.is_global_zero and self.left != (found.st_ino, found.st_mtime_ns):
+        if self.left != (found.st_ino, found.st_mtime_ns):
             weights = checked(self.best)["state_dict"]
             model = _copied(pl_module)
             model.load_state_dict({name[6:]: weight for name, weight in weights.items() if name[:6] == "model."})

@@ -1,5 +1,6 @@
 """From data and settings to what is trained: the task, the vocabulary, the encoder and its readout."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
 from typing import NamedTuple
@@ -40,7 +41,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     Raises ``ValueError`` for one class only, for ``nodes`` without labels at nodes, and for options that do not fit the
     data or each other. Every example has a label.
     """
-    nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.trees.num_nodes // STEPS))
+    nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS))
     task, name = options.task or task_of(train), options.encoder or _cell_for(train)
     options = _with_defaults(train, replace(options, task=task, encoder=name, batch_nodes=nodes))
     _check_labels(train, options)
@@ -85,7 +86,7 @@ def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
     """The classes, numbers by their value and texts by their letters."""
     found = {label for label in data.labels if label is not None}
     if nodes:
-        found |= {str(label) for label in data.trees.label[data.trees.label != NO_LABEL].unique().tolist()}
+        found |= {str(label) for labels in _node_labels(data) for label in labels.unique().tolist()}
     return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
 
 
@@ -95,14 +96,20 @@ def _class_weights(train: TreeDataset, classes: list[str], options: FitOptions) 
         raise ValueError("class_weights are for classes; the labels are numbers")
     labels: list[str | None] = list(train.labels)
     if options.nodes:
-        labels = [str(label) for label in train.trees.label[train.trees.label != NO_LABEL].tolist()]
+        labels = [str(label) for found in _node_labels(train) for label in found.tolist()]
     numbers = label_numbers(labels, classes)
     counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
     return counts.sum() / (len(classes) * counts.float())
 
 
+def _node_labels(data: TreeDataset) -> Iterator[torch.Tensor]:
+    """Those that there are, some at a time."""
+    for block in data.blocks():
+        yield block.trees.label[block.trees.label != NO_LABEL]
+
+
 def _cell_for(data: TreeDataset) -> str:
-    return "tree_lstm" if int(data.trees.arity.max()) <= WIDEST else "child_sum"
+    return "tree_lstm" if max(int(block.trees.arity.max()) for block in data.blocks()) <= WIDEST else "child_sum"
 
 
 def _sums(encoder: str | None) -> bool:
@@ -120,13 +127,13 @@ def _check_labels(train: TreeDataset, options: FitOptions) -> None:
         raise ValueError(
             f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
         )
-    if options.nodes and (options.task != "classify" or bool((train.trees.label == NO_LABEL).all())):
+    if options.nodes and (options.task != "classify" or not any(map(len, _node_labels(train)))):
         raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
 
 
 def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
     """What of the token embeddings and of dropout follows from the data; figures are in docs/users.md."""
-    if options.encoder in CELLS and options.input_size is None and bool((train.trees.token != NO_TOKEN).any()):
+    if options.encoder in CELLS and options.input_size is None and any(map(_has_tokens, train.blocks())):
         options = replace(options, input_size=options.hidden_size)
     classes = options.task == "classify"
     if options.dropout is None:
@@ -139,10 +146,16 @@ def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
     return options
 
 
+def _has_tokens(block: TreeDataset) -> bool:
+    return bool((block.trees.token != NO_TOKEN).any())
+
+
 def _token_dropout(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> torch.Tensor:
     """(T,) float32, with which probability each token is dropped."""
-    token = train.within(vocabulary).trees.token
-    counts = torch.bincount(token[token >= 0], minlength=len(vocabulary.tokens)).float()
+    counts = torch.zeros(len(vocabulary.tokens))
+    for block in train.within(vocabulary).blocks():
+        token = block.trees.token
+        counts += torch.bincount(token[token >= 0], minlength=len(counts))
     return strength / (strength + counts)
 
 
@@ -151,7 +164,7 @@ def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) ->
     if options.encoder in CELLS:
         if options.input_size:
             further = {"input_size": options.input_size, "leaf": "gates", **further}
-        if train.trees.value is not None:
+        if train.has_numbers:
             further = {"numbers": True, **further}
     elif options.input_size or options.nodes:
         raise ValueError(f"input_size and nodes need a cell; {options.encoder} reads sequences")

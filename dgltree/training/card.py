@@ -25,11 +25,12 @@ def digest_of(splits: dict[str, TreeDataset]) -> str:
     """sha256 of all trees, labels and ids, by their splits and in their order."""
     digest = hashlib.sha256()
     for name, data in splits.items():
-        trees = data.trees
-        assert trees.vocabulary is not None
-        digest.update(f"{name} {trees.vocabulary.to_json()} {data.labels} {data.ids}".encode())
-        for tensor in (trees.function, trees.token, trees.child_ptr, trees.child_index, trees.label, trees.value):
-            digest.update(b"none" if tensor is None else tensor.numpy().tobytes())
+        digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
+        for block in data.blocks():
+            digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
+            trees = block.trees
+            for tensor in (trees.function, trees.token, trees.child_ptr, trees.child_index, trees.label, trees.value):
+                digest.update(b"none" if tensor is None else tensor.numpy().data)
     return digest.hexdigest()
 
 

@@ -10,6 +10,7 @@ from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.module import TreeTraining
+from dgltree.training.processes import own_part
 
 SMALL = 50_000
 """Nodes up to which batches are made without a process of their own: it takes longer to begin."""
@@ -17,6 +18,8 @@ SMALL = 50_000
 
 class SplitsModule(lightning.LightningDataModule):
     """Batches whose order depends on (seed, epoch) alone, in the vocabulary of the model.
+
+    Of several processes each takes its part of every batch in training, and of the batches in validation.
 
     Args:
         train: to train on.
@@ -32,10 +35,12 @@ class SplitsModule(lightning.LightningDataModule):
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
         batches = NodeBatches(self.train.sizes, self.batch_nodes, self.seed, self.trainer.current_epoch)
-        return self._loader(self.train, batches, training=True)
+        return self._loader(self.train, [own_part(rows, self.trainer) for rows in batches], training=True)
 
     def val_dataloader(self) -> DataLoader[Labelled]:
-        return self._loader(self.validation, NodeBatches(self.validation.sizes, self.batch_nodes), training=False)
+        assert self.trainer is not None
+        batches = list(NodeBatches(self.validation.sizes, self.batch_nodes))
+        return self._loader(self.validation, own_part(batches, self.trainer), training=False)
 
     def transfer_batch_to_device(self, batch: Labelled, device: torch.device, _: int) -> Labelled:
         return batch.to(device)
@@ -46,7 +51,7 @@ class SplitsModule(lightning.LightningDataModule):
         assert isinstance(module, TreeTraining)
         return module
 
-    def _loader(self, data: TreeDataset, batches: NodeBatches, training: bool) -> DataLoader[Labelled]:
+    def _loader(self, data: TreeDataset, batches: list[list[int]], training: bool) -> DataLoader[Labelled]:
         module = self._module()
         collate: Any = Collate(module.model.classes or None, module.encoder, module.shares_in(training))
         return DataLoader(data, batch_sampler=batches, collate_fn=collate, num_workers=loaders(data))
@@ -54,4 +59,4 @@ class SplitsModule(lightning.LightningDataModule):
 
 def loaders(data: TreeDataset) -> int:
     """Processes that make batches of a data set while the model computes."""
-    return int(data.trees.num_nodes > SMALL)
+    return int(data.num_nodes > SMALL)

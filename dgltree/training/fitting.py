@@ -7,13 +7,12 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from lightning import Callback
+from lightning import Callback, Trainer
 from lightning.pytorch.callbacks import ProgressBar
 from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from dgltree.arguments import nearest
 from dgltree.cells import Cell
-from dgltree.datasets.flat import with_classes
 from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.reading import Reading
@@ -35,6 +34,7 @@ from dgltree.training.folder import CARD, EPOCHS, finished, left_by_now, write
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience
+from dgltree.training.processes import check_started, first
 from dgltree.training.report import EpochReport
 from dgltree.training.trained import TrainedModel
 
@@ -60,6 +60,9 @@ def fit(
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
     A training that is stopped has left the best model so far, or within its first epoch that of its steps.
 
+    With ``devices`` or ``machines`` above 1 Lightning starts the program of the caller again for each further process,
+    or torchrun has; all of them call this with the same arguments and get the same model. The first one writes.
+
     Args:
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
             where ``validation`` and ``test`` are given.
@@ -73,8 +76,8 @@ def fit(
         logger: of Lightning, besides the one that the option ``log`` names.
         options: of :class:`dgltree.training.options.FitOptions`.
 
-    Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it, and for a folder with
-    another training; ``TypeError`` for an option that there is not.
+    Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
+    and for a folder with another training; ``TypeError`` for an option that there is not.
     """
     if cell is not None:
         if "encoder" in options and options["encoder"] is not None:
@@ -84,6 +87,7 @@ def fit(
     for name in set(options) - set(known):
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
     folder, settings = Path(out), FitOptions(**options)
+    check_started(settings.devices, settings.machines)
     given_callbacks = _listed("callbacks", callbacks, Callback)
     loggers = [*_listed("logger", logger, Logger), *_loggers(settings, folder)]
     given = {"train": data, "validation": validation, "test": test}
@@ -96,8 +100,11 @@ def fit(
         return TrainedModel.load(folder)
     _say_what(splits, built)
     with threads.limited(_threads(built.options, splits["train"])):
-        seconds = _train(built, splits, folder, data.reading, given_callbacks, loggers)
+        trainer, seconds = _train(built, splits, folder, data.reading, given_callbacks, loggers)
         trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
+        if not trainer.is_global_zero:
+            trainer.strategy.barrier()  # until the first process has written all
+            return trained
         evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
         beside = {} if settings.no_baseline else _baseline(splits, trained)
     for name, found in evaluations.items():
@@ -112,6 +119,7 @@ def fit(
     made = card(trained, built.options, splits, left_out, evaluations, beside, digest, command, seconds)
     write(folder / "card.md", markdown(made))
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
+    trainer.strategy.barrier()
     return trained
 
 
@@ -153,7 +161,7 @@ def _within(name: str, dataset: TreeDataset, built: Built) -> TreeDataset:
     model = built.module.model
     known = dataset.select(range(len(dataset))).within(model.encoder.vocabulary)
     if model.classes:
-        known.trees = with_classes(known.trees, model.classes)
+        known = known.with_classes(model.classes)
         strange = sorted({label for label in known.labels if label not in model.classes and label is not None})
         if strange:
             _say(f"{name}: labels that do not occur in the training set count as errors: {shown(', '.join(strange))}")
@@ -177,7 +185,11 @@ def _say_what(splits: dict[str, TreeDataset], built: Built) -> None:
 
 def _threads(options: FitOptions, train: TreeDataset) -> int:
     assert options.batch_nodes is not None
-    return options.threads or threads.worth(options.batch_nodes, options.hidden_size, loaders(train))
+    own, beside = (
+        options.batch_nodes // (options.devices * options.machines),
+        options.devices * (1 + loaders(train)) - 1,
+    )
+    return options.threads or threads.worth(own, options.hidden_size, beside)
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:
@@ -208,7 +220,7 @@ def _train(
     reading: Reading,
     callbacks: Sequence[Callback],
     loggers: list[Logger],
-) -> float:
+) -> tuple[Trainer, float]:
     """Train, and put the best epoch's weights into the module; the seconds of all epochs."""
     options, module = built.options, built.module
     assert options.batch_nodes is not None
@@ -231,7 +243,8 @@ def _train(
             logger=loggers or False,
             log_every_n_steps=1,
             accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
-            devices=1,
+            devices=options.devices,
+            num_nodes=options.machines,
             gradient_clip_val=harness.CLIP,
             enable_progress_bar=sys.stderr.isatty() or any(isinstance(each, ProgressBar) for each in callbacks),
         )
@@ -242,7 +255,7 @@ def _train(
             raise
     module.load_state_dict(checked(folder / BEST)["state_dict"])
     lines = (folder / EPOCHS).read_text(encoding="utf-8").splitlines()
-    return sum(json.loads(line)["seconds"] for line in lines)
+    return trainer, sum(json.loads(line)["seconds"] for line in lines)
 
 
 def _baseline(splits: dict[str, TreeDataset], trained: TrainedModel) -> dict[str, Evaluation]:
@@ -263,4 +276,5 @@ def _trained(model: TreeModel, scale: tuple[float, float] | None, reading: Readi
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    if first():
+        print(text, file=sys.stderr, flush=True)

@@ -35,7 +35,7 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     before = _read(folder / CARD).get("options", {})
     if options.epochs <= before.get("epochs", 0) and options.max_time == before.get("max_time"):
         return True
-    (folder / CARD).unlink()
+    (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import lightning
+import torch
 from lightning import Callback
 from lightning.pytorch.callbacks import ModelCheckpoint, Timer
 
@@ -23,6 +24,7 @@ SETTINGS: dict[str, Any] = {
     "logger": False,
     "enable_model_summary": False,
     "num_sanity_val_steps": 0,
+    "use_distributed_sampler": False,  # of several processes each takes its own part (dgltree.training.processes)
 }
 CLIP = 5.0
 """Norm to which gradients are clipped, where they are."""
@@ -49,8 +51,21 @@ class TimeLimit(Timer):
             super().on_fit_start(trainer, *args, **kwargs)
 
 
+class SameThreads(Callback):
+    """Leaves torch the threads that it has: Lightning gives each of several processes its share of all cores.
+
+    More than one rarely pays here; see :mod:`dgltree.training.threads`.
+    """
+
+    def __init__(self) -> None:
+        self.count = torch.get_num_threads()
+
+    def setup(self, *args: Any, **kwargs: Any) -> None:
+        torch.set_num_threads(self.count)
+
+
 def defaults(monitor: str) -> dict[str, Any]:
-    """From which LightningCLI builds its trainer, for :func:`with_whole_checkpoints`; a configuration may say more."""
+    """From which LightningCLI builds its trainer, for :func:`prepared`; a configuration may say more."""
     return {"callbacks": [EpochReport(), *checkpoints(monitor)], **SETTINGS}
 
 
@@ -71,12 +86,13 @@ def trainer(
         callbacks=[*checkpoints(monitor, checkpoint_folder), *callbacks],
         **{**SETTINGS, **options},
     )
-    return with_whole_checkpoints(made)
+    return prepared(made)
 
 
-def with_whole_checkpoints(trainer: lightning.Trainer) -> lightning.Trainer:
-    """``trainer``, whose checkpoints are whole or not there."""
+def prepared(trainer: lightning.Trainer) -> lightning.Trainer:
+    """``trainer``, whose checkpoints are whole or not there, and whose processes have the threads of this one."""
     trainer.strategy.checkpoint_io = WholeCheckpoints()
+    trainer.callbacks.insert(0, SameThreads())  # type: ignore[attr-defined]
     return trainer
 
 
@@ -107,11 +123,12 @@ def without_noise() -> Iterator[None]:
 @contextmanager
 def quiet() -> Iterator[None]:
     """A block in which Lightning says errors alone."""
-    logger = logging.getLogger("lightning.pytorch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    levels = {logger: logger.level for logger in map(logging.getLogger, ("lightning.pytorch", "lightning.fabric"))}
+    for logger in levels:
+        logger.setLevel(logging.ERROR)
     try:
         with without_noise():
             yield
     finally:
-        logger.setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)

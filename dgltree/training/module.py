@@ -17,6 +17,7 @@ from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.plateau import HalvedRate
+from dgltree.training.processes import shared_loss
 
 
 class TreeTraining(EncoderModule):
@@ -85,10 +86,8 @@ class TreeTraining(EncoderModule):
         found = self.model(trees, self.shares)
         return found if self.scale is None else self.scale[0] + self.scale[1] * found
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
-        loss = self._loss(labelled)
-        self.log("loss", loss.detach(), prog_bar=True, on_step=False, on_epoch=True, batch_size=len(labelled.labels))
-        return loss
+    def training_step(self, labelled: Labelled, index: int) -> Tensor:
+        return shared_loss(self, *self._loss(labelled), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         answers, labels = self(labelled.inputs), labelled.labels
@@ -104,17 +103,22 @@ class TreeTraining(EncoderModule):
     def configure_callbacks(self) -> list[Callback]:
         return [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []
 
-    def _loss(self, labelled: Labelled) -> Tensor:
+    def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:
+        """The mean, and by how many examples or nodes, or by what weight."""
         inputs, labels = labelled.inputs, labelled.labels
         if self.scale is not None:
             mean, deviation = self.scale
-            return nn.functional.mse_loss(self.model(inputs, self.shares), (labels - mean) / deviation)
-        if not self.nodes:
-            return nn.functional.cross_entropy(self(inputs), labels, self.class_weights)
-        encoder = self.encoder
-        assert isinstance(encoder, TreeEncoder)
-        logits = self.model.read_out(encoder.node_states(inputs, self.shares))
-        return nn.functional.cross_entropy(logits, labelled.trees.label, self.class_weights, ignore_index=NO_LABEL)
+            return nn.functional.mse_loss(self.model(inputs, self.shares), (labels - mean) / deviation), len(labels)
+        if self.nodes:
+            encoder, labels = self.encoder, labelled.trees.label
+            assert isinstance(encoder, TreeEncoder)
+            logits = self.model.read_out(encoder.node_states(inputs, self.shares))
+        else:
+            logits = self(inputs)
+        loss = nn.functional.cross_entropy(logits, labels, self.class_weights, ignore_index=NO_LABEL)
+        known = labels != NO_LABEL
+        weights = known if self.class_weights is None else self.class_weights[labels.clamp(min=0)] * known
+        return loss, weights.sum()
 
     def _metrics(self) -> dict[str, Metric | MetricCollection]:
         if self.scale is None:

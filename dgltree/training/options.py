@@ -7,8 +7,8 @@ from typing import Any, Literal
 from dgltree.arguments import check_types
 
 Task = Literal["classify", "regress", "pair"]
-PASSING = {"threads", "epochs", "max_time", "log", "no_baseline"}
-"""Options that may change when a training goes on: they do not change what an epoch does."""
+PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
+"""Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,11 @@ class FitOptions:
             512 to 8192.
         seed: the random numbers of first weights, order, dropout and splits follow from it.
         device: compute on cpu, on cuda (a GPU), or auto: on a GPU if there is one.
-        threads: use this many CPU threads. Default: one, or all cores but the data loader's where batches are large
-            enough to gain by it.
+        devices: train by this many processes on each machine, one for each GPU where there are GPUs. Started by
+            torchrun, it is the number of its processes.
+        machines: the number of machines that run this command together, started by torchrun on each.
+        threads: use this many CPU threads in each process. Default: one, or all cores but the data loader's where
+            batches are large enough to gain by it.
         precision: bits of a number: 32, or bf16-mixed or 16-mixed, by which sequence encoders are faster on a GPU;
             cells always have 32.
         accumulate: add up the gradients of this many batches before each step.
@@ -79,6 +82,8 @@ class FitOptions:
     batch_nodes: int | None = None
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    devices: int = 1
+    machines: int = 1
     threads: int | None = None
     precision: Literal["32", "bf16-mixed", "16-mixed"] = "32"
     accumulate: int = 1
@@ -89,7 +94,17 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        for name in ("hidden_size", "min_count", "epochs", "patience", "batch_nodes", "threads", "accumulate"):
+        for name in (
+            "hidden_size",
+            "min_count",
+            "epochs",
+            "patience",
+            "batch_nodes",
+            "devices",
+            "machines",
+            "threads",
+            "accumulate",
+        ):
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it must be 1 or more")

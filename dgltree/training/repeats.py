@@ -11,12 +11,12 @@ from typing import Any
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.splits import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.files import replacing
 from dgltree.read.json_text import write_json
 from dgltree.training.build import task_of
 from dgltree.training.fitting import fit
-from dgltree.training.folder import CARD
+from dgltree.training.folder import CARD, write
 from dgltree.training.options import FitOptions
+from dgltree.training.processes import first
 
 SUMMARY = "summary"
 """The stem of the files with the means."""
@@ -114,16 +114,17 @@ def _settings(options: dict[str, Any]) -> FitOptions:
 def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path, options: dict[str, Any]) -> Repeats:
     models, baselines = {}, {}
     for name, (data, further) in trainings.items():
-        print(f"{name}:", file=sys.stderr)
+        if first():
+            print(f"{name}:", file=sys.stderr)
         fit(data, out=out / name, **{**options, **further})
         card = json.loads((out / name / CARD).read_text(encoding="utf-8"))
         models[name] = {metric: value for metric, value in card["metrics"]["test"].items() if metric != "examples"}
         if "test" in card["baseline"]:
             baselines[name] = card["baseline"]["test"]
     found = Repeats(models, baselines if len(baselines) == len(models) else {})
-    for suffix, text in ((".md", f"{found}\n"), (".json", write_json(found.to_json(), indent=1) + "\n")):
-        with replacing(out / f"{SUMMARY}{suffix}") as beside:
-            beside.write_text(text, encoding="utf-8")
+    if first():
+        write(out / f"{SUMMARY}.md", f"{found}\n")
+        write(out / f"{SUMMARY}.json", write_json(found.to_json(), indent=1) + "\n")
     return found
 
 

@@ -109,7 +109,7 @@ class TrainedModel:
         given = trees if isinstance(trees, TreeDataset) else TreeDataset(self._read(trees), reading=self.reading)
         self.check_kind(given)
         vocabulary = self.model.encoder.vocabulary
-        return given if given.trees.vocabulary == vocabulary else given.within(vocabulary)
+        return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
 
     def _read(self, examples: Sequence[Any]) -> list[Tree | tuple[Tree, Tree]]:
         """Texts as trees."""

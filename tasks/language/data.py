@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.read.words import read_word_trees
+from dgltree.training.processes import own_part
 from tasks.data import TaskData, data_folder
 from tasks.language.text import columns, parts, read_sentences, stream, vocabulary_of
 
@@ -87,7 +88,8 @@ class LanguageText(TaskData):
 
     def train_dataloader(self) -> DataLoader[Part]:
         lengths = drawn_lengths(self.train.shape[1], self.part_length, self.epoch_generator())
-        found = parts(self.train, lengths)
+        assert self.trainer is not None
+        found = parts(self.train[own_part(list(range(len(self.train))), self.trainer)], lengths)
         return _loader(found[:-1] if len(found) > 1 and found[-1][0].shape[1] == 1 else found)
 
     def val_dataloader(self) -> DataLoader[Part]:

@@ -14,6 +14,7 @@ from dgltree.encoders.recurrent import State
 from dgltree.induction.sentences import score_sentences
 from dgltree.models import LanguageModel
 from dgltree.training.checkpoints import LAST
+from dgltree.training.processes import shared_mean
 from dgltree.training.steps import seed_step
 from tasks.language.averaging import averaged, averaged_weights, stopped_falling
 from tasks.language.data import Part
@@ -108,10 +109,11 @@ class LanguageTraining(lightning.LightningModule):
         words, following = part
         states, self._state = self._read(words, self._state)
         loss = nn.functional.cross_entropy(self.model.logits(states).flatten(0, 1), following.flatten())
-        self.log("loss", loss.detach(), on_step=False, on_epoch=True, batch_size=following.numel())
+        self.log("loss", loss.detach(), on_step=False, on_epoch=True, batch_size=following.numel(), sync_dist=True)
         self._sum += loss.detach()
         penalty = self.activation_penalty * states.square().mean()
-        return loss + penalty + self.change_penalty * states.diff(dim=1).square().mean()
+        change = self.change_penalty * states.diff(dim=1).square().mean()
+        return shared_mean(self, loss + penalty + change, len(words))[0]
 
     def on_validation_epoch_start(self) -> None:
         self._begin()
@@ -193,19 +195,19 @@ class LanguageTraining(lightning.LightningModule):
         """
         loss = self._loss / self._words
         published = loss * (self._rows - 1) / self._rows
-        self.log(f"{prefix}perplexity", loss.exp().float(), **options)
-        self.log(f"{prefix}published_perplexity", published.exp().float())
-        self.log(f"{prefix}log_probability", -loss.float())
+        self.log(f"{prefix}perplexity", loss.exp().float(), sync_dist=True, **options)
+        self.log(f"{prefix}published_perplexity", published.exp().float(), sync_dist=True)
+        self.log(f"{prefix}log_probability", -loss.float(), sync_dist=True)
         return loss
 
     def _score_trees(self) -> None:
         """Log the F1 of each layer's trees, in percent, where the data has given ones."""
         given = cast("LanguageText", self.trainer.datamodule).given_trees  # type: ignore[attr-defined]
         for number, found in enumerate(parsed(self.model, given) if given else [], 1):
-            self.log(f"f1_layer_{number}", score_sentences(given, found).f1)
+            self.log(f"f1_layer_{number}", score_sentences(given, found).f1, sync_dist=True)
 
     def _check(self, loss: Tensor, where: str) -> None:
-        if not bool(loss.isfinite()):
+        if not bool(self.trainer.strategy.reduce(loss, reduce_op="mean").isfinite()):  # in all processes alike
             folders = [each.dirpath for each in self.trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
             last = [path for path in (Path(str(folder)) / LAST for folder in folders) if path.exists()]
             kept = f"the last good checkpoint is {last[0]}" if last else "there is no checkpoint yet"

@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, select
 from dgltree.read.bracket import iter_sst
+from dgltree.training.processes import own_part
 from tasks.data import TaskData, data_folder
 
 CLASSES = 5  # very negative, negative, neutral, positive, very positive
@@ -63,18 +64,19 @@ class SentimentTreebank(TaskData):
 
     def train_dataloader(self) -> DataLoader[TreeBatch]:
         order = torch.randperm(len(self.train), generator=self.epoch_generator()).tolist()
-        return self._loader(self._flat_train, order)
+        assert self.trainer is not None
+        return _loader(self._flat_train, [own_part(rows, self.trainer) for rows in self._batches(order)])
 
     def val_dataloader(self) -> DataLoader[TreeBatch]:
-        return self._loader(self._flat_validation)
+        assert self.trainer is not None
+        trees = self._flat_validation
+        return _loader(trees, own_part(self._batches(range(len(trees))), self.trainer))
 
     def test_dataloader(self) -> DataLoader[TreeBatch]:
-        return self._loader(batch(self.test, self.vocabulary))
+        return _loader(batch(self.test, self.vocabulary), self._batches(range(len(self.test))))
 
-    def _loader(self, trees: TreeBatch, order: Sequence[int] | None = None) -> DataLoader[TreeBatch]:
-        """One worker takes the next batches out of all trees while the model computes."""
-        numbers = range(len(trees)) if order is None else order
-        return DataLoader(numbers, self.batch_size, collate_fn=partial(select, trees), num_workers=1)  # type: ignore[arg-type]
+    def _batches(self, order: Sequence[int]) -> list[list[int]]:
+        return [list(order[start : start + self.batch_size]) for start in range(0, len(order), self.batch_size)]
 
     @cached_property
     def _flat_train(self) -> TreeBatch:
@@ -83,6 +85,11 @@ class SentimentTreebank(TaskData):
     @cached_property
     def _flat_validation(self) -> TreeBatch:
         return batch(self.validation, self.vocabulary)
+
+
+def _loader(trees: TreeBatch, batches: list[list[int]]) -> DataLoader[TreeBatch]:
+    """One worker takes the next batches out of all trees while the model computes."""
+    return DataLoader(range(len(trees)), batch_sampler=batches, collate_fn=partial(select, trees), num_workers=1)  # type: ignore[arg-type]
 
 
 def read_trees(file: Path) -> list[Tree]:

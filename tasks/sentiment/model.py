@@ -15,6 +15,7 @@ from dgltree.cells.inputs import Embedding
 from dgltree.encoders import TreeEncoder
 from dgltree.models import ClassifierReadout
 from dgltree.read.glove import WordVectors
+from dgltree.training.processes import shared_loss
 from dgltree.training.steps import seed_step
 from tasks.sentiment.data import CLASSES
 
@@ -87,10 +88,8 @@ class SentimentClassifier(lightning.LightningModule):
         """The trees with the words' vectors as inputs, each occurrence under a mask of its own."""
         return replace(trees, x=nn.functional.dropout(self.words(trees.token, None), self.input_dropout))
 
-    def training_step(self, trees: TreeBatch, _: int) -> Tensor:
-        loss = self._loss(self(self.with_dropped_inputs(trees)), trees)
-        self.log("loss", loss, prog_bar=True, on_step=False, on_epoch=True, batch_size=len(trees))
-        return loss
+    def training_step(self, trees: TreeBatch, index: int) -> Tensor:
+        return shared_loss(self, *self.loss(trees), index)
 
     def validation_step(self, trees: TreeBatch, _: int) -> None:
         self._evaluate(trees, "")
@@ -111,9 +110,11 @@ class SentimentClassifier(lightning.LightningModule):
     def configure_optimizers(self) -> torch.optim.Optimizer:
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=True)
 
-    def _loss(self, logits: Tensor, trees: TreeBatch) -> Tensor:
+    def loss(self, trees: TreeBatch) -> tuple[Tensor, int]:
+        """(), the mean over the nodes that are learnt from, and how many they are."""
         nodes = supervised(trees, self.supervision, CLASSES)
-        return nn.functional.cross_entropy(logits[nodes], trees.label[nodes])
+        logits = self(self.with_dropped_inputs(trees))[nodes]
+        return nn.functional.cross_entropy(logits, trees.label[nodes]), len(logits)
 
     def _evaluate(self, trees: TreeBatch, prefix: str) -> None:
         logits, size = self(trees, share=True), len(trees)

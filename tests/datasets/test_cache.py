@@ -14,7 +14,8 @@ from dgltree.datasets import cache, from_file
 
 def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
-    whole = TreeDataset.from_file(path)
+    whole = TreeDataset.from_file(path, cached=False)
+    TreeDataset.from_file(path)
     kept = cache.cache_path(path)
     content = kept.read_bytes()
     for at in range(0, len(content), 37):

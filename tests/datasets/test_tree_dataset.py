@@ -8,11 +8,11 @@ import torch
 from helpers import random_tree
 from torch.utils.data import DataLoader
 
-from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
+from dgltree import Tree, TreeDataset, Vocabulary, unbatch
 from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
 from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, Reading, label_numbers
 from dgltree.datasets.describe import describe, draw
-from dgltree.datasets.flat import join, with_classes
+from dgltree.datasets.flat import with_classes
 from dgltree.datasets.labels import with_labels
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
@@ -41,12 +41,6 @@ def test_what_cannot_be_a_data_set_is_refused() -> None:
     for label in (float("nan"), float("inf"), np.float32("nan")):
         with pytest.raises(ValueError, match=r"labels\[1\] is (nan|inf); a label is a text or a finite number"):
             TreeDataset(TREES[:2], [1.0, label])
-
-
-def test_joined_batches_are_the_batch_of_all_trees() -> None:
-    parts = [TREES[:3], TREES[3:4], TREES[4:]]
-    joined = join([batch(part, Vocabulary.from_trees(part)) for part in parts])
-    assert unbatch(joined) == TREES
 
 
 def test_leaves_without_a_token_get_the_name_of_their_function() -> None:
@@ -216,14 +210,6 @@ def test_the_group_of_a_pair_is_the_depth_of_its_deeper_tree() -> None:
     data = TreeDataset([(shallow, deep), (deep, shallow), (shallow, shallow)], ["a", "b", "a"])
     labelled = Collate(["a", "b"])(data)
     assert labelled.groups.tolist() == [5, 5, 0]
-
-
-def test_values_survive_joining_batches_with_and_without_them() -> None:
-    trees = [Tree("f", (Tree("n", value=2.5), Tree("v", token="x"))), Tree("v", token="y"), Tree("n", value=-1.0)]
-    joined = join([batch([tree], Vocabulary.from_trees([tree])) for tree in trees])
-    assert unbatch(joined) == trees
-    assert joined.value is not None
-    assert joined.value.isnan().tolist() == [True, False, True, True, False]
 
 
 def test_a_leaf_with_a_number_gets_no_token() -> None:

@@ -101,7 +101,8 @@ def test_a_seed_decides_on_weights_splits_order_and_dropout(
         return torch.cat([p.detach().flatten() for p in module.model.readout.parameters()])
 
     def orders(splits: Any) -> list[list[int]]:
-        splits.trainer = type("At", (), {"current_epoch": 3, "lightning_module": one})()
+        place = {"current_epoch": 3, "global_rank": 0, "world_size": 1}
+        splits.trainer = type("At", (), {**place, "lightning_module": one})()
         return list(splits.train_dataloader().batch_sampler)
 
     def dropped(module: Any) -> torch.Tensor:

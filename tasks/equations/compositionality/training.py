@@ -108,7 +108,6 @@ def do(task: Task) -> None:
             "accuracy",
             **task.config["trainer"],
             devices=1,
-            use_distributed_sampler=False,
             enable_progress_bar=False,
         )
         harness.train(trainer, module_of(task.config, seed), data)

@@ -14,10 +14,10 @@ from dgltree.encoders import Encoder, make_encoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.encoding import EncoderModule
+from dgltree.training.processes import shared_loss
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.majority import Majority
 from tasks.equations.verification.whole import WholeEquations
-from tasks.shards import shared_mean
 
 
 class EquationClassifier(EncoderModule):
@@ -74,11 +74,9 @@ class EquationClassifier(EncoderModule):
         logits = self(labelled.inputs)
         return torch.nn.functional.binary_cross_entropy_with_logits(logits, labelled.labels, reduction="none")
 
-    def training_step(self, labelled: Labelled, _: int) -> Tensor:
+    def training_step(self, labelled: Labelled, index: int) -> Tensor:
         losses = self.losses(labelled)
-        options: dict[str, Any] = {"prog_bar": True, "on_step": False, "on_epoch": True, "sync_dist": True}
-        self.log("loss", losses.mean(), batch_size=len(losses), **options)
-        return shared_mean(self, losses)
+        return shared_loss(self, losses.mean(), len(losses), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         self.accuracy.update(self(labelled.inputs) > 0, labelled.labels == 1)

@@ -34,5 +34,4 @@ def main(arguments: list[str] | None = None) -> None:
         VerificationCLI,
         program="python -m tasks.equations verification",
         arguments=arguments,
-        use_distributed_sampler=False,
     )

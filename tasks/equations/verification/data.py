@@ -1,5 +1,6 @@
 """Batches of labelled equations."""
 
+from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -7,11 +8,11 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree.datasets.labelled import Labelled
+from dgltree.training.processes import own_part
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import Row, read
 from tasks.equations.vocabulary import vocabulary
-from tasks.shards import shards
 
 
 @lru_cache(maxsize=2)
@@ -23,8 +24,7 @@ def _read(file: Path) -> list[Row]:
 class LabelledEquations(TaskData):
     """Sets that ``python -m tasks.equations generate`` made; the order of training depends on (seed, epoch) alone.
 
-    Of several processes each trains on its share of every batch (:func:`tasks.shards.shards`), and each validates and
-    tests on all equations. The trainer must not shard on its own: ``use_distributed_sampler=False``.
+    Of several processes each trains on its part of every batch, and each validates and tests on all equations.
 
     Args:
         train: the set to train and validate on, ``train.parquet``.
@@ -100,7 +100,7 @@ class LabelledEquations(TaskData):
         assert self.trainer is not None
         rows = self.train_rows
         order = torch.randperm(len(rows), generator=self.epoch_generator()).tolist()
-        return self._loader(rows, shards(order, self.batch_size, self.trainer.global_rank, self.trainer.world_size))
+        return self._loader(rows, [own_part(batch, self.trainer) for batch in _cut(order, self.batch_size)])
 
     def val_dataloader(self) -> DataLoader[Labelled]:
         return self._in_order(self._split("validation"))
@@ -109,7 +109,7 @@ class LabelledEquations(TaskData):
         return self._in_order(self.test_rows)
 
     def _in_order(self, rows: list[Row]) -> DataLoader[Labelled]:
-        return self._loader(rows, shards(range(len(rows)), 512, rank=0, ranks=1))
+        return self._loader(rows, _cut(range(len(rows)), 512))
 
     def _loader(self, rows: list[Row], batches: list[list[int]]) -> DataLoader[Labelled]:
         """One worker flattens and plans the next batches while the model computes."""
@@ -120,3 +120,7 @@ class LabelledEquations(TaskData):
         trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
         labels = torch.tensor([float(row.label) for row in rows])
         return Labelled(trees, labels, torch.tensor([row.depth for row in rows]), self.plan(trees))
+
+
+def _cut(order: Sequence[int], batch_size: int) -> list[list[int]]:
+    return [list(order[start : start + batch_size]) for start in range(0, len(order), batch_size)]

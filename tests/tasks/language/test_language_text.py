@@ -47,7 +47,7 @@ def test_lengths_of_parts_are_those_of_the_paper_and_of_seed_and_epoch() -> None
 
 def test_a_last_word_alone_is_not_trained_on(tmp_path: Path) -> None:
     data = LanguageText(write_text(tmp_path), batch_size=2, part_length=6)
-    data.trainer = type("Trainer", (), {"current_epoch": 0})()  # type: ignore[assignment]
+    data.trainer = type("Trainer", (), {"current_epoch": 0, "global_rank": 0, "world_size": 1})()  # type: ignore[assignment]
     data.train = torch.arange(2 * 8).view(2, 8)
     for epoch in range(20):
         data.trainer.current_epoch = epoch

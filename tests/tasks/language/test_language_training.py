@@ -10,6 +10,7 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+import lightning
 import yaml
 from sample import CONFIGS, fit, write_text
 
@@ -153,6 +154,7 @@ def test_penalties_are_those_of_the_last_layers_states() -> None:
     torch.manual_seed(0)
     training = LanguageTraining(vocabulary, activation_penalty=3.0, change_penalty=5.0, **options)
     training._sum, training.log = torch.zeros(()), lambda *_, **__: None  # type: ignore[method-assign]
+    training.trainer = lightning.Trainer(logger=False, enable_checkpointing=False, enable_progress_bar=False)
     words = torch.tensor([[0, 1, 2, 1], [2, 2, 0, 1]])
     torch.manual_seed(1)
     with_penalties = training.training_step((words, words.flip(1)), 0)

@@ -185,6 +185,7 @@ def test_the_parts_do_not_overlap_and_a_larger_share_holds_a_smaller(tmp_path: P
 class Trainer:
     current_epoch = 0
     lightning_module = None
+    global_rank, world_size = 0, 1
 
 
 def batches(seed: int, epoch: int) -> list[list[int]]:

@@ -163,6 +163,7 @@ def test_what_a_systematic_split_is_tested_on_is_in_two_groups() -> None:
 class Trainer:
     current_epoch = 0
     lightning_module = None
+    global_rank, world_size = 0, 1
 
 
 def order(folder: Path, seed: int, epoch: int) -> list[Pair]:
