@@ -106,6 +106,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.ray and not options.out:
         parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
+    if options.ray and options.threads:
+        parser.error("--threads is for one process; those of a cluster compute with one thread each")
     if options.out and not options.ray and name != "encode":
         parser.error("--out is for --ray; without it the answers are printed")
     if options.device == "cuda" and not options.ray and not torch.cuda.is_available():

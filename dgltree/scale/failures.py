@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+TOLD = "\nFailed to "
+"""How what Ray Data adds to a message begins: how often it tried, and how to let it try more often."""
+
 
 @contextmanager
 def as_here() -> Iterator[None]:
@@ -12,6 +15,9 @@ def as_here() -> Iterator[None]:
     try:
         yield
     except RayTaskError as error:
-        raise (error.cause if isinstance(error.cause, Exception) else error) from None
+        cause = error.cause
+        if cause.args and isinstance(cause.args[0], str):
+            cause.args = (cause.args[0].partition(TOLD)[0], *cause.args[1:])
+        raise cause from None
     except RayError as error:
         raise OSError(f"the cluster of Ray failed: {' '.join(str(error).split())}") from None

@@ -11,6 +11,7 @@ from dgltree.datasets.from_file import FEW
 from dgltree.scale.folder import OutFolder
 from dgltree.scale.job import Job, joined
 from dgltree.scale.tables import Span
+from dgltree.training import own_cells
 
 if TYPE_CHECKING:
     import ray
@@ -59,6 +60,8 @@ def blocks(job: Job, spans: list[Span], wanted: set[str], out: OutFolder, device
     from ray.data import ActorPoolStrategy, TaskPoolStrategy, from_items
 
     cpus, gpus = resources(device)
+    for module in own_cells.modules():  # no file of another machine: it travels with the job
+        ray.cloudpickle.register_pickle_by_value(module)
     shared = [ray.put(job)]  # in a list: a reference that stands alone would be fetched for each task
     items = [{"work": pickle.dumps((span, wanted.intersection(span.blocks())))} for span in spans]
     few = 1 + cpus // FEWER  # each process holds the library

@@ -116,6 +116,7 @@ def test_ray_that_is_missing_is_told_with_what_brings_it(
     [
         (["predict", "MODEL", "t.parquet", "--ray"], "give the folder for them as --out DIR"),
         (["predict", "MODEL", "t.parquet", "--out", "o"], "--out is for --ray"),
+        (["encode", "MODEL", "t.parquet", "--out", "o", "--ray", "--threads", "2"], "--threads is for one process"),
         (["complete", "x + _ = 1", "--out", "o"], "are for --ray"),
         (["complete", "x + _ = 1", "--ray"], "give the folder for them as --out DIR"),
         (["complete", "a.parquet", "b.parquet", "--out", "o", "--ray"], "one Parquet file or folder"),

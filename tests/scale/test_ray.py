@@ -16,17 +16,23 @@ import numpy as np
 import pytest
 from own_trees import rows_of, table
 
+from dgltree import Vocabulary, read_infix
 from dgltree.commands.main import main
+from dgltree.datasets import Reading
+from dgltree.encoders import make_encoder
+from dgltree.models import NumberReadout, TreeModel
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
-from dgltree.scale import Encode  # noqa: E402
+from dgltree.scale import Encode, run  # noqa: E402
 from dgltree.scale.cluster import connected  # noqa: E402
 from dgltree.scale.equations import Complete  # noqa: E402
 from dgltree.scale.trees import TreeJob  # noqa: E402
+from dgltree.training.own_cells import register  # noqa: E402
+from dgltree.training.trained import TrainedModel  # noqa: E402
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own, of what it does beside its work
 ROWS = 60
@@ -190,6 +196,18 @@ def test_a_ray_data_set_is_mapped_by_a_job(cluster: None, fitted: Path, named: P
         np.testing.assert_allclose(found[name], wanted[name], atol=1e-6)
 
 
+def test_a_cell_of_ones_own_travels_to_the_workers(cluster: None, tmp_path: Path) -> None:
+    file = tmp_path / "my_cells.py"
+    file.write_text("from dgltree.cells import TreeRNN\n\n\nclass Mine(TreeRNN):\n    pass\n", encoding="utf-8")
+    register(f"{file}:Mine")
+    vocabulary = Vocabulary.from_trees([read_infix("x+y")])
+    encoder = make_encoder("Mine", vocabulary, 8)
+    TrainedModel(TreeModel(encoder, NumberReadout(8)), Reading(notation="infix")).save(tmp_path / "model")
+    write_table(pyarrow.table({"tree": ["x+y", "x"]}), tmp_path / "trees.parquet")
+    outcome = run(Encode(tmp_path / "model", cell=f"{file}:Mine"), tmp_path / "trees.parquet", tmp_path / "out")
+    assert (outcome.rows, outcome.left_out) == (2, 0)
+
+
 def test_an_error_of_a_worker_is_said_as_here(
     cluster: None, fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -226,8 +244,6 @@ def test_an_address_where_nothing_listens_is_told(
     arguments = ["encode", str(fitted / "model"), str(trees), "--out", str(tmp_path / "out")]
     assert main([*arguments, "--ray", "127.0.0.1:1"]) == 1
     assert "no cluster of Ray answers at 127.0.0.1:1" in capsys.readouterr().err.splitlines()[-1]
-    assert main([*arguments, "--ray", "auto"]) == 1
-    assert "no cluster of Ray answers at auto" in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_command_that_was_killed_is_finished_by_the_same_one(fitted: Path, tmp_path: Path) -> None:
