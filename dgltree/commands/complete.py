@@ -127,4 +127,4 @@ def _on_ray(options: argparse.Namespace) -> int:
     from dgltree.scale import Complete
 
     job = Complete(options.column or "equation", options.model, options.latex, **_completing(options))
-    return say_rows(answer(job, options.equations[0].strip(), options, None), options)
+    return say_rows(answer(job, options.equations[0].strip(), options, "cpu"), options)

@@ -70,7 +70,7 @@ def run(
     """
     tables, folder = open_tables(str(data)), OutFolder(str(out))
     job.opened(tables.path, tables.columns, tables.sample)
-    folder.claim({**job.settings(), "data": tables.digest})
+    folder.claim({**job.settings(), "data": tables.digest, "size of blocks": [job.rows, job.size]})
     spans = tables.spans(job.rows, job.size)
     written = folder.written()
     if missing := [span for span in spans if not written.issuperset(span.blocks())]:

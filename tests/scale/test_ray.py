@@ -157,7 +157,12 @@ def test_completions_are_those_of_one_process(
 
 
 def test_only_what_is_missing_is_made_and_nothing_is_mixed(
-    cluster: None, fitted: Path, trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    cluster: None,
+    fitted: Path,
+    trees: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "out"
     arguments = ["encode", str(fitted / "model"), str(trees), "--out", str(out), "--ray"]
@@ -175,6 +180,10 @@ def test_only_what_is_missing_is_made_and_nothing_is_mixed(
     assert "holds another run (another kind of rows); give another --out" in capsys.readouterr().err
     assert main(["predict", *arguments[1:]]) == 1
     assert "holds another run (another command" in capsys.readouterr().err
+    with monkeypatch.context() as other:
+        other.setattr(TreeJob, "rows", 17)
+        assert main(arguments) == 1
+    assert "(another size of blocks)" in capsys.readouterr().err
     write_table(read_table(trees).slice(1), trees)
     assert main(arguments) == 1
     assert "(another data)" in capsys.readouterr().err
