@@ -2,38 +2,41 @@
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from dgltree.commands.bad_records import BadRecords, report_bad
 from dgltree.commands.main import COMMANDS
+from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.options import option_parser
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.commands.usage import stopwatch
-from dgltree.datasets.formats import Bad, open_format
-from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.from_file import FEW
+from dgltree.datasets.formats import open_format
 from dgltree.datasets.ids import Ids
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.parallel import parts
-from dgltree.datasets.parse import Part
-from dgltree.datasets.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
+from dgltree.training.answerable import Block, block_of, names_of
 from dgltree.training.trained import MOST_NODES, TrainedModel
+
+if TYPE_CHECKING:
+    from dgltree.training.evaluation import Evaluation
 
 EXAMPLES = {
     "predict": """\
 examples:
   dgltree predict runs/trees new.tsv > answers.tsv
   cat trees.txt | dgltree predict runs/trees -
+  dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
 Prints a table with one line for each record, in order: its id (or its line number), the prediction, and for classes
 the probability of each. A record that cannot be read gets a line without a prediction, and a message on the standard
@@ -43,6 +46,7 @@ error.
 examples:
   dgltree encode runs/trees new.tsv --out vectors.npy
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
+  dgltree encode runs/trees trees.parquet --out vectors --ray
 
 A .npy file has one row for each tree (two for a pair), filled with NaN where the tree cannot be read. A .parquet file
 has the line and the id beside each vector, and with --nodes a row for each node.
@@ -50,6 +54,7 @@ has the line and the id beside each vector, and with --nodes a row for each node
     "evaluate": """\
 examples:
   dgltree evaluate runs/trees test.tsv --label class
+  dgltree evaluate runs/trees test.parquet --out answers --ray
 """,
 }
 
@@ -57,7 +62,9 @@ examples:
 def run(name: str, arguments: list[str]) -> int:
     """Run one of the commands; the exit code is 1 where a record could not be read."""
     options = _parse(name, arguments)
-    model = TrainedModel.load(options.model, options.device, options.cell)
+    if options.ray:
+        return _on_ray(name, options)
+    model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
     width = int(model.model.encoder.config["hidden_size"])
     with threads.limited(options.threads or threads.worth(MOST_NODES, width)):
@@ -71,7 +78,9 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         "file", metavar="FILE", help="the trees, in any format that fit reads; - reads the standard input"
     )
     parser.add_argument(
-        "--device", default="cpu", choices=("cpu", "cuda"), help="compute on the CPU or on a GPU (default: cpu)"
+        "--device",
+        choices=("cpu", "cuda"),
+        help="compute on the CPU or on a GPU (default: cpu; with --ray GPUs where the cluster has some)",
     )
     parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
     parser.add_argument(
@@ -81,88 +90,44 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         help="use this many CPU threads (default: one, or all cores if the model is large enough to gain by it)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
+    add_ray(parser, "the trees")
     if name == "encode":
         parser.add_argument(
-            "--out", required=True, metavar="FILE", help="write the vectors to this .npy or .parquet file"
+            "--out", required=True, metavar="OUT", help="write the vectors to this .npy or .parquet file; see --ray"
         )
         parser.add_argument("--nodes", action="store_true", help="write a vector for each node (.parquet alone)")
+    else:
+        parser.add_argument(
+            "--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder"
+        )
     if name == "evaluate":
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
     add_reading(parser)
     options = parser.parse_args(arguments)
-    if options.device == "cuda" and not torch.cuda.is_available():
+    if options.ray and not options.out:
+        parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
+    if options.ray and options.threads:
+        parser.error("--threads is for one process; those of a cluster compute with one thread each")
+    if options.out and not options.ray and name != "encode":
+        parser.error("--out is for --ray; without it the answers are printed")
+    if options.device == "cuda" and not options.ray and not torch.cuda.is_available():
         raise ValueError("--device cuda: this torch sees no CUDA device")
     return options
-
-
-class Block(NamedTuple):
-    """Some records: the examples that the model can read, in its vocabulary, and what else there is."""
-
-    known: TreeDataset | None
-    bad: list[Bad]
-    order: list[int]
-    """Of the known examples, followed by the bad ones, in the order of the file."""
-
-
-class _BadRecords:
-    """Says the first few on the standard error, and how many there are; with ``strict`` the first is an error."""
-
-    def __init__(self, file: str, strict: bool) -> None:
-        self.file, self.strict, self.count = file, strict, 0
-
-    def __call__(self, bad: Sequence[Bad]) -> None:
-        for each in in_order(bad):
-            text = each.at(self.file)
-            if self.strict:
-                raise ValueError(text)
-            self.count += 1
-            if self.count <= FEW:
-                print(f"dgltree: {text}", file=sys.stderr)
-
-    def close(self) -> None:
-        """To be called behind the last record."""
-        if self.count > FEW:
-            print(f"dgltree: {self.file}: {self.count - FEW} more could not be read", file=sys.stderr)
-
-
-def report_bad(file: str, bad: Sequence[Bad], strict: bool = False) -> None:
-    """Say what could not be read of a whole file."""
-    report = _BadRecords(file, strict)
-    report(bad)
-    report.close()
 
 
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
     """The records of a file or stream, some at a time, in the order of the file."""
     reading = replace(model.reading, **given_reading(options))
     file = open_format(options.file, reading).with_notation()
-    report = _BadRecords(options.file, options.strict)
+    report = BadRecords(options.file, options.strict)
     ids = Ids()
     with tqdm(unit="record", unit_scale=True, delay=1, disable=None) as bar:
         for part in parts(file):
-            block = _block(model, part, reading, ids)
+            block = block_of(model, part, reading, ids.repeated)
             report(block.bad)
             yield block
             bar.update(len(block.order))
     report.close()
-
-
-def _block(model: TrainedModel, part: Part, reading: Reading, ids: Ids) -> Block:
-    readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
-    if part.trees is None:
-        return Block(None, part.bad, list(range(len(part.bad))))
-    data = TreeDataset.of_part(part, reading)
-    model.check_kind(data)
-    known, unknown = data.known(model.model.encoder.vocabulary)
-    wrong = {i: data.bad_at(i, message) for i, message in unknown.items()}
-    repeated = ids.repeated(data.ids, data.lines, data.files)
-    if repeated and known is not None:
-        rows = [i for i in range(len(data)) if i not in wrong]
-        fresh = [place for place, i in enumerate(rows) if i not in repeated]
-        known = known.select(fresh) if fresh else None
-    wrong = dict(sorted((wrong | repeated).items()))
-    places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
-    return Block(known, [*wrong.values(), *part.bad], sorted(range(len(places)), key=places.__getitem__))
 
 
 def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
@@ -180,14 +145,9 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
 
 def _answers(model: TrainedModel, block: Block) -> list[str]:
     """One line an example, and one without an answer for what is bad."""
-    lines = []
-    if block.known is not None:
-        names = [name or str(line) for name, line in zip(block.known.ids, block.known.lines, strict=True)]
-        predictions = _predictions(model, model.predict(block.known))
-        lines = [f"{name}\t{prediction}" for name, prediction in zip(names, predictions, strict=True)]
-    nothing = "\t" * (1 + len(model.classes))
-    lines += [f"{bad.name}{nothing}" for bad in block.bad]
-    return [lines[i] for i in block.order]
+    lines = [] if block.known is None else _predictions(model, model.predict(block.known))
+    lines += ["\t" * len(model.classes)] * len(block.bad)
+    return [f"{name}\t{lines[i]}" for name, i in zip(names_of(block), block.order, strict=True)]
 
 
 def _predictions(model: TrainedModel, answers: Tensor) -> list[str]:
@@ -218,11 +178,28 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
     known = with_labels(model.dataset(data), model.gives_numbers)
     report_bad(options.file, known.bad, options.strict)
-    found = evaluate(model, known)
+    return _say(evaluate(model, known), len(known.bad), options)
+
+
+def _say(found: "Evaluation", left_out: int, options: argparse.Namespace) -> int:
+    """Print the metrics; the exit code."""
     if options.json:
-        print(write_json({"examples": found.examples, "left_out": len(known.bad), **found.metrics}))
+        print(write_json({"examples": found.examples, "left_out": left_out, **found.metrics}))
         return 0
-    print(f"{found}, {len(known.bad)} left out")
+    print(f"{found}, {left_out} left out")
     if found.confusion is not None:
         print(found.confusion_table(), end="")
     return 0
+
+
+def _on_ray(name: str, options: argparse.Namespace) -> int:
+    from dgltree import scale
+
+    given: dict[str, Any] = {"cell": options.cell, **given_reading(options)}
+    job: scale.Encode | scale.Predict
+    if name == "encode":
+        job = scale.Encode(options.model, nodes=options.nodes, **given)
+    else:
+        job = {"predict": scale.Predict, "evaluate": scale.Evaluate}[name](options.model, **given)
+    found = answer(job, options.file, options, options.device)
+    return say_rows(found, options) if found.evaluation is None else _say(found.evaluation, found.left_out, options)

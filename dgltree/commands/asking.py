@@ -133,12 +133,11 @@ def _asked(texts: list[str], report: _Report) -> Iterator[Asked]:
 
 
 def _each(block: list[Asked], answer: Answer, report: _Report) -> Iterator[tuple[Asked, Any]]:
-    """The answers to a block; where one equation in it is bad, each is answered alone."""
-    try:
-        yield from zip(block, answer(block), strict=True)
-    except ValueError as error:
-        if len(block) == 1:
-            report(block[0].number, block[0].text, error)
-            return
-        for asked in block:
-            yield from _each([asked], answer, report)
+    """The answers to a block; a bad equation is reported."""
+    from dgltree.equations.completing import each
+
+    for asked, result in zip(block, each(answer, block), strict=True):
+        if isinstance(result, ValueError):
+            report(asked.number, asked.text, result)
+        else:
+            yield asked, result

@@ -3,8 +3,9 @@
 import argparse
 from typing import Any
 
-from dgltree.commands.asking import BLOCK, Asked, answer_all, count, parsed, parser
+from dgltree.commands.asking import Asked, answer_all, count, parsed, parser
 from dgltree.commands.main import COMMANDS
+from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -15,6 +16,7 @@ examples:
   dgltree complete "x^2 - 5x + 6 = (x - _1)(x - _2)"
   dgltree complete "tan(x)*_ = sin(x)" --order score
   cat equations.txt | dgltree complete - --seconds 1
+  dgltree complete equations.parquet --out answers --ray
 
 Equations as you type or paste them: 2x, sin^2 x, √x, |x|, LaTeX; the blank is _ or ?, several are _1, _2.
 
@@ -51,12 +53,22 @@ def run(name: str, arguments: list[str]) -> int:
         action="store_true",
         help="with --order score or --fillers: rank fillers with variables that the equation lacks, too",
     )
+    add_ray(made, "the equations")
+    made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
+    made.add_argument("--column", metavar="NAME", help="with --ray: the column of the equations (default: equation)")
+    made.add_argument("--strict", action="store_true", help="with --ray: stop at an equation that cannot be answered")
     options = parsed(made, arguments)
-    if options.fillers or options.order == "score":
-        return _rank(options)
-    if options.any_variables:
+    if options.any_variables and not (options.fillers or options.order == "score"):
         made.error("--any-variables is for --order score or --fillers: a search uses the equation's own variables")
-    return _search(options)
+    if not options.ray:
+        if options.out or options.column or options.strict:
+            made.error("--out, --column and --strict are for --ray; without it the answers are printed")
+        return _answer(options)
+    if not options.out:
+        made.error("--ray writes Parquet files: give the folder for them as --out DIR")
+    if len(options.equations) > 1:
+        made.error("with --ray one Parquet file or folder is given in place of the equations")
+    return _on_ray(options)
 
 
 def _seconds(text: str) -> float:
@@ -69,50 +81,50 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _search(options: argparse.Namespace) -> int:
-    from dgltree.equations.answers import completer
-    from dgltree.equations.search.search import BUDGET
+def _completing(options: argparse.Namespace) -> dict[str, Any]:
+    """Settings of :class:`dgltree.equations.completing.Completing`, the model apart."""
+    from dgltree.equations.shipped import read_fillers
 
-    made = completer(options.model, options.budget or BUDGET, options.seconds)
+    return {
+        "top": options.top,
+        "seconds": options.seconds,
+        "budget": options.budget,
+        "by_score": bool(options.fillers) or options.order == "score",
+        "fillers": tuple(read_fillers(options.fillers)) if options.fillers else None,
+        "any_variables": options.any_variables,
+    }
+
+
+def _answer(options: argparse.Namespace) -> int:
+    from dgltree.equations.completing import Completing
+
+    completing = Completing(options.model, **_completing(options))
+    answerer = completing.answerer()
 
     def answer(block: list[Asked]) -> list[Any]:
-        return [made.complete(asked.typed.equation, asked.typed.blanks, options.top) for asked in block]
+        return list(answerer([asked.typed for asked in block]))
 
-    return answer_all(options.equations, options.json, answer, _shower(options), block=1)
-
-
-def _rank(options: argparse.Namespace) -> int:
-    from dgltree.equations.lists import FillerList
-    from dgltree.equations.shipped import open_model, read_fillers, shipped_fillers
-
-    fillers = read_fillers(options.fillers) if options.fillers else shipped_fillers()
-    ranked = FillerList(open_model(options.model), fillers)
-
-    def answer(block: list[Asked]) -> list[Any]:
-        return ranked.complete([asked.typed.equation for asked in block], options.top, options.any_variables)
-
-    return answer_all(options.equations, options.json, answer, _shower(options), BLOCK)
+    return answer_all(options.equations, options.json, answer, _shower(options), completing.together)
 
 
 def _shower(options: argparse.Namespace) -> Any:
-    from dgltree.equations.completion import Completion, Filler
-    from dgltree.read.infix_writer import write_equation, write_infix
-    from dgltree.read.latex_writer import write_latex, write_latex_equation
+    from dgltree.equations.completion import Completion
+    from dgltree.equations.described import described, writers
 
-    write_one, write_whole = (write_latex, write_latex_equation) if options.latex else (write_infix, write_equation)
-
-    def row(filler: Filler) -> dict[str, Any]:
-        text = ", ".join(map(write_one, filler.trees))
-        scored = {} if filler.score is None else {"score": filler.score}
-        return {"filler": text, **scored, "verdict": str(filler.verdict), "source": filler.source}
+    write_one, write_whole = writers(options.latex)
 
     def show(asked: Asked, found: Completion) -> None:
         if options.json:
-            understood = {"equation": asked.text, "understood": write_whole(found.equation), "blanks": found.blanks}
-            effort = {"tried": found.tried, "seconds": round(found.seconds, 4), "stopped": found.stopped}
-            print(write_json({**understood, "found": found.found, "fillers": list(map(row, found.fillers)), **effort}))
+            print(write_json({"equation": asked.text, **described(found, options.latex)}))
             return
         print(write_whole(found.equation))
         print("\n".join(found.lines(write_one)), flush=True)
 
     return show
+
+
+def _on_ray(options: argparse.Namespace) -> int:
+    from dgltree.scale import Complete
+
+    job = Complete(options.column or "equation", options.model, options.latex, **_completing(options))
+    return say_rows(answer(job, options.equations[0].strip(), options, "cpu"), options)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from dgltree.batching.batch import unbatch
-from dgltree.commands.apply import report_bad
+from dgltree.commands.bad_records import report_bad
 from dgltree.commands.options import option_parser
 from dgltree.commands.reading import add_reading, given_reading
 from dgltree.datasets.tree_dataset import TreeDataset

@@ -137,7 +137,7 @@ def _duplicates(data: TreeDataset) -> str:
 def _labels(data: TreeDataset) -> str:
     known = [label for label in data.labels if label is not None]
     if not known:
-        return f"no labels ({where(data)})"
+        return f"no labels ({where(data.reading)})"
     counts = Counter(known)
     title = f"labels: {len(counts):,} different ones on {len(known):,} of {len(data):,} examples"
     if any(number(label) is None for label in counts):

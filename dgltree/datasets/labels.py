@@ -1,7 +1,8 @@
 """Which examples have a label that can be used."""
 
-from dgltree.datasets.formats.format import in_order
+from dgltree.datasets.formats.format import Bad, in_order
 from dgltree.datasets.numbers import label_number
+from dgltree.datasets.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 
 
@@ -10,20 +11,26 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
 
     Raises ``ValueError`` where there are none.
     """
-    wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers))}
-    if not wrong:
-        return data
-    bad = [data.bad_at(i, f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
-    if len(bad) == len(data):
-        raise ValueError(f"no example can be used: {bad[0].where}: {bad[0].message} ({where(data)})")
-    kept = data.select([i for i in range(len(data)) if i not in wrong])
-    kept.bad = in_order([*data.bad, *bad])
+    kept, bad = labelled(data, numbers)
+    if kept is None:
+        raise ValueError(f"no example can be used: {bad[0].where}: {bad[0].message} ({where(data.reading)})")
+    if bad:
+        kept.bad = in_order([*data.bad, *bad])
     return kept
 
 
-def where(data: TreeDataset) -> str:
+def labelled(data: TreeDataset, numbers: bool) -> tuple[TreeDataset | None, list[Bad]]:
+    """The examples with such a label, None for none, and what is wrong with the others."""
+    wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers))}
+    if not wrong:
+        return data, []
+    bad = [data.bad_at(i, f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
+    rows = [i for i in range(len(data)) if i not in wrong]
+    return (data.select(rows) if rows else None), bad
+
+
+def where(reading: Reading) -> str:
     """Where labels were looked for, and how to name another place."""
-    reading = data.reading
     if reading.label_from:
         return f"--label-from {reading.label_from} found none in any record"
     return (

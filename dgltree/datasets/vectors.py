@@ -3,15 +3,20 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 
+if TYPE_CHECKING:
+    import pyarrow
+
+VECTOR = "vector"
 Write = Callable[[TreeDataset | None, Tensor, list[int]], None]
 """``write(dataset, vectors, order)``: the examples of a block (None: there are none), a vector for each of their trees
 or nodes, (rows, n), and the order of the examples followed by what could not be read."""
@@ -64,25 +69,41 @@ def _npy(path: Path, width: int, each: int) -> Iterator[Write]:
 @contextmanager
 def _parquet(path: Path, nodes: bool) -> Iterator[Write]:
     """A row a tree, or a node, that could be read: whose it is, and the vector."""
-    import pyarrow
     from pyarrow.parquet import ParquetWriter
+
+    def table(dataset: TreeDataset | None, vectors: Tensor) -> "pyarrow.Table":
+        return whose(dataset, nodes).append_column(VECTOR, vectors_column(vectors))
+
+    def write(dataset: TreeDataset | None, vectors: Tensor, _: list[int]) -> None:
+        if dataset is not None:
+            file.write_table(table(dataset, vectors))
+
+    with ParquetWriter(path, table(None, torch.empty(0, 0)).schema) as file:
+        yield write
+
+
+def vectors_column(vectors: Tensor) -> "pyarrow.Array":
+    """Vectors (rows, n), a list of float32 a row."""
+    import pyarrow
+
+    rows, width = vectors.shape
+    return pyarrow.ListArray.from_arrays(
+        pyarrow.array(np.arange(rows + 1) * width, pyarrow.int32()), vectors.float().numpy().ravel()
+    )
+
+
+def whose(dataset: TreeDataset | None, nodes: bool) -> "pyarrow.Table":
+    """The columns beside the vectors: ``tree`` is 0, or 1 for the second of a pair; ``node`` counts in preorder."""
+    import pyarrow
 
     columns = {"line": pyarrow.int64(), "id": pyarrow.string(), "tree": pyarrow.int64()}
     if nodes:
         columns |= {"node": pyarrow.int64(), "function": pyarrow.string(), "token": pyarrow.string()}
-    schema = pyarrow.schema({**columns, "vector": pyarrow.list_(pyarrow.float32())})
-
-    def write(dataset: TreeDataset | None, vectors: Tensor, _: list[int]) -> None:
-        if dataset is not None:
-            rows = _whose(dataset, nodes) | {"vector": list(vectors.float().numpy())}
-            file.write_table(pyarrow.table(rows, schema=schema))
-
-    with ParquetWriter(path, schema) as file:
-        yield write
+    schema = pyarrow.schema(columns)
+    return schema.empty_table() if dataset is None else pyarrow.table(_columns(dataset, nodes), schema=schema)
 
 
-def _whose(dataset: TreeDataset, nodes: bool) -> dict[str, Any]:
-    """The columns beside the vectors: ``tree`` is 0, or 1 for the second of a pair; ``node`` counts in preorder."""
+def _columns(dataset: TreeDataset, nodes: bool) -> dict[str, Any]:
     trees, each = dataset.trees, dataset.each
     tree = np.arange(len(trees))
     if not nodes:

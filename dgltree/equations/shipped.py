@@ -41,15 +41,21 @@ def open_any(name_or_file: str | Path) -> TreeModel:
     Raises ``FileNotFoundError`` where there is neither, and ``ValueError`` as ``dgltree.load`` and
     ``dgltree.load_published`` do.
     """
+    path = model_file(name_or_file)
+    with path.open("rb") as file:
+        is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
+    return _in_float32(load_published(path) if is_torch else load(path))
+
+
+def model_file(name_or_file: str | Path) -> Path:
+    """Where the weights of a model are; ``FileNotFoundError`` where there are none."""
     path = Path(name_or_file)
     if str(name_or_file) in model_names():
         path = FOLDER / f"{name_or_file}.safetensors"
     if not path.is_file():
         names = ", ".join(model_names()) or "none"
         raise FileNotFoundError(f"{name_or_file}: no such file, and no shipped model of that name (there is: {names})")
-    with path.open("rb") as file:
-        is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
-    return _in_float32(load_published(path) if is_torch else load(path))
+    return path
 
 
 def logic_model() -> PairModel:

@@ -1,15 +1,14 @@
 """How right a trained model is. Needs the extra ``train`` (torchmetrics)."""
 
-from dataclasses import dataclass
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
-from torchmetrics.functional import mean_absolute_error, mean_squared_error, r2_score
-from torchmetrics.functional.classification import (
-    multiclass_accuracy,
-    multiclass_confusion_matrix,
-    multiclass_f1_score,
-)
+from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
+from torchmetrics.classification import MulticlassAccuracy, MulticlassConfusionMatrix, MulticlassF1Score
 
 from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.labels import with_labels
@@ -17,6 +16,8 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
 from dgltree.training.trained import TrainedModel
 
+ALONE: dict[str, Any] = {"sync_on_compute": False}
+"""For metrics of what this process alone looked at, whatever other processes there are."""
 OTHER = "(other)"
 """The row of labels that are none of the model's classes."""
 
@@ -72,25 +73,70 @@ def of_classes(predicted: Tensor, labels: Tensor, classes: tuple[str, ...]) -> E
         labels: (E,) int64, class numbers; ``UNSEEN`` counts as an error.
         classes: the names.
     """
-    count = len(classes)
-    labels = torch.where(labels == UNSEEN, count, labels)
-    confusion = multiclass_confusion_matrix(predicted, labels, count + 1)
-    names = (*classes, OTHER)
-    occurs = confusion.sum(1) > 0  # torchmetrics' own mean counts classes that are predicted alone, too
-    f1 = multiclass_f1_score(predicted, labels, count + 1, average="none")
-    metrics = {
-        "accuracy": float(multiclass_accuracy(predicted, labels, count + 1, average="micro")),
-        "macro_f1": float(f1[occurs].mean()),
-        "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
-    }
-    if not occurs[count]:
-        confusion, names = confusion[:count, :count], classes
-    return Evaluation(len(labels), metrics, confusion, names)
+    metrics = ClassMetrics(classes)
+    metrics.update(predicted, labels)
+    return metrics.found()
 
 
 def of_numbers(answers: Tensor, labels: Tensor) -> Evaluation:
     """The metrics of numbers (E,) and what they should be (E,)."""
-    rmse, mae = mean_squared_error(answers, labels, squared=False), mean_absolute_error(answers, labels)
-    r2 = r2_score(answers, labels) if len(labels) > 1 else torch.nan
-    metrics = {"r2": float(r2), "rmse": float(rmse), "mae": float(mae)}
-    return Evaluation(len(labels), metrics, answers=(answers, labels))
+    metrics = NumberMetrics()
+    metrics.update(answers, labels)
+    return replace(metrics.found(), answers=(answers, labels))
+
+
+class ClassMetrics:
+    """The metrics of classes, of which ``update`` is given some examples at a time.
+
+    Args:
+        classes: the names.
+    """
+
+    def __init__(self, classes: Sequence[str]) -> None:
+        self.classes, count = tuple(classes), len(classes) + 1
+        self._accuracy = MulticlassAccuracy(count, average="micro", **ALONE)
+        self._f1 = MulticlassF1Score(count, average="none", **ALONE)
+        self._confusion = MulticlassConfusionMatrix(count, **ALONE)
+
+    def update(self, predicted: Tensor, labels: Tensor) -> None:
+        """Arguments as of :func:`of_classes`."""
+        labels = torch.where(labels == UNSEEN, len(self.classes), labels)
+        for metric in (self._accuracy, self._f1, self._confusion):
+            metric.update(predicted, labels)
+
+    def found(self) -> Evaluation:
+        """The metrics of all examples; there must be one at least."""
+        confusion, names = self._confusion.compute(), (*self.classes, OTHER)
+        occurs = confusion.sum(1) > 0  # torchmetrics' own mean counts classes that are predicted alone, too
+        metrics = {
+            "accuracy": float(self._accuracy.compute()),
+            "macro_f1": float(self._f1.compute()[occurs].mean()),
+            "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
+        }
+        examples = int(confusion.sum())
+        if not occurs[-1]:
+            confusion, names = confusion[:-1, :-1], self.classes
+        return Evaluation(examples, metrics, confusion, names)
+
+
+class NumberMetrics:
+    """The metrics of numbers, of which ``update`` is given some examples at a time; sums are kept in float64."""
+
+    def __init__(self) -> None:
+        self._r2 = R2Score(**ALONE).set_dtype(torch.float64)
+        self._mae = MeanAbsoluteError(**ALONE).set_dtype(torch.float64)
+        self._rmse = MeanSquaredError(squared=False, **ALONE).set_dtype(torch.float64)
+        self.examples = 0
+
+    def update(self, answers: Tensor, labels: Tensor) -> None:
+        """Numbers (E,) and what they should be (E,)."""
+        self.examples += len(labels)
+        for metric in (self._r2, self._rmse, self._mae):
+            metric.update(answers.double(), labels.double())
+
+    def found(self) -> Evaluation:
+        """The metrics of all examples; there must be one at least."""
+        r2 = float(self._r2.compute()) if self.examples > 1 else math.nan
+        return Evaluation(
+            self.examples, {"r2": r2, "rmse": float(self._rmse.compute()), "mae": float(self._mae.compute())}
+        )

@@ -3,8 +3,12 @@
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from dgltree.cells import CELLS, Cell
+
+PREFIX = "dgltree_own_cells_"
+"""Of the names of the modules that files become; nothing but this process can import them."""
 
 
 def register(cell: type[Cell] | str) -> str:
@@ -25,13 +29,18 @@ def register(cell: type[Cell] | str) -> str:
     return name
 
 
+def modules() -> list[ModuleType]:
+    """The files that were run, as modules."""
+    return [module for name, module in sys.modules.items() if name.startswith(PREFIX)]
+
+
 def _loaded(text: str) -> object:
     path, colon, name = text.rpartition(":")
     if not colon or not path.endswith(".py"):
         raise ValueError(f"cell is {text!r}; expected FILE.py:CLASS, such as my_cells.py:TreeGRU")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    module_name = f"dgltree_own_cells_{Path(path).stem}"
+    module_name = f"{PREFIX}{Path(path).stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -16,7 +16,6 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.propagate import propagate
 from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
 from dgltree.models.readouts import NumberReadout
@@ -147,21 +146,23 @@ class TrainedModel:
         Examples are trees, texts in the notation of the training file such as ``"(add x y)"``, pairs of either, or a
         data set. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
         """
-        return torch.cat([self._answers(part) for part in self._batches(self._known(trees))]).cpu()
+        return torch.cat([self.answers(part) for part in self.batches(self._known(trees))]).cpu()
 
     def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
-        with evaluating(self.model):
-            return torch.cat([self._roots(part) for part in self._batches(self._known(trees))]).cpu()
+        return torch.cat([self.roots(part) for part in self.batches(self._known(trees))]).cpu()
 
     def node_vectors(self, dataset: TreeDataset) -> Tensor:
         """(N, n), the vectors of all nodes. Raises ``ValueError`` for an encoder that has none."""
+        self.check_nodes()
+        return torch.cat([self.nodes(part) for part in self.batches(self._known(dataset))]).cpu()
+
+    def check_nodes(self) -> TreeEncoder:
+        """The encoder, whose nodes have vectors; ``ValueError`` for another one."""
         encoder = self.model.encoder
         if not isinstance(encoder, TreeEncoder):
             raise ValueError(f"a {type(encoder).__name__} reads sequences; nodes have vectors in a tree encoder alone")
-        with evaluating(self.model):
-            parts = self._batches(self._known(dataset))
-            return torch.cat([propagate(part.trees, encoder.cell, share=True)["h"] for part in parts]).cpu()
+        return encoder
 
     def _known(self, trees: Examples) -> TreeDataset:
         dataset = self.dataset(trees)
@@ -169,16 +170,28 @@ class TrainedModel:
             raise ValueError(f"tree {dataset.bad[0].line}: {dataset.bad[0].message}")
         return dataset
 
-    def _batches(self, dataset: TreeDataset) -> Iterator[Labelled]:
+    def batches(self, dataset: TreeDataset) -> Iterator[Labelled]:
+        """What the methods below take: the examples, in the model's vocabulary, of some nodes at a time, on its device.
+
+        ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
+        """
         collate = Collate(self.classes or None)
         device = next(self.model.parameters()).device
         for rows in NodeBatches(dataset.sizes, MOST_NODES):
             yield collate(dataset.select(rows)).to(device)
 
-    def _answers(self, part: Labelled) -> Tensor:
+    def answers(self, part: Labelled) -> Tensor:
+        """Probabilities (E, classes), or numbers (E,)."""
         with evaluating(self.model):
-            found = self.model(part.trees, share=True)
+            found = self.model(part.inputs, share=True)
         return found if self.gives_numbers else found.softmax(-1)
 
-    def _roots(self, part: Labelled) -> Tensor:
-        return self.model.encoder(part.trees, share=True)
+    def roots(self, part: Labelled) -> Tensor:
+        """(B, n), one row a tree."""
+        with evaluating(self.model):
+            return self.model.encoder(part.inputs, share=True)
+
+    def nodes(self, part: Labelled) -> Tensor:
+        """(N, n), one row a node."""
+        with evaluating(self.model):
+            return self.check_nodes().node_states(part.inputs, share=True)

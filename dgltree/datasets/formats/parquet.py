@@ -46,6 +46,14 @@ class Parquet(Records):
     def column_names(self) -> tuple[str, ...]:
         return self.columns
 
+    @property
+    def columns_read(self) -> list[str]:
+        """Those that the settings name."""
+        reading = self.reading
+        picked = [pick.column for pick in self._picks if pick is not None]
+        known = {reading.tree, reading.left, reading.right, reading.id, *picked}
+        return [name for name in self.columns if name in known]
+
     def fields(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
         return raw
 
@@ -55,10 +63,8 @@ class Parquet(Records):
     def chunks(self) -> Iterator[Chunk]:
         from pyarrow.parquet import ParquetFile
 
-        reading, first = self.reading, 1
-        picked = [pick.column for pick in self._picks if pick is not None]
-        known = {reading.tree, reading.left, reading.right, reading.id, *picked}
+        first = 1
         with ParquetFile(self.source.path) as file:
-            for rows in file.iter_batches(ROWS, columns=[name for name in self.columns if name in known]):
+            for rows in file.iter_batches(ROWS, columns=self.columns_read):
                 yield Chunk(first, rows.to_pylist())
                 first += len(rows)

@@ -1,0 +1,39 @@
+"""``--ray``: a command over a large table, by a cluster of Ray."""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from dgltree.commands.bad_records import BadRecords
+
+if TYPE_CHECKING:
+    from dgltree.scale import Outcome
+    from dgltree.scale.job import Job
+
+
+def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
+    """The option that says where a large table is answered."""
+    parser.add_argument(
+        "--ray",
+        nargs="?",
+        const="local",
+        metavar="ADDRESS",
+        help=f"{what} of a Parquet file, a folder of them or a URL, by a cluster of Ray: the one at this address, "
+        "else the cores of this machine; --out is then a folder, and the same command finishes what was begun",
+    )
+
+
+def answer(job: "Job", data: str, options: argparse.Namespace, device: str | None) -> "Outcome":
+    """Answer all of a table; the bad records are told."""
+    from dgltree.scale import run
+
+    report = BadRecords(data, options.strict)
+    found = run(job, data, options.out, options.ray, device, progress=True, report=report)
+    report.close()
+    return found
+
+
+def say_rows(found: "Outcome", options: argparse.Namespace) -> int:
+    """Print what stands in the output; the exit code."""
+    lost = f", and {found.left_out:,} records that could not be read" if found.left_out else ""
+    print(f"{options.out}: {found.rows:,} rows{lost}")
+    return 1 if found.left_out else 0

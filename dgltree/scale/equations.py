@@ -1,0 +1,142 @@
+"""Equations of a table, completed."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dgltree.datasets.formats import Bad
+from dgltree.engine.kernels.choice import kernels
+from dgltree.equations.completing import Completing, each
+from dgltree.equations.completion import Completion
+from dgltree.equations.described import described
+from dgltree.equations.shipped import model_file, open_model
+from dgltree.read.infix_writer import write_infix
+from dgltree.read.typed import Typed, read_typed
+from dgltree.scale.job import Answers, Job, Plan, Sample, digest_of
+from dgltree.scale.tables import Rows
+
+if TYPE_CHECKING:
+    import pyarrow
+
+ID = "id"
+
+
+class Asked(NamedTuple):
+    """An equation of a table, or what is there in its place."""
+
+    place: Bad
+    record: dict[str, Any]
+
+
+class Complete(Job):
+    """What may fill the blanks of equations: what ``dgltree complete --json`` prints, as columns, and ``error``.
+
+    Used as :class:`dgltree.scale.Encode` is.
+
+    Args:
+        column: with the equations as a person types them; a column ``id`` beside it is taken over.
+        model: what guesses or ranks: a shipped model, or a file.
+        latex: whether to write LaTeX.
+        completing: settings of :class:`dgltree.equations.completing.Completing`.
+
+    Raises ``FileNotFoundError`` and ``ValueError`` as :func:`dgltree.complete` does for a model.
+    """
+
+    def __init__(
+        self, column: str = "equation", model: str = "default", latex: bool = False, **completing: Any
+    ) -> None:
+        self.column, self.latex = column, latex
+        self.digest = digest_of(model_file(model))
+        self.completing = Completing(model=open_model(model), **completing)
+        self.rows = 2000 if self.completing.by_score else 100  # a search takes as long as many rankings
+        self._columns = [column]
+
+    def settings(self) -> dict[str, Any]:
+        options = {name: value for name, value in vars(self.completing).items() if name not in ("model", "fillers")}
+        fillers = self.completing.fillers
+        written = None if fillers is None else [write_infix(tree) for tree in fillers]
+        options |= {"fillers": written, "column": self.column, "latex": self.latex}
+        return {**super().settings(), "model": self.digest, "options": options}
+
+    def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
+        if self.column not in columns:
+            names = ", ".join(map(repr, columns))
+            raise ValueError(f"{path}: no column {self.column!r}; there are {names}. Name yours with --column")
+        self._columns = [name for name in dict.fromkeys((self.column, ID)) if name in columns]
+
+    @property
+    def columns(self) -> list[str]:
+        return self._columns
+
+    def plan(self, rows: Rows) -> Plan:
+        import pyarrow
+
+        asked = [Asked(Bad(line, "", rows.file), record) for line, record in enumerate(rows.records, rows.first)]
+        columns = {
+            "line": [one.place.line for one in asked],
+            ID: [str(one.record.get(ID) or one.place.name) for one in asked],
+            "equation": [_text(one.record.get(self.column)) for one in asked],
+        }
+        kinds = {"line": pyarrow.int64(), ID: pyarrow.string(), "equation": pyarrow.string()}
+        return Plan(pyarrow.table(columns, schema=pyarrow.schema(kinds)), asked, [])
+
+    def answer(self, inputs: list[Asked]) -> Answers:
+        import pyarrow
+
+        found: list[Completion | ValueError] = []
+        with kernels("cached"):
+            for start in range(0, len(inputs), self.completing.together):
+                found += self._answers(inputs[start : start + self.completing.together])
+        rows = [{"error": str(one)} if isinstance(one, ValueError) else described(one, self.latex) for one in found]
+        bad = [
+            asked.place._replace(message=str(one))
+            for asked, one in zip(inputs, found, strict=True)
+            if isinstance(one, ValueError)
+        ]
+        return Answers(pyarrow.Table.from_pylist(rows, schema()), bad)
+
+    def _answers(self, some: list[Asked]) -> list[Completion | ValueError]:
+        """The answers to some equations, in their order."""
+        read = [self._typed(one) for one in some]
+        good = [one for one in read if isinstance(one, Typed)]
+        answered = each(_answerer(self.completing), good) if good else iter(())
+        return [next(answered) if isinstance(one, Typed) else one for one in read]
+
+    def _typed(self, asked: Asked) -> Typed | ValueError:
+        value = asked.record.get(self.column)
+        try:
+            if not isinstance(value, str) or not value.strip():
+                raise ValueError(f"nothing in the column {self.column!r}; expected an equation")
+            return read_typed(value.strip())
+        except ValueError as error:
+            return error
+
+    def to(self, device: str) -> None:
+        """Nothing moves: a search is work for a CPU, and so are the few small trees that a network orders."""
+
+
+_answerer = lru_cache(maxsize=1)(Completing.answerer)  # a list of fillers is encoded once
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def schema() -> "pyarrow.Schema":
+    """The columns of the answers."""
+    import pyarrow
+
+    text = pyarrow.string()
+    filler = {"filler": text, "score": pyarrow.float64(), "verdict": text, "source": text}
+    return pyarrow.schema(
+        {
+            "understood": text,
+            "blanks": pyarrow.list_(text),
+            "found": pyarrow.bool_(),
+            "fillers": pyarrow.list_(pyarrow.struct(filler)),
+            "tried": pyarrow.int64(),
+            "seconds": pyarrow.float64(),
+            "stopped": pyarrow.bool_(),
+            "error": text,
+        }
+    )

@@ -1,0 +1,102 @@
+"""The folder of the output, wherever fsspec writes: whose it is, and which of its files are there."""
+
+import json
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from dgltree.read.json_text import write_json
+from dgltree.scale.tables import SUFFIX, located
+
+if TYPE_CHECKING:
+    import pyarrow
+
+RUN = "run.json"
+PART = ".part"
+LEFT_OUT = b"dgltree.left_out"
+"""In the metadata of a file: how many records of its block have no row, or none with an answer."""
+
+
+class OutFolder:
+    """A folder of blocks, each in a file that is whole or not there.
+
+    Args:
+        url: a path or URL.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.given = url
+        self._files, self._path = located(url)
+        self.url: str = self._files.unstrip_protocol(self._path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OutFolder, (self.url,)
+
+    def claim(self, settings: dict[str, Any]) -> None:
+        """Make it the folder of this run, or go on with it.
+
+        Raises ``ValueError`` where it holds something else.
+        """
+        if self._files.isfile(self._path):
+            raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")
+        if not self._files.exists(self._at(RUN)):
+            names = [name for name in self._names() if not name.endswith(PART)]
+            if names:
+                raise ValueError(f"{self.given} holds other files, such as {names[0]}; give another --out")
+            self._files.makedirs(self._path, exist_ok=True)
+            self._put(RUN, lambda file: file.write((write_json(settings, indent=1) + "\n").encode()))
+            return
+        found = self._run()
+        if found != json.loads(json.dumps(settings)):
+            raise ValueError(f"{self.given} holds another run ({_other(found, settings)}); give another --out")
+
+    def _run(self) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = json.loads(self._files.cat_file(self._at(RUN)))
+        except ValueError:
+            raise ValueError(f"{self.given}/{RUN}: damaged; delete the folder to start again") from None
+        return found
+
+    def written(self) -> set[str]:
+        """The names of the blocks that are there."""
+        return {name for name in self._names() if name.endswith(SUFFIX) and not name.startswith(".")}
+
+    def write(self, name: str, table: "pyarrow.Table", left_out: int) -> None:
+        """A block: all of it, or nothing. Writing it twice leaves it there once."""
+        from pyarrow.parquet import write_table
+
+        marked = table.replace_schema_metadata({LEFT_OUT: str(left_out)})
+        self._put(name, lambda file: write_table(marked, file))
+
+    def read(self, name: str, columns: list[str]) -> tuple["pyarrow.Table", int]:
+        """Some columns of a block, and how many of its records were left out."""
+        from pyarrow.parquet import ParquetFile
+
+        with self._files.open(self._at(name), "rb") as raw, ParquetFile(raw) as file:
+            return file.read(columns=columns), int(file.schema_arrow.metadata[LEFT_OUT])
+
+    def sweep(self) -> None:
+        """Remove what processes that were killed left half written."""
+        for name in self._names():
+            if name.startswith(".") and name.endswith(PART):
+                self._files.rm_file(self._at(name))
+
+    def _put(self, name: str, write: Any) -> None:
+        beside = self._at(f".{name}.{uuid4().hex}{PART}")
+        with self._files.open(beside, "wb") as file:
+            write(file)
+        self._files.mv(beside, self._at(name))
+
+    def _at(self, name: str) -> str:
+        return f"{self._path.rstrip('/')}/{name}"
+
+    def _names(self) -> list[str]:
+        if not self._files.exists(self._path):
+            return []
+        self._files.invalidate_cache()
+        return sorted(str(path).rstrip("/").rsplit("/", 1)[-1] for path in self._files.ls(self._path, detail=False))
+
+
+def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
+    """What of a run is not as in the one that the folder holds."""
+    names = [name for name in settings if found.get(name) != settings[name]]
+    return ", ".join(f"another {name}" for name in names) or "of another version"

@@ -1,0 +1,103 @@
+"""What is done to the rows of a table: in three steps, so that each runs where it is best run."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.records import SAMPLE
+from dgltree.scale.tables import Rows
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Sample = Callable[[list[str]], list[dict[str, Any]]]
+"""The first rows, with these columns alone."""
+
+
+class Plan(NamedTuple):
+    """What was made of a block of rows before the model."""
+
+    beside: "pyarrow.Table"
+    """The columns of the output beside the answers."""
+    inputs: list[Any]
+    """What the model is given."""
+    bad: list[Bad]
+    places: list[int | None] | None = None
+    """Of each row the place of its answer, None for a row without one; None: all have theirs, in order."""
+
+
+class Answers(NamedTuple):
+    """What a model says of the inputs of a plan."""
+
+    columns: "pyarrow.Table"
+    bad: list[Bad]
+
+
+class Job(ABC):
+    """``plan`` runs on any CPU, ``answer`` where the model is, and :func:`joined` where there is room.
+
+    A job travels to the processes that work, with its model. It also is a callable for ``map_batches`` of a Ray data
+    set, in batches of the format "pyarrow": one table to another.
+    """
+
+    rows = 20_000
+    """In a block, at most."""
+    size = 1 << 22
+    """Bytes of a block's rows, about."""
+
+    def settings(self) -> dict[str, Any]:
+        """By what the output is told from that of another run, as JSON."""
+        return {"command": type(self).__name__.lower()}
+
+    @abstractmethod
+    def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
+        """Be told what is read. Raises ``ValueError`` where a column is missing."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> list[str]:
+        """Those that are read."""
+
+    @abstractmethod
+    def plan(self, rows: Rows) -> Plan:
+        """Read the rows, and prepare them for the model."""
+
+    @abstractmethod
+    def answer(self, inputs: list[Any]) -> Answers:
+        """What the model says of them."""
+
+    @abstractmethod
+    def to(self, device: str) -> None:
+        """Move the model."""
+
+    def __call__(self, batch: "pyarrow.Table") -> "pyarrow.Table":
+        """The rows of a batch, all with the columns of the first one, answered."""
+        records = batch.to_pylist()
+        if not self._is_open:
+            self.opened("the batch", batch.column_names, lambda _: records[:SAMPLE])
+            self._is_open = True
+        plan = self.plan(Rows("", "", 1, records))
+        return joined(plan, self.answer(plan.inputs))[0]
+
+    _is_open = False
+
+
+def joined(plan: Plan, answers: Answers) -> tuple["pyarrow.Table", list[Bad]]:
+    """The rows of the output, and the records that could not be answered."""
+    import pyarrow
+
+    said = answers.columns
+    if plan.places is not None:
+        said = said.take(pyarrow.array(plan.places, pyarrow.int64()))
+    columns = {name: table[name] for table in (plan.beside, said) for name in table.column_names}
+    return pyarrow.table(columns), [*plan.bad, *answers.bad]
+
+
+def digest_of(path: str | Path) -> str:
+    """sha256 of a file."""
+    import hashlib
+
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,121 @@
+"""A job over all rows of a table, to a folder of Parquet files: what was begun is finished by the same call."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from tqdm import tqdm
+
+from dgltree.datasets.batches import label_numbers
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.labels import where
+from dgltree.scale.cluster import LOCAL, connected
+from dgltree.scale.failures import as_here
+from dgltree.scale.folder import OutFolder
+from dgltree.scale.ids import find_repeated
+from dgltree.scale.job import Job
+from dgltree.scale.pipeline import blocks, resources
+from dgltree.scale.tables import FOOTERS, open_tables
+from dgltree.scale.trees import Evaluate, TreeJob
+from dgltree.training.evaluation import ClassMetrics, Evaluation, NumberMetrics
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Report = Callable[[list[Bad], int], None]
+"""Told the first few records of a block that could not be answered, and how many there are."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What stands in the folder of the output."""
+
+    rows: int
+    left_out: int
+    """Records without a row, or without an answer in it."""
+    evaluation: Evaluation | None = None
+    """Of :class:`dgltree.scale.Evaluate`."""
+
+
+def run(
+    job: Job,
+    data: str | Path,
+    out: str | Path,
+    address: str = LOCAL,
+    device: str | None = None,
+    progress: bool = False,
+    report: Report = lambda bad, count: None,
+) -> Outcome:
+    """Answer all rows of a Parquet file, or of all files in a folder, by a cluster of Ray.
+
+    The output is a folder of Parquet files whose names are in the order of the rows. A file is whole or not there; a
+    call that was killed is finished by the same one, which only makes the files that are missing.
+
+    Args:
+        job: what is done to the rows.
+        data: path or URL of any file system that fsspec knows.
+        out: path or URL of the folder, on a file system that all machines of the cluster share.
+        address: of a running cluster; ``local`` starts one on this machine. A cluster that this process is connected to
+            already is used as it is.
+        device: ``cpu`` or ``cuda``; default: GPUs where the cluster has some.
+        progress: whether to show a progress bar.
+        report: told of records that cannot be answered, as they come.
+
+    Raises ``FileNotFoundError``; and ``ValueError`` for data that is not Parquet or lacks a column, for a folder that
+    holds something else than what this call made, where Ray is not installed or no cluster answers, and where not one
+    record has a label to be compared with.
+    """
+    tables, folder = open_tables(str(data)), OutFolder(str(out))
+    job.opened(tables.path, tables.columns, tables.sample)
+    folder.claim({**job.settings(), "data": tables.digest, "size of blocks": [job.rows, job.size]})
+    spans = tables.spans(job.rows, job.size)
+    written = folder.written()
+    if missing := [span for span in spans if not written.issuperset(span.blocks())]:
+        with connected(address), as_here():
+            resources(device)  # before the ids are looked at, which may take long
+            if isinstance(job, TreeJob):
+                job.repeated = find_repeated(job, spans)
+            counts = {name: count for span in spans for name, count in span.blocks().items()}
+            there = sum(count for name, count in counts.items() if name in written)
+            with tqdm(
+                total=tables.rows, initial=there, unit="record", unit_scale=True, disable=None if progress else True
+            ) as bar:
+                for done in blocks(job, missing, counts.keys() - written, folder, device):
+                    report(done.bad, done.left_out)
+                    bar.update(done.records)
+    folder.sweep()
+    names = [name for span in spans for name in span.blocks()]
+    return _evaluated(job, names, folder) if isinstance(job, Evaluate) else _counted(names, folder)
+
+
+def _counted(names: list[str], folder: OutFolder) -> Outcome:
+    rows = left_out = 0
+    for table, lost in _read(names, folder, []):
+        rows, left_out = rows + table.num_rows, left_out + lost
+    return Outcome(rows, left_out)
+
+
+def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
+    """The same, and the metrics of what was written."""
+    rows = left_out = 0
+    classes = None if job.model.gives_numbers else job.model.classes
+    metrics: ClassMetrics | NumberMetrics = NumberMetrics() if classes is None else ClassMetrics(classes)
+    for table, lost in _read(names, folder, ["label", "prediction"]):
+        rows, left_out = rows + table.num_rows, left_out + lost
+        if table.num_rows:
+            said = table["prediction"].to_numpy() if classes is None else table["prediction"].to_pylist()
+            answers = torch.from_numpy(said.copy()) if classes is None else label_numbers(said, classes)
+            metrics.update(answers, label_numbers(table["label"].to_pylist(), classes))
+    if not rows:
+        raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
+    return Outcome(rows, left_out, metrics.found())
+
+
+def _read(names: list[str], folder: OutFolder, columns: list[str]) -> Iterator[tuple["pyarrow.Table", int]]:
+    """Columns of all blocks, some at a time: of an object store each takes a round trip."""
+    with ThreadPoolExecutor(FOOTERS) as pool:
+        for start in range(0, len(names), FOOTERS):
+            yield from pool.map(lambda name: folder.read(name, columns), names[start : start + FOOTERS])

@@ -1,0 +1,200 @@
+"""Parquet files wherever fsspec reads, cut into what one task reads and what one file of the output holds."""
+
+import hashlib
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dgltree.datasets.formats.folders import PASSED_OVER
+from dgltree.datasets.formats.records import SAMPLE
+from dgltree.read.text import shown
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+    from pyarrow.parquet import FileMetaData
+
+SUFFIX = ".parquet"
+FOOTERS = 16  # read at a time: of an object store each takes a round trip
+
+
+class Rows(NamedTuple):
+    """Consecutive rows of a file: what one file of the output is made of."""
+
+    name: str
+    """Of the file of the output."""
+    file: str
+    """Below the folder that was given; empty where a file was given."""
+    first: int
+    """The number of the first row in its file, from 1."""
+    records: list[dict[str, Any]]
+
+
+class Span(NamedTuple):
+    """Consecutive row groups of a file: what one task reads."""
+
+    url: str
+    file: str
+    number: int
+    """Of the file, from 0."""
+    groups: tuple[int, ...]
+    first: int
+    rows: int
+    """In these groups."""
+    block: int
+    """Rows in a block, the last one apart."""
+
+    def blocks(self) -> dict[str, int]:
+        """The names of the blocks, whose order is that of the rows of the input, and how many rows each holds."""
+        end = self.first + self.rows
+        starts = range(self.first, end, self.block)
+        return {f"{self.number:06d}-{first:012d}{SUFFIX}": min(self.block, end - first) for first in starts}
+
+    def read(self, columns: list[str], wanted: set[str]) -> Iterator[Rows]:
+        """The blocks of these names; no more than two are held."""
+        from pyarrow.parquet import ParquetFile
+
+        blocks, first, held = list(self.blocks().items()), self.first, list[dict[str, Any]]()
+        file_system, path = located(self.url)
+        with file_system.open(path, "rb") as raw, ParquetFile(raw) as file:
+            for batch in file.iter_batches(self.block, row_groups=self.groups, columns=columns):
+                held += batch.to_pylist()
+                while blocks and len(held) >= blocks[0][1]:
+                    name, count = blocks.pop(0)
+                    records, held = held[:count], held[count:]
+                    if name in wanted:
+                        yield Rows(name, self.file, first, records)
+                    first += count
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A Parquet file, or all of a folder in the order of their names."""
+
+    path: str
+    """As it was given."""
+    files: tuple["File", ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.files[0].columns
+
+    @property
+    def rows(self) -> int:
+        return sum(file.metadata.num_rows for file in self.files)
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the names, the sizes and the footers of all files: what is in them says how long each column is."""
+        digest = hashlib.sha256()
+        for file in self.files:
+            footer = BytesIO()
+            file.metadata.write_metadata_file(footer)
+            digest.update(f"{file.name} {file.size}".encode() + footer.getvalue())
+        return digest.hexdigest()
+
+    def sample(self, columns: list[str]) -> list[dict[str, Any]]:
+        """The first rows, ``SAMPLE`` at most, by which a notation is told."""
+        found: list[dict[str, Any]] = []
+        for span in self.spans(SAMPLE, 1 << 20):
+            found += [record for rows in span.read(columns, set(list(span.blocks())[:1])) for record in rows.records]
+            if len(found) >= SAMPLE:
+                break
+        return found[:SAMPLE]
+
+    def spans(self, rows: int, size: int) -> list[Span]:
+        """All of it, in blocks of at most so many rows, and of about so many bytes."""
+        return [span for number, file in enumerate(self.files) for span in file.spans(number, rows, size)]
+
+
+class File(NamedTuple):
+    """One of the files."""
+
+    url: str
+    name: str
+    size: int
+    metadata: "FileMetaData"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.metadata.schema.to_arrow_schema().names)
+
+    def spans(self, number: int, rows: int, size: int) -> Iterator[Span]:
+        """Row groups together until they hold a block."""
+        groups = [self.metadata.row_group(i) for i in range(self.metadata.num_row_groups)]
+        bytes_of_row = max(1, sum(group.total_byte_size for group in groups) // max(1, self.metadata.num_rows))
+        block = max(1, min(rows, size // bytes_of_row))
+        first, taken, count = 1, list[int](), 0
+        for i, group in enumerate(groups):
+            taken.append(i)
+            count += group.num_rows
+            if count and (count >= block or i == len(groups) - 1):
+                yield Span(self.url, self.name, number, tuple(taken), first, count, block)
+                first, taken, count = first + count, [], 0
+
+
+def located(url: str) -> tuple["AbstractFileSystem", str]:
+    """The file system of a path or URL, and the path in it.
+
+    Raises ``ValueError`` for a protocol that fsspec does not know, or whose package is not installed.
+    """
+    from fsspec.core import url_to_fs
+
+    try:
+        file_system, path = url_to_fs(url)
+    except ImportError as error:
+        raise ValueError(f"{url}: {error}") from None
+    return file_system, path
+
+
+def open_tables(path: str) -> Tables:
+    """The tables at a path or URL.
+
+    Raises ``FileNotFoundError``, and ``ValueError`` for what is not Parquet, for a folder without such files, and for
+    one whose files have different columns.
+    """
+    file_system, place = located(path)
+    if not file_system.exists(place):
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    found = {"": place} if file_system.isfile(place) else _in_folder(file_system, place)
+    if not found:
+        raise ValueError(f"{path}: no {SUFFIX} files in this folder")
+
+    def opened(name: str) -> File:
+        return _opened(file_system, found[name], name, path)
+
+    with ThreadPoolExecutor(FOOTERS) as pool:
+        files = tuple(pool.map(opened, found))
+    for file in files:
+        if set(file.columns) != set(files[0].columns):
+            names = [shown(", ".join(map(repr, each.columns))) for each in (files[0], file)]
+            raise ValueError(
+                f"{path}: {files[0].name} has the columns {names[0]}, and {file.name} {names[1]}; the files of a "
+                "folder have the same ones"
+            )
+    return Tables(path, files)
+
+
+def _in_folder(file_system: "AbstractFileSystem", folder: str) -> dict[str, str]:
+    """Its files by their paths below it, hidden ones and those of hidden folders left out."""
+    root = folder.rstrip("/") + "/"
+    names = sorted(path.removeprefix(root) for path in file_system.find(folder) if path.endswith(SUFFIX))
+    parts = {name: name.split("/") for name in names}
+    return {
+        name: root + name
+        for name in names
+        if not any(part.startswith((".", "_")) or part in PASSED_OVER for part in parts[name])
+    }
+
+
+def _opened(file_system: "AbstractFileSystem", place: str, name: str, path: str) -> File:
+    from pyarrow import ArrowInvalid
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with file_system.open(place, "rb") as raw, ParquetFile(raw) as file:
+            return File(file_system.unstrip_protocol(place), name, file_system.size(place), file.metadata)
+    except ArrowInvalid as error:
+        which = f"{path}: {name}" if name else path
+        raise ValueError(f"{which}: not a Parquet file ({' '.join(str(error).split())})") from None

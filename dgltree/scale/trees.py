@@ -1,0 +1,240 @@
+"""A trained model on tables of trees: vectors, predictions, and predictions beside labels."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from dgltree.cells import Cell
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.parquet import ROWS, Parquet
+from dgltree.datasets.formats.records import Item, check_columns
+from dgltree.datasets.formats.source import Source
+from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labels import labelled
+from dgltree.datasets.parse import Part, parse
+from dgltree.datasets.vectors import VECTOR, vectors_column, whose
+from dgltree.scale.job import Answers, Job, Plan, Sample, digest_of
+from dgltree.scale.tables import Rows
+from dgltree.training.answerable import Block, block_of, names_of
+from dgltree.training.folder import READING, WEIGHTS
+from dgltree.training.trained import TrainedModel
+
+if TYPE_CHECKING:
+    import pyarrow
+
+BESIDE = ("line", "id", "label", "prediction")
+"""Columns of answers, beside one for each class."""
+
+
+@dataclass(kw_only=True)
+class Table(Parquet):
+    """A Parquet file whose rows somebody else reads."""
+
+    file: str = ""
+    """Its path below a folder."""
+    first: list[dict[str, Any]]
+    """Its first rows, by which the notation is told."""
+
+    def sample(self) -> list[dict[str, Any]]:
+        return self.first
+
+    def items(self, chunk: Chunk) -> Iterator[Item]:
+        return (Item(line, raw, self.file) for line, raw in enumerate(chunk.raw, chunk.first))
+
+
+class TreeJob(Job):
+    """A trained model on rows of trees, or of pairs of trees."""
+
+    def __init__(
+        self, model: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None, **reading: Any
+    ) -> None:
+        self.model = TrainedModel.load(model, device, cell)
+        self.digest = [digest_of(Path(model) / name) for name in (WEIGHTS, READING)]
+        self.reading = replace(self.model.reading, **reading)
+        self.repeated: dict[tuple[str, int], Bad] = {}
+        """By file and line the records whose id occurred before."""
+        self._table: Table | None = None
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "model": self.digest, "way of reading": self.reading.to_json()}
+
+    def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
+        check_columns(path, tuple(columns), self.reading)
+        pairs = self.reading.tree not in columns
+        source = Source(path, self.reading.max_line)
+        table = Table(source, self.reading, pairs=pairs, columns=tuple(columns), first=[])
+        self._table = replace(replace(table, first=sample(table.columns_read)).with_notation(), first=[])
+
+    @property
+    def table(self) -> Table:
+        """How the rows are read, once it is opened."""
+        assert self._table is not None
+        return self._table
+
+    @property
+    def columns(self) -> list[str]:
+        return self.table.columns_read
+
+    def plan(self, rows: Rows) -> Plan:
+        import pyarrow
+
+        beside, places, inputs, bad, answered = [], list[int | None](), list[Labelled](), list[Bad](), 0
+        for start in range(0, len(rows.records), ROWS):
+            chunk = Chunk(rows.first + start, rows.records[start : start + ROWS])
+            block = self._block(chunk, rows.file)
+            beside.append(self._beside(block))
+            bad += block.bad
+            if block.known is not None:
+                inputs += [part.plan(self.model.model.encoder, share=True) for part in self.model.batches(block.known)]
+            known = 0 if block.known is None else len(block.known)
+            places += [answered + i if i < known else None for i in block.order]
+            answered += known
+        return Plan(pyarrow.concat_tables(beside), inputs, bad, places if self.keeps_bad else None)
+
+    keeps_bad = False
+    """Whether what cannot be answered has a row."""
+
+    def _block(self, chunk: Chunk, file: str) -> Block:
+        return block_of(self.model, self.parsed(chunk, file), self.table.reading, self._twice)
+
+    def parsed(self, chunk: Chunk, file: str) -> Part:
+        """Rows of a file as trees."""
+        return parse(replace(self.table, file=file), chunk)
+
+    def _twice(self, ids: Sequence[str | None], lines: Sequence[int], files: Sequence[str]) -> dict[int, Bad]:
+        if not self.repeated:
+            return {}
+        places = enumerate(zip(files, lines, strict=True))
+        return {i: self.repeated[place] for i, place in places if place in self.repeated}
+
+    @abstractmethod
+    def _beside(self, block: Block) -> "pyarrow.Table":
+        """The columns beside the answers."""
+
+    def _answered(self, answer: Callable[[Labelled], Tensor], inputs: list[Labelled], *shape: int) -> Tensor:
+        device = next(self.model.model.parameters()).device
+        return torch.cat([torch.empty(0, *shape), *(answer(part.to(device)).cpu() for part in inputs)])
+
+    def to(self, device: str) -> None:
+        self.model.model.to(device)
+
+
+class Encode(TreeJob):
+    """The vectors of trees: the columns ``line``, ``id``, ``tree`` (1: the second of a pair) and ``vector``.
+
+    ``dataset.map_batches(Encode, fn_constructor_args=["runs/trees"], batch_format="pyarrow", ...)`` of a Ray data set
+    calls it with the tables of the batches: ``line`` counts in the batch. What cannot be read has no row.
+
+    Args:
+        model: the folder that :func:`dgltree.fit` wrote.
+        device: where to compute.
+        cell: the class, or ``FILE.py:CLASS``, of a model with a cell of your own.
+        nodes: a row for each node, in preorder, with ``node``, ``function`` and ``token``.
+        reading: settings of :class:`dgltree.datasets.Reading`; those of the training for what is not given.
+
+    Raises ``FileNotFoundError`` and ``ValueError`` as :meth:`dgltree.training.trained.TrainedModel.load`, and
+    ``ValueError`` for the nodes of an encoder that has no vectors of them.
+    """
+
+    def __init__(
+        self,
+        model: str | Path,
+        device: str = "cpu",
+        cell: type[Cell] | str | None = None,
+        nodes: bool = False,
+        **reading: Any,
+    ) -> None:
+        super().__init__(model, device, cell, **reading)
+        self.nodes, self.width = nodes, int(self.model.model.encoder.config["hidden_size"])
+        if nodes:
+            self.model.check_nodes()
+            self.rows, self.size = 2000, max(1 << 14, (1 << 26) // self.width)  # a vector is longer than its text
+
+    def settings(self) -> dict[str, Any]:
+        return {**super().settings(), "kind of rows": "nodes" if self.nodes else "trees"}
+
+    def _beside(self, block: Block) -> "pyarrow.Table":
+        return whose(block.known, self.nodes)
+
+    def answer(self, inputs: list[Labelled]) -> Answers:
+        import pyarrow
+
+        vectors = self._answered(self.model.nodes if self.nodes else self.model.roots, inputs, self.width)
+        return Answers(pyarrow.table({VECTOR: vectors_column(vectors)}), [])
+
+
+class Predict(TreeJob):
+    """Predictions: the columns ``line``, ``id`` (else the line), ``prediction``, and the probability of each class.
+
+    Used as :class:`Encode` is. What cannot be read has a row without a prediction.
+
+    Args:
+        model: the folder that :func:`dgltree.fit` wrote.
+        device: where to compute.
+        cell: the class, or ``FILE.py:CLASS``, of a model with a cell of your own.
+        reading: settings of :class:`dgltree.datasets.Reading`; those of the training for what is not given.
+
+    Raises ``FileNotFoundError`` and ``ValueError`` as :meth:`dgltree.training.trained.TrainedModel.load`, and
+    ``ValueError`` for a class that is called as a column is.
+    """
+
+    keeps_bad = True
+
+    def __init__(
+        self, model: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None, **reading: Any
+    ) -> None:
+        super().__init__(model, device, cell, **reading)
+        for name in BESIDE:
+            if name in self.model.classes:
+                raise ValueError(f"a class of the model is called {name!r}, as a column of the answers is")
+
+    def _beside(self, block: Block) -> "pyarrow.Table":
+        import pyarrow
+
+        lines = [*(() if block.known is None else block.known.lines), *(bad.line for bad in block.bad)]
+        columns = {"line": [lines[i] for i in block.order], "id": names_of(block)}
+        return pyarrow.table(columns, schema=pyarrow.schema({"line": pyarrow.int64(), "id": pyarrow.string()}))
+
+    def answer(self, inputs: list[Labelled]) -> Answers:
+        import pyarrow
+
+        classes = self.model.classes
+        if self.model.gives_numbers:
+            numbers = self._answered(self.model.answers, inputs)
+            return Answers(pyarrow.table({"prediction": numbers.numpy()}), [])
+        found = self._answered(self.model.answers, inputs, len(classes))
+        best = pyarrow.array(classes).take(pyarrow.array(found.argmax(1).numpy()))
+        columns = {name: found[:, i].contiguous().numpy() for i, name in enumerate(classes)}
+        return Answers(pyarrow.table({"prediction": best, **columns}), [])
+
+
+class Evaluate(Predict):
+    """The same of records that have a label, beside it: the column ``label``. The others have no row.
+
+    Args:
+        model: the folder that :func:`dgltree.fit` wrote.
+        device: where to compute.
+        cell: the class, or ``FILE.py:CLASS``, of a model with a cell of your own.
+        reading: settings of :class:`dgltree.datasets.Reading`; those of the training for what is not given.
+
+    Raises as :class:`Predict`.
+    """
+
+    keeps_bad = False
+
+    def _block(self, chunk: Chunk, file: str) -> Block:
+        block = super()._block(chunk, file)
+        known, bad = (None, []) if block.known is None else labelled(block.known, self.model.gives_numbers)
+        return Block(known, [*block.bad, *bad], list(range(0 if known is None else len(known))))
+
+    def _beside(self, block: Block) -> "pyarrow.Table":
+        import pyarrow
+
+        labels = [] if block.known is None else block.known.labels
+        return super()._beside(block._replace(bad=[])).append_column("label", pyarrow.array(labels, pyarrow.string()))

@@ -1,0 +1,128 @@
+"""What is done to the rows of a table, without a cluster: as one process does it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dgltree.commands.main import main
+
+pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installed")
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from pyarrow.parquet import read_table, write_table  # noqa: E402
+
+from dgltree.datasets.formats import Bad  # noqa: E402
+from dgltree.scale import Complete, Encode, Evaluate, Predict, run  # noqa: E402
+from dgltree.scale.job import Job, joined  # noqa: E402
+from dgltree.scale.tables import open_tables  # noqa: E402
+
+TEXTS = ["x", "x+", "x+y", "sin(x)", "z*x", "y"]
+
+
+def answered(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[Bad]]:
+    """All rows of the output, and what was left out."""
+    tables = open_tables(str(path))
+    job.opened(str(path), tables.columns, tables.sample)
+    rows, left_out = [], []
+    for span in tables.spans(job.rows, job.size):
+        for some in span.read(job.columns, set(span.blocks())):
+            plan = job.plan(some)
+            table, bad = joined(plan, job.answer(plan.inputs))
+            rows += table.to_pylist()
+            left_out += bad
+    return rows, left_out
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder of two files."""
+    folder = tmp_path / "trees"
+    for name, texts in {"a/1": TEXTS[:2], "b": TEXTS[2:]}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        write_table(
+            pyarrow.table({"tree": texts, "class": ["pos", None] * (len(texts) // 2)}), folder / f"{name}.parquet"
+        )
+    return folder
+
+
+def test_nodes_have_the_vectors_of_one_process(fitted: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trees.parquet"
+    write_table(pyarrow.table({"tree": TEXTS}), path)
+    one = tmp_path / "one.parquet"
+    assert main(["encode", str(fitted / "model"), str(path), "--nodes", "--out", str(one)]) == 1
+    found, bad = answered(Encode(fitted / "model", nodes=True), path)
+    for row, other in zip(found, read_table(one).to_pylist(), strict=True):
+        np.testing.assert_allclose(row.pop("vector"), other.pop("vector"), atol=1e-6)
+        assert row == other
+    assert [each.line for each in bad] == [4, 2]
+
+
+def test_a_folder_of_files_is_one_table_whose_ids_say_the_file(fitted: Path, folder: Path) -> None:
+    found, bad = answered(Predict(fitted / "model"), folder)
+    assert [row["id"] for row in found] == ["a/1.parquet:1", "a/1.parquet:2", *(f"b.parquet:{i}" for i in range(1, 5))]
+    assert [row["prediction"] is not None for row in found] == [True, False, True, False, True, True]
+    assert [each.where for each in bad] == ["a/1.parquet, line 2", "b.parquet, line 2"]
+
+
+def test_what_has_no_label_is_left_out_of_an_evaluation(fitted: Path, folder: Path) -> None:
+    found, bad = answered(Evaluate(fitted / "model", label="class"), folder)
+    assert [(row["id"], row["label"]) for row in found] == [
+        ("a/1.parquet:1", "pos"),
+        ("b.parquet:1", "pos"),
+        ("b.parquet:3", "pos"),
+    ]
+    assert [each.message for each in bad if "label" in each.message] == ["b.parquet:4: no label"]
+
+
+def test_numbers_are_predicted_as_numbers(fitted_numbers: Path, folder: Path) -> None:
+    found, _ = answered(Predict(fitted_numbers), folder)
+    assert [type(row["prediction"]) for row in found] == [float, type(None), float, type(None), float, float]
+
+
+def test_a_block_without_a_good_row_has_the_columns_of_the_others(fitted: Path, fitted_numbers: Path) -> None:
+    good, bad = (pyarrow.table({"tree": [text, text]}) for text in ("x", "sin(x)"))
+    for job in (Encode(fitted / "model"), Encode(fitted / "model", nodes=True), Predict(fitted / "model")):
+        assert job(good).schema == job(bad).schema
+    assert Predict(fitted_numbers)(good).schema == Predict(fitted_numbers)(bad).schema
+
+
+@pytest.mark.parametrize("by_score", [False, True])
+def test_equations_are_completed_and_refused(by_score: bool) -> None:
+    job = Complete("text", top=2, by_score=by_score)
+    batch = pyarrow.table({"text": ["x + _ = 3x", "x = x", "2 +", None], "id": ["a", None, "c", "d"]})
+    first, *others = job(batch).to_pylist()
+    assert (first["id"], first["understood"], first["blanks"], first["found"]) == ("a", "x + _ = 3*x", ["_"], True)
+    assert len(first["fillers"]) == 2
+    assert first["fillers"][0]["filler"] == "2*x"
+    assert (first["fillers"][0]["score"] is not None) == by_score
+    assert [row["id"] for row in others] == ["2", "c", "d"]
+    assert all(row["error"] and row["fillers"] is None for row in others)
+    with pytest.raises(ValueError, match=r"no column 'equation'; .* Name yours with --column"):
+        Complete()(batch)
+
+
+def test_ray_that_is_missing_is_told_with_what_brings_it(
+    fitted: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(ValueError, match=r"Ray is not installed, the extra 'ray'"):
+        run(Encode(fitted / "model"), folder, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["predict", "MODEL", "t.parquet", "--ray"], "give the folder for them as --out DIR"),
+        (["predict", "MODEL", "t.parquet", "--out", "o"], "--out is for --ray"),
+        (["encode", "MODEL", "t.parquet", "--out", "o", "--ray", "--threads", "2"], "--threads is for one process"),
+        (["complete", "x + _ = 1", "--out", "o"], "are for --ray"),
+        (["complete", "x + _ = 1", "--ray"], "give the folder for them as --out DIR"),
+        (["complete", "a.parquet", "b.parquet", "--out", "o", "--ray"], "one Parquet file or folder"),
+    ],
+)
+def test_options_that_need_each_other(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert message in capsys.readouterr().err
