@@ -26,6 +26,7 @@ from tasks.logic.files import write_pairs
 
 ROOT = Path(__file__).parents[2]
 FIT = ["--hidden-size", "8", "--epochs", "3", "--lr", "0.01", "--batch-nodes", "150", "--device", "cpu"]
+FIT += ["--dropout", "0", "--input-dropout", "0", "--token-dropout", "0"]
 NAMES = ["classes", "nodes", "numbers", "verification", "logic", "listops", "sentiment", "language"]
 
 
