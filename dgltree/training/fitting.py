@@ -95,7 +95,7 @@ def fit(
     with threads.limited(settings.threads or 1):
         splits, left_out, built = _prepare(files, settings)
         digest = digest_of(splits)
-    if finished(folder, settings, digest):
+    if finished(folder, built.options, digest):  # defaults that follow from the data are settings, too
         _say(f"the training in {folder} is already finished; nothing to do")
         return TrainedModel.load(folder)
     _say_what(splits, built)

@@ -207,6 +207,8 @@ def test_a_folder_of_another_training_is_refused_by_what_differs(
             file.write_text(kept, encoding="utf-8")
         assert main([*arguments, "--lr", "0.5"]) == 1
         assert "holds another training (lr 0.01); give another --out" in capsys.readouterr().err
+        assert main([*arguments, "--dropout", "0.25"]) == 1  # by default it follows from the data
+        assert "holds another training (dropout 0.5); give another --out" in capsys.readouterr().err
         assert (out / "last.ckpt").read_bytes() == before
         assert main(arguments) == 0  # from now on it is done
     (out / "fit.json").write_text("{", encoding="utf-8")
