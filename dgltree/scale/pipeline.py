@@ -66,7 +66,7 @@ def blocks(job: Job, spans: list[Span], wanted: set[str], out: OutFolder, device
     items = [{"work": pickle.dumps((span, wanted.intersection(span.blocks())))} for span in spans]
     few = 1 + cpus // FEWER  # each process holds the library
     actors = gpus or cpus - 1
-    # One row at a time: a row is a block, pickled.
+    # One row at a time: a row is a block, pickled here and unpickled in the next step of this run, never from a file.
     given = from_items(items, override_num_blocks=len(items))
     given.context.target_max_block_size = 1  # each row goes on as soon as it is there
     given.context.raise_original_map_exception = True
