@@ -8,10 +8,11 @@ import torch
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
-from tasks.equations.words import ARITIES, PAPER_SYMBOLS, SYMBOLS, Symbol, Word
+from tasks.equations.words import ARITIES, CALLED, PAPER_SYMBOLS, SYMBOLS, Symbol, Word
 
 Ints = np.ndarray
 
+_COMMUTATIVE = [CALLED["Add"][0], CALLED["Mul"][0]]
 _ARITY = np.array(ARITIES[: len(SYMBOLS)])
 
 
@@ -62,10 +63,13 @@ class Batcher:
         self._function = np.array([vocabulary.function_id(function, arity) for function, arity, _ in symbols])
         self._token = np.array([NO_TOKEN if token is None else vocabulary.token_id(token) for *_, token in symbols])
 
-    def words(self, words: Sequence[Word]) -> TreeBatch:
-        """What ``dgltree.batch`` makes of their trees."""
+    def words(self, words: Sequence[Word], random: np.random.Generator | None = None) -> TreeBatch:
+        """What ``dgltree.batch`` makes of their trees; with ``random``, children of sums and products in any order."""
         preorders = Preorders(words)
         nodes, _ = preorders.nodes(np.arange(len(words)))
+        if random is not None:
+            swapped = np.isin(nodes.symbol, _COMMUTATIVE) & (random.random(len(nodes.symbol)) < 0.5)
+            nodes.first[swapped], nodes.second[swapped] = nodes.second[swapped], nodes.first[swapped]
         return self.graph(nodes, preorders.start, preorders.length)
 
     def graph(self, nodes: Nodes, roots: Ints, sizes: Ints) -> TreeBatch:

@@ -76,8 +76,8 @@ class Test:
 TESTS = {
     "table": Test("Equation verification", ALL_DEPTHS, ((8, ALL_DEPTHS[1]), DEEP)),
     "localism": Test("Localism", (5, ALL_DEPTHS[1]), ((1, 4),), COMPARED),
-    "productivity": Test("Productivity", SHALLOW, (DEEP,), COMPARED),
-    "systematicity": Test("Systematicity", SHALLOW, (SHALLOW,), COMPARED),
+    "productivity": Test("Productivity", SHALLOW, ((8, ALL_DEPTHS[1]), DEEP)),
+    "systematicity": Test("Systematicity", SHALLOW, (SHALLOW,)),
     "substitutivity": Test("Substitutivity", ALL_DEPTHS),
     "sample-efficiency": Test(
         "Sample efficiency",

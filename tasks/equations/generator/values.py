@@ -14,7 +14,7 @@ from dgltree.equations.truth import Truth, decide
 from tasks.equations.generator.places import Places
 from tasks.equations.words import CALLED, LEAVES, SINGLE, SYMBOLS, Word, tree
 
-CACHED = 50_000  # subtrees remembered; all but the leaves are forgotten when there are more
+CACHED = 50_000  # subtrees remembered by default; all but the leaves are forgotten when there are more
 POW = CALLED["Pow"][0]
 _LEAVES = [SINGLE[leaf] for leaf in LEAVES]
 Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
@@ -24,9 +24,10 @@ Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
 class Values:
     """Decides as ``dgltree.equations.truth.Evaluator`` does; call it with numpy's floating-point warnings off."""
 
-    def __init__(self) -> None:
+    def __init__(self, cached: int = CACHED) -> None:
+        self._cached = cached
         self._rows: dict[Word, int] = {}  # of each of the arrays: values, magnitudes, error bounds
-        self._arrays = tuple(np.empty((CACHED, POINTS), kind) for kind in (complex, float, float))
+        self._arrays = tuple(np.empty((cached, POINTS), kind) for kind in (complex, float, float))
         for leaf in _LEAVES:
             self._remember([leaf], leaf_value(tree(leaf)))
 
@@ -34,7 +35,19 @@ class Values:
         """Whether the sides of each equation agree."""
         if not equations:
             return []
-        if len(self._rows) + sum(len(equation.word) for equation in equations) > CACHED:
+        self.evaluate(equations)
+        sides = zip(*(equation.sides() for equation in equations), strict=True)
+        left, right = (self._of([self._rows[word] for word in side]) for side in sides)
+        return [Truth(number) for number in decide(left, right).tolist()]
+
+    @property
+    def known(self) -> tuple[dict[Word, int], Value]:
+        """The rows of what has a value, and the values."""
+        return self._rows, self._of(slice(len(self._rows)))
+
+    def evaluate(self, equations: Sequence[Places]) -> None:
+        """Give all their subtrees a value."""
+        if len(self._rows) + sum(len(equation.word) for equation in equations) > self._cached:
             self._rows = {leaf: self._rows[leaf] for leaf in _LEAVES}
         for level in self._unknown(equations):
             for (symbol, exponent), nodes in level.items():
@@ -43,9 +56,6 @@ class Values:
                 if exponent is not None:
                     arguments[1] = self._of(self._rows[exponent])
                 self._remember(words, apply(SYMBOLS[symbol][0], arguments))
-        sides = zip(*(equation.sides() for equation in equations), strict=True)
-        left, right = (self._of([self._rows[word] for word in side]) for side in sides)
-        return [Truth(number) for number in decide(left, right).tolist()]
 
     def _unknown(self, equations: Sequence[Places]) -> list[Level]:
         """The subtrees without a value; each level needs those before it only."""
@@ -71,7 +81,7 @@ class Values:
             levels[level][word[0], children[1] if word[0] == POW else None].append((word, *children))
         return level
 
-    def _of(self, rows: int | list[int]) -> Value:
+    def _of(self, rows: int | list[int] | slice) -> Value:
         values, sizes, errors = (array[rows] for array in self._arrays)
         return values, sizes, errors
 

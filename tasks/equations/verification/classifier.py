@@ -10,13 +10,14 @@ from torchmetrics.classification import BinaryAccuracy
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.datasets.labelled import Labelled
-from dgltree.encoders import Encoder, make_encoder
+from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.processes import shared_loss
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.majority import Majority
+from tasks.equations.verification.node_values import TARGETS, WithValues
 from tasks.equations.verification.whole import WholeEquations
 
 
@@ -31,10 +32,13 @@ class EquationClassifier(EncoderModule):
         lr: learning rate of Adam.
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
+        value_weight: weight of a second loss in training: the squared error of what a linear map of each node's hidden
+            state says that the subexpression is worth (see :mod:`tasks.equations.verification.node_values`).
         whole: whether the encoder reads both sides as one tree or sequence and a linear map of its vector is the logit,
             as of the papers' sequence models; else each side is read by itself and both vectors' product is.
 
-    Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
+    Raises ``ValueError`` for an encoder or option that is not there, for values without nodes that have a state, and
+    what the encoder raises.
     """
 
     def __init__(
@@ -46,6 +50,7 @@ class EquationClassifier(EncoderModule):
         lr: float = 1e-3,
         weight_decay: float = 1e-5,
         seed: int = 0,
+        value_weight: float = 0.0,
         whole: bool = False,
     ) -> None:
         super().__init__()
@@ -57,7 +62,12 @@ class EquationClassifier(EncoderModule):
         else:
             made = Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **given)
             self.model = EquationModel(made, EquationReadout())
-        self.lr, self.weight_decay, self.seed = lr, weight_decay, seed
+        self.lr, self.weight_decay, self.seed, self.value_weight = lr, weight_decay, seed, value_weight
+        if value_weight and not isinstance(self.encoder, TreeEncoder):
+            raise ValueError(
+                f"value_weight is {value_weight}; it must be 0 with {encoder!r}, whose nodes have no state"
+            )
+        self.value_readout = torch.nn.Linear(hidden_size, TARGETS) if value_weight else None
         self.accuracy = BinaryAccuracy()
 
     @property
@@ -71,7 +81,16 @@ class EquationClassifier(EncoderModule):
 
     def losses(self, labelled: Labelled) -> Tensor:
         """(E,), the loss of each equation."""
-        logits = self(labelled.inputs)
+        if not isinstance(labelled, WithValues):
+            return self._cross_entropies(self(labelled.inputs), labelled)
+        assert isinstance(self.encoder, TreeEncoder)
+        assert self.value_readout is not None
+        states = self.encoder.node_states(labelled.inputs, self.shares)
+        logits = self.model.read_out(states[labelled.trees.roots]).flatten()
+        return self._cross_entropies(logits, labelled) + self.value_weight * labelled.errors(self.value_readout(states))
+
+    @staticmethod
+    def _cross_entropies(logits: Tensor, labelled: Labelled) -> Tensor:
         return torch.nn.functional.binary_cross_entropy_with_logits(logits, labelled.labels, reduction="none")
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:

@@ -1,9 +1,10 @@
 """Batches of labelled equations."""
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
@@ -12,6 +13,7 @@ from dgltree.training.processes import own_part
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import Row, read
+from tasks.equations.verification.node_values import NodeValues
 from tasks.equations.vocabulary import vocabulary
 
 
@@ -34,6 +36,7 @@ class LabelledEquations(TaskData):
         test_depths: lowest and highest depth to test on; all by default.
         seed: of the order, and of what a smaller share holds.
         train_share: share of the training equations to train on; a larger share holds every smaller one of its seed.
+        commute: in training, swap the children of half of all sums and products, others in every epoch.
 
     Raises ``ValueError`` for a batch size below 1 and a share outside of above 0 to 1.
     """
@@ -47,6 +50,7 @@ class LabelledEquations(TaskData):
         test_depths: tuple[int, int] | None = None,
         seed: int = 0,
         train_share: float = 1.0,
+        commute: bool = False,
     ) -> None:
         super().__init__()
         if not 0 < train_share <= 1:
@@ -54,7 +58,7 @@ class LabelledEquations(TaskData):
         if batch_size < 1:
             raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
         self.files = {"train": train, "test": test}
-        self.batch_size, self.seed, self.train_share = batch_size, seed, train_share
+        self.batch_size, self.seed, self.train_share, self.commute = batch_size, seed, train_share, commute
         self.depths = {"train": train_depths, "test": test_depths}
         self.vocabulary = vocabulary()
 
@@ -79,6 +83,10 @@ class LabelledEquations(TaskData):
         """What is tested on."""
         return self._rows("test") if self.files["test"] else self._split("validation")
 
+    @cached_property
+    def _values(self) -> NodeValues:
+        return NodeValues([row for row in self.train_rows if isinstance(row, Row)])
+
     def _rows(self, name: str) -> list[Row]:
         file, depths = self.files[name], self.depths[name]
         assert file is not None
@@ -95,12 +103,15 @@ class LabelledEquations(TaskData):
     def setup(self, stage: str) -> None:
         """Read what the stage needs, so that a file that is wrong is known before the first step."""
         _ = (self._known, self.test_rows) if stage == "fit" else self.test_rows
+        if stage == "fit" and self._learns_values:
+            _ = self._values
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
         rows = self.train_rows
         order = torch.randperm(len(rows), generator=self.epoch_generator()).tolist()
-        return self._loader(rows, [own_part(batch, self.trainer) for batch in _cut(order, self.batch_size)])
+        batches = [own_part(batch, self.trainer) for batch in _cut(order, self.batch_size)]
+        return self._loader(rows, batches, training=True)
 
     def val_dataloader(self) -> DataLoader[Labelled]:
         return self._in_order(self._split("validation"))
@@ -111,15 +122,29 @@ class LabelledEquations(TaskData):
     def _in_order(self, rows: list[Row]) -> DataLoader[Labelled]:
         return self._loader(rows, _cut(range(len(rows)), 512))
 
-    def _loader(self, rows: list[Row], batches: list[list[int]]) -> DataLoader[Labelled]:
+    def _loader(
+        self, rows: list[Row], batches: Sequence[Sequence[int]], training: bool = False
+    ) -> DataLoader[Labelled]:
         """One worker flattens and plans the next batches while the model computes."""
-        return DataLoader(rows, batch_sampler=batches, collate_fn=self.collate, num_workers=1)  # type: ignore[arg-type]
+        collate = partial(self.collate, training=training)
+        return DataLoader(rows, batch_sampler=batches, collate_fn=collate, num_workers=1)  # type: ignore[arg-type]
 
-    def collate(self, rows: list[Row]) -> Labelled:
+    def collate(self, rows: list[Row], training: bool = False) -> Labelled:
         """Rows as a batch, planned for the model."""
-        trees = self._batcher.words([side for row in rows for side in (row.left, row.right)])
+        sides = [side for row in rows for side in (row.left, row.right)]
+        trees = self._batcher.words(sides, self._random(rows[0]) if training and self.commute else None)
         labels = torch.tensor([float(row.label) for row in rows])
-        return Labelled(trees, labels, torch.tensor([row.depth for row in rows]), self.plan(trees))
+        labelled = Labelled(trees, labels, torch.tensor([row.depth for row in rows]), self.plan(trees))
+        return self._values.beside(labelled, sides) if training and self._learns_values else labelled
+
+    @property
+    def _learns_values(self) -> bool:
+        return self.trainer is not None and getattr(self.trainer.lightning_module, "value_weight", 0) > 0
+
+    def _random(self, first: Row) -> np.random.Generator:
+        """Of the batch of an epoch that begins with an equation."""
+        assert self.trainer is not None
+        return np.random.default_rng([self.seed, self.trainer.current_epoch, *first.left, *first.right])
 
 
 def _cut(order: Sequence[int], batch_size: int) -> list[list[int]]:

@@ -64,11 +64,12 @@ class EquationsAndNumbers(LabelledEquations):
             rows += correct(read(self.numbers / f"{name}.parquet"))
         return rows
 
-    def collate(self, rows: list[Any]) -> Any:
+    def collate(self, rows: list[Any], training: bool = False) -> Any:
         """Rows of both kinds as a batch."""
         equations = [row for row in rows if isinstance(row, Row)]
         numbers = [row for row in rows if isinstance(row, Decoded)]
-        return Mixed(super().collate(equations) if equations else None, self._numbers(numbers) if numbers else None)
+        labelled = super().collate(equations, training) if equations else None
+        return Mixed(labelled, self._numbers(numbers) if numbers else None)
 
     def _numbers(self, numbers: list[Decoded]) -> Numbers:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)

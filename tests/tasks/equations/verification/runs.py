@@ -12,7 +12,7 @@ CONFIGS = sorted((Path(cli.__file__).parent / "configs").glob("*.yaml"))
 NUMBERS = Path(cli.__file__).parent / "configs" / "numbers" / "tree_lstm.yaml"
 
 
-def run(sets: Path, out: Path, config: Path = CONFIGS[0], command: str = "fit", **options: Any) -> None:
+def run(sets: Path, out: Path, config: Path | list[Path] = CONFIGS[0], command: str = "fit", **options: Any) -> None:
     """``fit`` or another command on the sets of a folder, two epochs of few hidden units."""
     given = {
         "data.train": sets / "train.parquet",
@@ -22,7 +22,8 @@ def run(sets: Path, out: Path, config: Path = CONFIGS[0], command: str = "fit", 
         "model.hidden_size": 32,
         "data.batch_size": 32,
     }
-    command_line.run(cli.main, command, [config], given, **options)
+    configs = config if isinstance(config, list) else [config]
+    command_line.run(cli.main, command, configs, given, **options)
 
 
 def weights(out: Path) -> dict[str, torch.Tensor]:

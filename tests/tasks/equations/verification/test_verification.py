@@ -1,5 +1,6 @@
 """Equation verification at its smallest setting: every configuration, resume, and bad input."""
 
+import json
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+import torch
 from runs import CONFIGS, assert_resumes_to_the_same_weights, run
 
 import dgltree
@@ -40,6 +42,25 @@ def test_a_cell_is_saved_as_it_was_tested(sets: Path, tmp_path: Path, capsys: py
     assert f"test: accuracy {accuracy:.4f}" in capsys.readouterr().out
 
 
+def test_averaged_weights_are_tested_saved_and_resumed(sets: Path, tmp_path: Path) -> None:
+    config, averaging = CONFIGS[0].with_stem("tree_rnn"), tmp_path / "averaging.yaml"
+    callback = "{class_path: lightning.pytorch.callbacks.EMAWeightAveraging, init_args: {decay: 0.9}}"
+    averaging.write_text(f"trainer: {{callbacks: [{callback}]}}\n")
+    assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, config=[config, averaging])
+    best = torch.load(tmp_path / "whole" / "checkpoints" / "best.ckpt", weights_only=True)
+    model = dgltree.load(tmp_path / "whole" / "model.safetensors")
+    saved = {f"model.{name}": weight for name, weight in model.state_dict().items()}
+    assert all(torch.equal(saved[name], best["state_dict"][name]) for name in saved)
+    assert any(not torch.equal(saved[name], best["current_model_state"][name]) for name in saved)
+
+
+def test_a_training_that_learns_values_in_any_order_is_resumed_to_the_same_weights(sets: Path, tmp_path: Path) -> None:
+    config = CONFIGS[0].parent / "values" / "tree_smu.yaml"
+    assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, config=config)
+    losses = [json.loads(line)["loss"] for line in (tmp_path / "whole" / "epochs.jsonl").read_text().splitlines()]
+    assert losses[1] < losses[0]
+
+
 def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(sets, tmp_path)
     out = capsys.readouterr().out
@@ -71,5 +92,7 @@ def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys
         run(sets, tmp_path, data__train=sets / "nowhere.parquet")
     with pytest.raises(SystemExit, match=r"error: .* has no equations of depth 40 to 50"):
         run(sets, tmp_path, data__train_depths="[40,50]")
+    with pytest.raises(ValueError, match="value_weight is 1; it must be 0 with Majority"):
+        EquationClassifier(vocabulary(), "majority", value_weight=1)
     with pytest.raises(ValueError, match="batch_size is 0"):
         LabelledEquations(sets / "train.parquet", batch_size=0)
