@@ -23,11 +23,8 @@ class EpochReport(Callback):
         self.trains = False
         self.start = self.trained = time.perf_counter()
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
-        self.trains = True
-
-    def on_validation_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
-        self.trained = time.perf_counter()
+    def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        self.trains, self.trained = True, time.perf_counter()
 
     def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if not trainer.is_global_zero or not self.trains:  # a resumed run ends the epoch of its checkpoint once more

@@ -176,7 +176,7 @@ def load(path: str | Path) -> "pyarrow.Table":
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations generate makes data sets")
+        raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations generate or number-sets makes it")
     try:
         found = parquet.read_table(path, memory_map=True)
     except (pa.ArrowException, OSError) as error:

@@ -1,7 +1,8 @@
 """Equation verification: an encoder, the equation readout, and binary cross-entropy."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,10 +16,13 @@ from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.processes import shared_loss
+from tasks.equations.verification.argument_mlp import ArgumentMLP
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.majority import Majority
 from tasks.equations.verification.node_values import TARGETS, WithValues
 from tasks.equations.verification.whole import WholeEquations
+
+BASELINES: dict[str, Callable[..., Encoder]] = {"majority": Majority, "argument_mlp": ArgumentMLP}
 
 
 class EquationClassifier(EncoderModule):
@@ -26,7 +30,7 @@ class EquationClassifier(EncoderModule):
 
     Args:
         vocabulary: that of the data.
-        encoder: a name that dgltree.encoders.make_encoder knows, or "majority".
+        encoder: a name that dgltree.encoders.make_encoder knows, "majority" or "argument_mlp".
         hidden_size: n, the width of a side's state.
         options: further options of the encoder, such as ``no_op`` or ``dropout``.
         lr: learning rate of Adam.
@@ -60,13 +64,12 @@ class EquationClassifier(EncoderModule):
                 WholeEquations(encoder, vocabulary, hidden_size, **given), ClassifierReadout(hidden_size, 1)
             )
         else:
-            made = Majority() if encoder == "majority" else make_encoder(encoder, vocabulary, hidden_size, **given)
-            self.model = EquationModel(made, EquationReadout())
-        self.lr, self.weight_decay, self.seed, self.value_weight = lr, weight_decay, seed, value_weight
+            made = BASELINES.get(encoder, partial(make_encoder, encoder))
+            self.model = EquationModel(made(vocabulary, hidden_size, **given), EquationReadout())
+        self.hidden_size, self.lr, self.weight_decay, self.seed = hidden_size, lr, weight_decay, seed
+        self.value_weight = value_weight
         if value_weight and not isinstance(self.encoder, TreeEncoder):
-            raise ValueError(
-                f"value_weight is {value_weight}; it must be 0 with {encoder!r}, whose nodes have no state"
-            )
+            raise ValueError(f"value_weight is {value_weight}; it must be 0 with {encoder}, whose nodes have no state")
         self.value_readout = torch.nn.Linear(hidden_size, TARGETS) if value_weight else None
         self.accuracy = BinaryAccuracy()
 
@@ -111,6 +114,8 @@ class EquationClassifier(EncoderModule):
 
     def on_test_epoch_end(self) -> None:
         tested = {depth: together(counts) for depth, counts in sorted(self._tested.items())}
+        if not tested:
+            return
         for name, figure in figures(tested).items():
             self.log(f"test_{name}", figure, sync_dist=True)
 

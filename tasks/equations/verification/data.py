@@ -29,7 +29,7 @@ class LabelledEquations(TaskData):
     Of several processes each trains on its part of every batch, and each validates and tests on all equations.
 
     Args:
-        train: the set to train and validate on, ``train.parquet``.
+        train: the set to train and validate on, ``train.parquet``; None: there is none.
         test: the set to test on, ``test.parquet``; without it, the validation equations.
         batch_size: equations a step.
         train_depths: lowest and highest depth to train and validate on; all by default.
@@ -41,9 +41,12 @@ class LabelledEquations(TaskData):
     Raises ``ValueError`` for a batch size below 1 and a share outside of above 0 to 1.
     """
 
+    workers = 1
+    """Processes that flatten and plan the next batches while the model computes."""
+
     def __init__(
         self,
-        train: Path,
+        train: Path | None,
         test: Path | None = None,
         batch_size: int = 32,
         train_depths: tuple[int, int] | None = None,
@@ -89,7 +92,8 @@ class LabelledEquations(TaskData):
 
     def _rows(self, name: str) -> list[Row]:
         file, depths = self.files[name], self.depths[name]
-        assert file is not None
+        if file is None:
+            return []
         rows = [row for row in _read(file) if depths is None or depths[0] <= row.depth <= depths[1]]
         if not rows:
             raise ValueError(
@@ -125,9 +129,8 @@ class LabelledEquations(TaskData):
     def _loader(
         self, rows: list[Row], batches: Sequence[Sequence[int]], training: bool = False
     ) -> DataLoader[Labelled]:
-        """One worker flattens and plans the next batches while the model computes."""
         collate = partial(self.collate, training=training)
-        return DataLoader(rows, batch_sampler=batches, collate_fn=collate, num_workers=1)  # type: ignore[arg-type]
+        return DataLoader(rows, batch_sampler=batches, collate_fn=collate, num_workers=self.workers)  # type: ignore[arg-type]
 
     def collate(self, rows: list[Row], training: bool = False) -> Labelled:
         """Rows as a batch, planned for the model."""

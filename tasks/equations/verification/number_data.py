@@ -1,6 +1,8 @@
 """Batches of labelled equations and of number equations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,9 +35,11 @@ class Numbers(PickledAsArrays):
     """F trees, to be decoded, planned where there is a model."""
     values: Tensor
     """(F,) float32, what they should give."""
+    functions: Tensor
+    """(F,) int64, those of the roots."""
 
     def to(self, device: torch.device) -> "Numbers":
-        return Numbers(self.inputs.to(device), self.values.to(device))
+        return Numbers(self.inputs.to(device), self.values.to(device), self.functions.to(device))
 
 
 class Mixed(NamedTuple):
@@ -46,22 +50,49 @@ class Mixed(NamedTuple):
 
 
 class EquationsAndNumbers(LabelledEquations):
-    """Equations of both kinds in one order (see :class:`LabelledEquations` for the rest).
+    """Equations of either kind or of both, in one order (see :class:`LabelledEquations` for the rest).
 
     Args:
+        train: as there; None: number equations alone, and those for tests are tested on without ``test``, too.
         numbers: a folder that ``python -m tasks.equations number-sets`` made. Equations with label 0 say no number and
             are dropped.
+        functions: only number equations whose decoded side is one of these functions of something; all by default.
+
+    Raises ``ValueError`` without ``train`` and ``numbers``, and where no equation has one of the functions.
     """
 
-    def __init__(self, numbers: Path | None = None, **others: Any) -> None:
-        super().__init__(**others)
-        self.numbers = numbers
+    def __init__(
+        self,
+        train: Path | None = None,
+        numbers: Path | None = None,
+        functions: Sequence[str] | None = None,
+        **others: Any,
+    ) -> None:
+        if train is None and numbers is None:
+            raise ValueError("no equations: give --data.train FILE, --data.numbers FOLDER, or both")
+        super().__init__(train, **others)
+        self.numbers, self.functions = numbers, functions
+        if train is None:  # some thousand small trees are sooner flattened than a worker is started
+            self.workers = 0
         self.vocabulary = vocabulary(numbers=numbers is not None)
+
+    @cached_property
+    def test_rows(self) -> list[Any]:
+        return self._rows("test") if self.files["train"] is None else super().test_rows
 
     def _rows(self, name: str) -> list[Any]:
         rows: list[Row | Decoded] = [*super()._rows(name)]
         if self.numbers is not None:
-            rows += correct(read(self.numbers / f"{name}.parquet"))
+            rows += self._decoded(self.numbers / f"{name}.parquet")
+        return rows
+
+    def _decoded(self, file: Path) -> list[Decoded]:
+        rows = correct(read(file))
+        if self.functions is not None:
+            rows = [row for row in rows if row.tree.function in self.functions]
+        if not rows:
+            of = f" of {', '.join(self.functions)}" if self.functions else ""
+            raise ValueError(f"{file} has no number equations{of}")
         return rows
 
     def collate(self, rows: list[Any], training: bool = False) -> Any:
@@ -74,7 +105,7 @@ class EquationsAndNumbers(LabelledEquations):
     def _numbers(self, numbers: list[Decoded]) -> Numbers:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
         trees = batch((number.tree for number in numbers), self.vocabulary)
-        return Numbers(self.plan(trees) or trees, values)
+        return Numbers(self.plan(trees) or trees, values, trees.function[trees.roots])
 
     def transfer_batch_to_device(self, mixed: Any, device: torch.device, _: int) -> Any:
         equations, numbers = mixed

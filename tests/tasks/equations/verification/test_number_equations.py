@@ -1,5 +1,6 @@
 """Number equations: which side is decoded, the sets, the loss over both kinds, and runs of the program."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -13,7 +14,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from pyarrow import parquet
 from runs import NUMBERS, assert_resumes_to_the_same_weights, run
 
-from dgltree import Tree, batch
+from dgltree import Tree, batch, load
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import Equation
 from tasks.equations import store
@@ -22,8 +23,9 @@ from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.store import Row, row_of
 from tasks.equations.verification import number_sets
 from tasks.equations.verification.classifier import EquationClassifier
-from tasks.equations.verification.number_classifier import EquationAndNumberClassifier, close
+from tasks.equations.verification.number_classifier import EquationAndNumberClassifier
 from tasks.equations.verification.number_data import Decoded, EquationsAndNumbers, Mixed
+from tasks.equations.verification.number_figures import close, figures
 from tasks.equations.verification.numbers import bare_number, decoded, number
 from tasks.equations.vocabulary import vocabulary
 
@@ -220,6 +222,76 @@ def test_an_interrupted_run_continues_to_the_same_weights(sets: Path, tmp_path: 
     assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, **options)
 
 
+ALONE = {"config": NUMBERS.with_name("converged.yaml"), "data__train": "null", "data__test": "null"}
+
+
+def test_numbers_are_learnt_alone(sets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(sets, tmp_path, **ALONE, data__numbers=sets / "numbers", trainer__check_val_every_n_epoch=1)
+    best = torch.load(tmp_path / "checkpoints" / "best.ckpt", weights_only=True)
+    assert any("'monitor': 'number_accuracy'" in name for name in best["callbacks"])
+    figures = json.loads((tmp_path / "test.json").read_text())
+    assert {"number_accuracy", "number_accuracy_1e-2", "number_error", "number_mse", "number_sin_error"} <= set(figures)
+    assert not {"accuracy", "recall"} & set(figures), "there are no labelled equations"
+    saved = load(tmp_path / "model.safetensors")
+    data = EquationsAndNumbers(numbers=sets / "numbers")
+    right = [row.value for row in data.test_rows]
+    with torch.no_grad():
+        found = saved(batch([row.tree for row in data.test_rows], saved.encoder.cell.vocabulary))
+    error = (found - torch.tensor(right)).abs().mean()
+    assert figures["number_error"] == pytest.approx(float(error), rel=1e-4), "the test part's, of what is saved"
+
+
+def test_the_rate_decays_and_an_interrupted_run_continues_to_the_same_weights(sets: Path, tmp_path: Path) -> None:
+    options = {**ALONE, "data__numbers": sets / "numbers", "trainer__check_val_every_n_epoch": 1}
+    assert_resumes_to_the_same_weights(sets, tmp_path, EquationClassifier, **options)
+    last = torch.load(tmp_path / "part" / "checkpoints" / "last.ckpt", weights_only=True)
+    assert last["optimizer_states"][0]["param_groups"][0]["lr"] == pytest.approx(0, abs=1e-9)
+
+
+def test_figures_are_of_all_numbers_by_function_and_by_size() -> None:
+    found, right = torch.tensor([1.0, 1.005, -5.1]), torch.tensor([1.0, 1.0, -6.1])
+    got = figures(found, right, torch.tensor([2, 2, 0]), ["cos", "tan", "sin"])
+    assert got["number_accuracy"] == pytest.approx(1 / 3)
+    assert got["number_accuracy_1e-2"] == pytest.approx(2 / 3)
+    assert got["number_above_5_error"] == pytest.approx(1)
+    assert got["number_sin_error"] == pytest.approx(0.0025, rel=1e-3)
+    assert (got["number_sin_accuracy"], got["number_sin_accuracy_1e-2"]) == (0.5, 1)
+    assert got["number_cos_mse"] == pytest.approx(1)
+    assert not {"number_tan_error", "number_below_0.3_error"} & set(got)
+
+
+def test_the_peer_sees_the_function_and_its_argument_alone() -> None:
+    known = vocabulary(numbers=True)
+    torch.manual_seed(0)
+    module = EquationAndNumberClassifier(known, encoder="argument_mlp", hidden_size=8)
+    sums = [equation.right for equation in list(number_sets.expansions())[:2]]
+    trees = [SINE, Tree("sin", (number(-0.7),)), Tree("sin", (number(0.8),)), Tree("cos", (number(0.7),)), *sums]
+    found = module.decode(batch(trees, known))
+    assert len(set(found[:4].tolist())) == 4
+    assert found[4] == found[5]
+    assert torch.allclose(module.decode(batch(sums, known)), found[4:]), "a batch without number leaves"
+    layers = module.encoder.layers
+    argument = layers[0].weight[:, 0] * -0.7 + layers[0].weight[:, 1 + known.functions.index(("sin", 1))]
+    expected = module.number_readout(layers[1:](argument + layers[0].bias))
+    assert torch.allclose(found[1], expected)
+    with pytest.raises(ValueError, match=r"give --data\.numbers FOLDER"):
+        EquationAndNumberClassifier(vocabulary(), encoder="argument_mlp")
+
+
+def test_functions_can_be_chosen(sets: Path) -> None:
+    data = EquationsAndNumbers(numbers=sets / "numbers", functions=["sin", "Add"])
+    assert {row.tree.function for row in (*data.train_rows, *data.test_rows)} == {"sin", "Add"}
+    with pytest.raises(ValueError, match=r"test.parquet has no number equations of exp, log$"):
+        _ = EquationsAndNumbers(numbers=sets / "numbers", functions=["exp", "log"]).test_rows
+
+
+def test_something_must_be_learnt_from(sets: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no equations: give --data.train FILE, --data.numbers FOLDER, or both"):
+        run(sets, tmp_path, **ALONE)
+
+
 def test_a_folder_without_number_sets_is_named(sets: Path, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"error: .*nowhere.train.parquet: no such file"):
+        run(sets, tmp_path, **ALONE, data__numbers=tmp_path / "nowhere")
     with pytest.raises(SystemExit, match=r"error: .*nowhere.train.parquet: no such file"):
         run(sets, tmp_path, config=NUMBERS, data__numbers=tmp_path / "nowhere")

@@ -92,7 +92,7 @@ def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys
         run(sets, tmp_path, data__train=sets / "nowhere.parquet")
     with pytest.raises(SystemExit, match=r"error: .* has no equations of depth 40 to 50"):
         run(sets, tmp_path, data__train_depths="[40,50]")
-    with pytest.raises(ValueError, match="value_weight is 1; it must be 0 with Majority"):
+    with pytest.raises(ValueError, match="value_weight is 1; it must be 0 with majority"):
         EquationClassifier(vocabulary(), "majority", value_weight=1)
     with pytest.raises(ValueError, match="batch_size is 0"):
         LabelledEquations(sets / "train.parquet", batch_size=0)
