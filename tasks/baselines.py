@@ -1,6 +1,7 @@
-"""``python -m tasks.baselines logic|listops [--data PATH]``: F1 of trees that look at nothing, on the task's test data.
+"""``python -m tasks.baselines logic|listops|sentiment [--data PATH]``: F1 of trees that look at nothing.
 
-They are what the trees that an encoder finds are to be compared with: balanced, left- and right-branching, random.
+Balanced, left- and right-branching, random, over the task's test data: what the trees that an encoder finds are to be
+compared with.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from tasks.brackets import PARAMETERS
 from tasks.listops.data import ListOps
 from tasks.listops.language import tree
 from tasks.logic.data import LogicPairs
+from tasks.sentiment.data import SentimentTreebank
 
 Make = Callable[[list[str]], Tree]
 
@@ -41,10 +43,12 @@ def f1(given: list[Tree], seed: int = 0) -> dict[str, float]:
 
 
 def given_trees(task: str, data: Path | None) -> Iterator[Tree]:
-    """Of the test data: a folder of logic, or a file of ListOps; by default own ones."""
+    """Of the test data: a folder of logic or sentiment, or a file of ListOps; by default own ones."""
     if task == "logic":
         for pair in LogicPairs(data).test:
             yield from map(read_unlabelled, pair[1:3])
+    elif task == "sentiment":
+        yield from SentimentTreebank(data).test
     else:
         yield from (tree(expression.text.split()) for expression in ListOps(data).test)
 
@@ -52,9 +56,11 @@ def given_trees(task: str, data: Path | None) -> Iterator[Tree]:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.baselines", description=__doc__)
-    parser.add_argument("task", choices=["logic", "listops"])
+    parser.add_argument("task", choices=["logic", "listops", "sentiment"])
     parser.add_argument(
-        "--data", type=Path, help="the folder of logic, or the test file of ListOps (default: own data)"
+        "--data",
+        type=Path,
+        help="the folder of logic or sentiment, or the test file of ListOps (default: own data; DGLTREE_DATA/sst)",
     )
     options = parser.parse_args(arguments)
     try:

@@ -15,8 +15,12 @@ class InducedBrackets:
         self._sentences: list[Sentence] = []
 
     def update(self, encoder: Encoder, trees: TreeBatch) -> None:
-        """Add a batch. Words that are brackets are taken out of the induced trees first, as in the papers."""
-        induced = [without_tokens(tree, "()") for tree in encoder.trees(trees)]
+        """Add a batch. Brackets read with the words are taken out of the induced trees first, as in the papers.
+
+        Where leaves alone are read, a bracket is a word of its sentence.
+        """
+        read = () if encoder.config["order"] == "leaves" else ("(", ")")
+        induced = [without_tokens(tree, read) for tree in encoder.trees(trees)]
         self._sentences += score(unbatch(trees.to("cpu")), induced, PARAMETERS).sentences
 
     @property

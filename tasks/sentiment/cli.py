@@ -15,12 +15,13 @@ class SentimentCLI(TaskCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         super().add_arguments_to_parser(parser)
+        parser.link_arguments("data.classes", "model.classes")
         parser.add_argument("--glove", type=Path | None, help="begin with the word vectors of this GloVe text file")
 
     def before_fit(self) -> None:
         file = self.config.fit.glove
         if file:
-            found = read_glove(file, self.datamodule.vocabulary.tokens, self.model.words.weight.shape[1])
+            found = read_glove(file, self.datamodule.vocabulary.tokens, self.model.words.shape[1])
             self.model.begin_with(found)
             print(f"{file.name}: {found.coverage(self.datamodule.counts)}")
 

@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import command_line
 import pytest
 import torch
 
@@ -13,50 +12,15 @@ from dgltree.read.bracket import read_sst
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from tasks.sentiment.cli import main
+from sentiment.treebank import NODES, ROOTS, assert_same_weights, checkpoint, run, write_treebank
+
 from tasks.sentiment.data import SentimentTreebank, read_trees
 from tasks.sentiment.model import SentimentClassifier
-
-CONFIGS = Path(__file__).parents[3] / "tasks" / "sentiment" / "configs"
-NODES, ROOTS = CONFIGS / "constituency_tree_lstm.yaml", CONFIGS / "roots_only.yaml"
-SMALL = {"model.hidden_size": 6, "model.input_size": 5, "data.batch_size": 4, "trainer.max_epochs": 2}
-WORDS = {"good": 4, "fine": 3, "film": 2, "the": 2, "dull": 1, "bad": 0}
-
-
-def phrase(a: str, b: str) -> str:
-    return f"({max(WORDS[a], WORDS[b])} ({WORDS[a]} {a}) ({WORDS[b]} {b}))"
-
-
-def sentence(i: int) -> str:
-    words = [list(WORDS)[(i * k + k) % len(WORDS)] for k in (1, 2, 3, 5)]
-    return f"({max(WORDS[word] for word in words)} {phrase(*words[:2])} {phrase(*words[2:])})"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small treebank; its dev and test trees have words that the training trees lack."""
-    folder = tmp_path_factory.mktemp("sst")
-    sentences = [sentence(i) + "\n" for i in range(20)]
-    (folder / "train.txt").write_text("".join(sentences))
-    (folder / "dev.txt").write_text("".join(sentences[:5]) + "(3 (2 unseen) (3 words))\n")
-    (folder / "test.txt").write_text("".join(sentences[5:12]) + "(2 word)\n")
-    return folder
-
-
-def run(folder: Path, out: Path, *configs: Path, command: str = "fit", **options: Any) -> None:
-    """Run a command line; an option's name has __ for a point."""
-    given = {"data.folder": folder, "trainer.default_root_dir": out, **SMALL}
-    command_line.run(main, command, configs or [NODES], given, **options)
-
-
-def checkpoint(out: Path, name: str = "last") -> dict[str, Any]:
-    return torch.load(out / "checkpoints" / f"{name}.ckpt", weights_only=True)
-
-
-def assert_same_weights(first: Path, second: Path) -> None:
-    a, b = checkpoint(first)["state_dict"], checkpoint(second)["state_dict"]
-    assert a.keys() == b.keys()
-    assert all(torch.equal(a[name], b[name]) for name in a)
+    return write_treebank(tmp_path_factory.mktemp("sst"))
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +164,7 @@ def test_words_are_dropped_at_random_and_nothing_else_changes() -> None:
     assert torch.equal(model(model.with_dropped_inputs(flat)), model(flat))
     model = small_model(trees, input_dropout=0.5)
     x = model.with_dropped_inputs(flat).x
-    x, vector = x.detach(), model.words.weight[flat.token[1]].detach()
+    x, vector = x.detach(), model.words[flat.token[1]].detach()
     assert x[0].tolist() == [0, 0, 0], "an inner node has no word"
     assert all(
         float(value) in (0.0, 2 * float(whole)) for row in x[1:] for value, whole in zip(row, vector, strict=True)
@@ -210,7 +174,9 @@ def test_words_are_dropped_at_random_and_nothing_else_changes() -> None:
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"encoder": "lstm"}, "the encoder is 'lstm'; it must be one of tree_rnn, tree_lstm"),
+        ({"encoder": "tree"}, "the encoder is 'tree'; it must be one of tree_rnn, tree_lstm"),
+        ({"encoder": "lstm"}, "supervision is 'nodes', but 'lstm' reads a sentence as a sequence and has no states of"),
+        ({"encoder": "tree_smu", "options": {"slots": 3}}, "tree_smu has no option 'slots'; its options are typed"),
         ({"dropout": 1.5}, "dropout is 1.5; it must be a probability"),
         ({"hidden_size": 0}, "hidden_size is 0"),
     ],
