@@ -7,7 +7,7 @@ from typing import Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning.pytorch.callbacks import ModelCheckpoint, WeightAveraging
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 import dgltree
@@ -40,19 +40,16 @@ class TaskCLI(LightningCLI):
     def after_fit(self) -> None:
         best = self.trainer.checkpoint_callback
         path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
-        if path:
-            self._take(checked(Path(path)))
-        [figures] = self.trainer.test(self.model, self.datamodule, verbose=False)
+        if path and any(isinstance(each, WeightAveraging) for each in self.trainer.callbacks):  # type: ignore[attr-defined]
+            # A checkpoint's weights are the averages; after a fit, Lightning itself would take the others beside them.
+            self.model.load_state_dict(checked(Path(path))["state_dict"])
+            path = None
+        [figures] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
         if self.trainer.is_global_zero:
             figures = {name.removeprefix("test_"): value for name, value in figures.items()}
             print("test:", ", ".join(f"{name} {value:.4f}" for name, value in figures.items()))
             with replacing(Path(self.trainer.default_root_dir) / TEST) as beside:
                 beside.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-
-    def _take(self, checkpoint: dict[str, Any]) -> None:
-        """Its weights: where a callback averages, the averages. After a fit Lightning itself would take the others."""
-        self.model.on_load_checkpoint(checkpoint)
-        self.model.load_state_dict(checkpoint["state_dict"])
 
 
 def run(

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import command_line
 import pytest
@@ -112,6 +113,8 @@ def test_both_forms_tell_the_order_of_a_pair() -> None:
 def test_brackets_are_those_of_the_words_without_the_bracket_tokens() -> None:
     class Right:
         """An encoder that finds the tree that is given, with the brackets as tokens in it."""
+
+        config: ClassVar = {"order": "unlabelled"}
 
         def trees(self, flat: dgltree.TreeBatch) -> list[dgltree.Tree]:
             return [
