@@ -88,6 +88,7 @@ class LabelledEquations(TaskData):
 
     @cached_property
     def _values(self) -> NodeValues:
+        """Of the labelled equations; what is derived from this class may have others among its rows."""
         return NodeValues([row for row in self.train_rows if isinstance(row, Row)])
 
     def _rows(self, name: str) -> list[Row]:
