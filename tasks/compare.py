@@ -132,7 +132,7 @@ def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> l
         for key, value in (item for training in found for item in training.figures().items()):
             if grouped := GROUPED.fullmatch(key):
                 by_group.setdefault(int(grouped[2]), []).append(value)
-        lines[model] = {at: _point(values) for at, values in by_group.items()}
+        lines[model] = {at: Spread.over(values).point for at, values in by_group.items()}
     stem = f"accuracy-{variant.replace(' %', '')}"
     task = _of(next(iter(models.values()))[0].task)
     charts.save(charts.accuracy_by(task.AXIS, lines, log=task.LOGARITHMIC), out / stem)
@@ -145,15 +145,8 @@ def _by_share(rows: Mapping[tuple[str, str], list[Training]]) -> dict[str, chart
     for (model, variant), trainings in rows.items():
         if variant.endswith("%"):
             share = float(variant.removesuffix(" %"))
-            found.setdefault(model, {})[share] = _point([each.figures()["accuracy"] for each in trainings])
+            found.setdefault(model, {})[share] = Spread.over([each.figures()["accuracy"] for each in trainings]).point
     return {model: of for model, of in found.items() if len(of) > 1}
-
-
-def _point(values: list[float]) -> tuple[float, float]:
-    """Mean and deviation, 0 of a single seed."""
-    spread = Spread.of(values)
-    assert spread is not None
-    return spread.mean, spread.deviation or 0.0
 
 
 if __name__ == "__main__":

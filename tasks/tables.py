@@ -16,14 +16,27 @@ class Spread:
     @classmethod
     def of(cls, values: Sequence[float]) -> "Spread | None":
         """None for no value."""
-        if not values:
-            return None
+        return cls.over(values) if values else None
+
+    @classmethod
+    def over(cls, values: Sequence[float]) -> "Spread":
+        """Of one value at least."""
         return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None, len(values))
 
-    def percent(self, digits: int = 1) -> str:
+    @property
+    def point(self) -> tuple[float, float]:
+        """Mean and deviation for a picture, 0 of a single seed."""
+        return self.mean, self.deviation or 0.0
+
+    def text(self, digits: int = 1) -> str:
         """As in ``81.3 ± 0.4``."""
-        deviation = "" if self.deviation is None else f" ± {100 * self.deviation:.{digits}f}"
-        return f"{100 * self.mean:.{digits}f}{deviation}"
+        deviation = "" if self.deviation is None else f" ± {self.deviation:.{digits}f}"
+        return f"{self.mean:.{digits}f}{deviation}"
+
+    def percent(self, digits: int = 1) -> str:
+        """Of shares, in percent."""
+        deviation = None if self.deviation is None else 100 * self.deviation
+        return Spread(100 * self.mean, deviation, self.seeds).text(digits)
 
 
 def percent(found: Spread | None) -> str:

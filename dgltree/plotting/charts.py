@@ -42,7 +42,7 @@ def accuracy_by(
         axes.text(
             sum(trained) / 2, 1.005, "trained", transform=axes.get_xaxis_transform(), ha="center", color="#777777"
         )
-    _lines(axes, models, percent=True)
+    lines(axes, models, percent=True)
     axes.set(xlabel=what, ylabel="accuracy in %")
     if log:
         axes.set_xscale("log")
@@ -55,7 +55,7 @@ def accuracy_by(
 def sample_efficiency(models: Mapping[str, Series]) -> "Figure":
     """Accuracy (0 to 1) by the share of the training examples in percent, a line a model with its band."""
     figure, axes = _figure()
-    _lines(axes, models, percent=True)
+    lines(axes, models, percent=True)
     axes.set(xlabel="training examples in %", ylabel="accuracy in %")
     axes.set_xticks(sorted({x for series in models.values() for x in series}))
     return figure
@@ -65,7 +65,7 @@ def stack_usage(models: Mapping[str, Series]) -> "Figure":
     """Rows of the stack in use by the depth of the expression, a line a model with its band."""
     figure, axes = _figure()
     axes.set(xlabel="depth of the expression", ylabel="rows of the stack in use")
-    _lines(axes, models)
+    lines(axes, models)
     return figure
 
 
@@ -144,7 +144,7 @@ def integer_axis(axes: "Axes") -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> None:
+def lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> None:
     """A line with its band for every model, and its name at the right end."""
     scale = 100 if percent else 1
     ends = []
@@ -161,9 +161,10 @@ def _lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) ->
 
 def label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
     """Names beside the last points, moved apart where they would cover each other, each tied to its line."""
-    low, high = axes.get_ylim()
     ends = sorted(ends, key=lambda end: end[3])
-    places = apart([(y - low) / (high - low) for *_, y in ends])
+    scaled = axes.yaxis.get_transform().transform  # a logarithmic axis has logarithms
+    low, high = scaled(axes.get_ylim())
+    places = apart([(scaled(y) - low) / (high - low) for *_, y in ends])
     for (name, colour, x, y), place in zip(ends, places, strict=True):
         axes.annotate(
             name,

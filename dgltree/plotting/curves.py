@@ -1,4 +1,4 @@
-"""Pictures of one training: how it went epoch by epoch, and what it predicts for numbers.
+"""Pictures of trainings: how they went epoch by epoch, and what a model predicts for numbers.
 
 Needs matplotlib, as :mod:`dgltree.plotting.charts` does.
 """
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgltree.plotting.charts import integer_axis, label_ends
+from dgltree.plotting.charts import Series, integer_axis, label_ends, lines
 from dgltree.plotting.style import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
@@ -50,6 +50,33 @@ def learning(epochs: Sequence[Mapping[str, float]], metric: str, baseline: float
         axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     integer_axis(below)
     label_ends(below, ends)
+    return figure
+
+
+def language_models(perplexity: Mapping[str, Series], f1: Mapping[str, Series]) -> "Figure":
+    """Perplexity of validation on the left, F1 in percent of the trees that are found on the right, by epochs.
+
+    Args:
+        perplexity: name -> {epoch: (mean, deviation)} of each model.
+        f1: the same of each layer that finds trees; without one there is no right side.
+    """
+    from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
+
+    panels = {"perplexity in validation": perplexity, "F1 of the trees in %": f1}
+    panels = {label: models for label, models in panels.items() if models}
+    figure = new_figure(4.8 * len(panels), 3.8)
+    with styled():
+        row = figure.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (label, models) in zip(row, panels.items(), strict=True):
+        axes.set(xlabel="epoch", ylabel=label)
+        axes.grid(axis="y", color="#e5e5e5", lw=0.6)
+        integer_axis(axes)
+        if models is perplexity:
+            axes.set_yscale("log")  # the first epochs are several times the last
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+            axes.yaxis.set_minor_locator(NullLocator())
+            axes.yaxis.set_major_formatter(ScalarFormatter())
+        lines(axes, models)
     return figure
 
 

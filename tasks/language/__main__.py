@@ -1,14 +1,15 @@
 """The command: ``python -m tasks.language COMMAND``.
 
 ``fit``, ``validate`` and ``test`` with ``--config FILE`` (see configs/) train and measure a language model; ``parse``
-scores the trees that it finds, ``baselines`` those that look at nothing; ``syntax`` asks for grammar.
+scores the trees that it finds, ``baselines`` those that look at nothing; ``syntax`` asks for grammar, and ``curves``
+draws trainings.
 """
 
 import sys
 
-from tasks.language import cli, syntax, trees
+from tasks.language import cli, curves, syntax, trees
 
-OWN = {"parse": trees.main, "baselines": trees.main, "syntax": syntax.main}
+OWN = {"parse": trees.main, "baselines": trees.main, "syntax": syntax.main, "curves": curves.main}
 """Commands besides those of Lightning."""
 
 

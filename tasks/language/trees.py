@@ -1,9 +1,11 @@
 """Trees that a language model finds, layer by layer, beside the given ones and those that look at nothing.
 
-``python -m tasks.language parse --model FILE --trees PATH`` and ``python -m tasks.language baselines --trees PATH``.
+``python -m tasks.language parse --model FILE [FILE ...] --trees PATH`` and ``python -m tasks.language baselines --trees
+PATH``. Of several models, such as seeds of one training, figures are mean ± sample standard deviation.
 """
 
 import argparse
+from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from dgltree.induction.sentences import Parsing, score_sentences
 from dgltree.models import LanguageModel, load_language_model
 from dgltree.read.words import read_word_trees, words_of
 from tasks.baselines import made
-from tasks.tables import table
+from tasks.tables import Spread, table
 
 TAGS = ("ADJP", "NP", "PP", "INTJ")
 """Of the paper's table 2."""
@@ -47,14 +49,32 @@ def read_given(path: Path, longest: int | None) -> list[Tree]:
     return kept
 
 
-def report(found: dict[str, Parsing]) -> list[str]:
-    """A Markdown table, a row for each kind of tree."""
+def report(found: dict[str, list[Parsing]]) -> list[str]:
+    """A Markdown table, a row for each kind of tree, with the spread over its parsings."""
     header = ["trees", "F1", "EVALB", "depth", *TAGS]
     rows = []
-    for name, of in found.items():
-        tags = [f"{of.recall[tag]:.1f}" if tag in of.recall else "" for tag in TAGS]
-        rows.append([name, f"{of.f1:.1f}", f"{of.evalb_f1:.1f}", f"{of.depth:.1f}", *tags])
+    for name, parsings in found.items():
+        columns = [[of.f1 for of in parsings], [of.evalb_f1 for of in parsings], [of.depth for of in parsings]]
+        columns += [[of.recall[tag] for of in parsings if tag in of.recall] for tag in TAGS]
+        rows.append([name, *(Spread.over(values).text() if values else "" for values in columns)])
     return table(header, rows)
+
+
+def found_by(files: Sequence[Path], given: Sequence[Tree]) -> dict[str, list[Parsing]]:
+    """Of each layer, the trees of each model scored."""
+    found: dict[str, list[Parsing]] = defaultdict(list)
+    for file in files:
+        for number, trees in enumerate(parsed(load_language_model(file), given), 1):
+            found[f"layer {number}"].append(score_sentences(given, trees))
+    return found
+
+
+def baselines(given: Sequence[Tree], seed: int) -> dict[str, list[Parsing]]:
+    """Trees that look at nothing scored; the random ones as ``DRAWS`` copies of the sentences."""
+    found = {name: [score_sentences(given, trees)] for name, trees in made(map(words_of, given), seed).items()}
+    copies = [*given] * DRAWS
+    found["random"] = [score_sentences(copies, made(map(words_of, copies), seed)["random"])]
+    return found
 
 
 def main(command: str, arguments: list[str]) -> None:
@@ -65,17 +85,11 @@ def main(command: str, arguments: list[str]) -> None:
         "--longest", type=int, metavar="N", help="sentences of up to N words, such as 10 (default: all)"
     )
     if command == "parse":
-        parser.add_argument("--model", type=Path, required=True, help="model.safetensors of a training")
+        parser.add_argument("--model", nargs="+", type=Path, required=True, help="model.safetensors of trainings")
     else:
         parser.add_argument("--seed", type=int, default=0, help="random seed of the random trees (default 0)")
     options = parser.parse_args(arguments)
     given = read_given(options.trees, options.longest)
-    if command == "parse":
-        layers = parsed(load_language_model(options.model), given)
-        found = {f"layer {number}": trees for number, trees in enumerate(layers, 1)}
-    else:
-        found = made(map(words_of, given), options.seed)
-        found["random"] = made(map(words_of, given * DRAWS), options.seed)["random"]
-    scores = {name: score_sentences(given * (len(trees) // len(given)), trees) for name, trees in found.items()}
+    scored = found_by(options.model, given) if command == "parse" else baselines(given, options.seed)
     print(f"{len(given):,} sentences")
-    print("\n".join(report(scores)))
+    print("\n".join(report(scored)))

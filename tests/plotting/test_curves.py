@@ -25,6 +25,17 @@ def test_a_learning_curve_marks_the_best_epoch_and_the_baseline(tmp_path: Path) 
     assert [path.name for path in charts.save(figure, tmp_path / "learning")] == ["learning.png", "learning.svg"]
 
 
+def test_lines_of_a_logarithmic_axis_end_at_their_names() -> None:
+    perplexity = {"a": {0: (800.0, 0.0), 1: (300.0, 9.0)}, "b": {0: (700.0, 0.0), 1: (100.0, 1.0)}}
+    left, right = curves.language_models(perplexity, {"a, layer 1": {0: (20.0, 0.0), 1: (47.0, 2.0)}}).axes
+    assert (left.get_yscale(), right.get_yscale()) == ("log", "linear")
+    low, high = np.log(left.get_ylim())
+    ends = {text.get_text(): text.xyann[1] for text in left.texts}  # type: ignore[attr-defined]
+    assert ends == pytest.approx({"a": (np.log(300) - low) / (high - low), "b": (np.log(100) - low) / (high - low)})
+    assert texts(right) == ["a, layer 1"]
+    assert len(curves.language_models(perplexity, {}).axes) == 1
+
+
 def test_predicted_numbers_are_drawn_against_the_labels() -> None:
     labels, answers = np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 3.0])
     [axes] = curves.predicted(labels, answers, "test set").axes

@@ -128,4 +128,4 @@ def _usage(results: Sequence[Result]) -> dict[int, Spread]:
 
 
 def _lines(rows: dict[str, dict[int, Spread]]) -> dict[str, charts.Series]:
-    return {label: {x: (at.mean, at.deviation or 0.0) for x, at in found.items()} for label, found in rows.items()}
+    return {label: {x: at.point for x, at in found.items()} for label, found in rows.items()}

@@ -40,6 +40,8 @@ def test_layers_and_baselines_are_scored(folder: Path, capsys: pytest.CaptureFix
     printed = capsys.readouterr().out
     assert "trees.mrg: 1 trees without a word are left out" in printed
     assert re.findall(r"^\| (layer \d)", printed, re.MULTILINE) == ["layer 1", "layer 2", "layer 3"]
+    main(["parse", "--model", *[str(folder / "on_lstm.safetensors")] * 2, f"--trees={folder / 'trees.mrg'}"])
+    assert len(re.findall(r"^\| layer \d \| [\d.]+ ± 0.0 \|", capsys.readouterr().out, re.MULTILINE)) == 3
     main(["baselines", f"--trees={folder}", "--longest=3"])
     printed = capsys.readouterr().out
     assert "1 sentences" in printed
