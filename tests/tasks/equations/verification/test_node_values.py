@@ -53,6 +53,12 @@ def test_targets_are_standardised_values_of_the_nodes(rows: list[Row]) -> None:
         np.testing.assert_allclose(slope * part[known] + shift, target[known], atol=1e-5)
 
 
+def test_each_target_has_mean_0_and_deviation_1(rows: list[Row]) -> None:
+    targets = NodeValues(rows)._targets.astype(float)
+    np.testing.assert_allclose(np.nanmean(targets, 0), np.zeros(TARGETS), atol=1e-6)
+    np.testing.assert_allclose(np.nanstd(targets, 0), np.ones(TARGETS), atol=1e-6)
+
+
 def test_errors_are_means_over_the_usable_targets_of_each_equation(rows: list[Row]) -> None:
     labelled = with_values(rows)
     usable = labelled.values.isfinite()
