@@ -14,8 +14,14 @@ export function h(tag, properties = {}, ...children) {
 }
 
 export function fill(element, ...children) {
+  element.removeAttribute("aria-busy");
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
+}
+
+// Greys what belongs to an earlier question, until it is filled anew.
+export function outdate(...elements) {
+  for (const element of elements) element.setAttribute("aria-busy", "true");
 }
 
 // Typeset LaTeX of the server's own making; what KaTeX cannot set stays as the text.

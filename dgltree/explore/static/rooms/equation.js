@@ -1,6 +1,6 @@
 // The room of equations: read, rank, search and verify as one types, and look into what a filler changes.
 import { ask, listen, newest } from "../ask.js";
-import { chooser, fill, h, later, number, say, signed, typeset } from "../dom.js";
+import { chooser, fill, h, later, number, outdate, say, signed, typeset } from "../dom.js";
 import { keep } from "../place.js";
 import { saveCsv } from "../save.js";
 import { inside } from "./inside.js";
@@ -59,6 +59,7 @@ export function make(models) {
       fill(lists, h("p", { class: "empty" }, "Type an equation, or take one of the examples."));
       return;
     }
+    outdate(shown, lists, insides);
     reading(async (signal) => {
       const read = await ask("equation/read", { text: now.text }, signal);
       wrong.textContent = "";

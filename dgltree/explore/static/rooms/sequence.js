@@ -2,7 +2,7 @@
 import { ask, newest } from "../ask.js";
 import { attention, distances } from "../attention.js";
 import { bracketTree, wordWidth } from "../brackets.js";
-import { chooser, fill, h, later, number, say } from "../dom.js";
+import { chooser, fill, h, later, number, outdate, say } from "../dom.js";
 import { keep } from "../place.js";
 import { saveCsv, saveSvg } from "../save.js";
 import { scrolling } from "../tree.js";
@@ -53,6 +53,7 @@ export function make(models) {
       fill(found, h("p", { class: "empty" }, "Type a sequence, or take one of the examples."));
       return;
     }
+    outdate(found);
     looking(async (signal) => {
       const answer = await ask("sequence/look", { text: now.text, other: about.get(now.model).pairs ? now.other : "", model: now.model }, signal);
       wrong.textContent = "";
