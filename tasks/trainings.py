@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from dgltree.training.checkpoints import LAST
-from dgltree.training.folder import EPOCHS
+from dgltree.training.folder import read_epochs
 from tasks.cli import TEST
 from tasks.jobs import Job
 
@@ -58,7 +58,7 @@ class Training(Job):
 
     def epochs(self) -> list[dict[str, Any]]:
         """What each epoch reported."""
-        return [json.loads(line) for line in (self.folder / EPOCHS).read_text(encoding="utf-8").splitlines()]
+        return read_epochs(self.folder)
 
     @property
     def _given(self) -> tuple[str, ...]:

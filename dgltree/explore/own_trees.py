@@ -1,6 +1,5 @@
 """The room of own trees: what ``fit`` made, where it errs, and any tree with its states, neighbours and place."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from dgltree.explore.shown import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
 from dgltree.read.brief import brief
-from dgltree.training.folder import EPOCHS
+from dgltree.training.folder import EPOCHS, read_epochs
 from dgltree.training.neighbours import nearest_vectors
 
 NONE = "none of these"
@@ -129,10 +128,7 @@ class OwnTreesRoom:
 
 
 def _epochs(own: OwnTrees) -> list[dict[str, float]]:
-    file = own.folder / EPOCHS
-    if not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    return read_epochs(own.folder) if (own.folder / EPOCHS).exists() else []
 
 
 def _written(own: OwnTrees) -> dict[str, Any] | None:

@@ -131,10 +131,15 @@ def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
     figure = new_figure(width, height)
     with styled():
         axes = figure.subplots()
+    ruled(axes)
+    return figure, axes
+
+
+def ruled(axes: "Axes") -> None:
+    """Light lines behind all else, and whole numbers on the horizontal axis: depths, shares and epochs are whole."""
     axes.grid(axis="y", color="#e5e5e5", lw=0.6)
     axes.set_axisbelow(True)
-    integer_axis(axes)  # depths and shares are whole
-    return figure, axes
+    integer_axis(axes)
 
 
 def integer_axis(axes: "Axes") -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dgltree.plotting.charts import Series, integer_axis, label_ends, lines
+from dgltree.plotting.charts import Series, integer_axis, label_ends, lines, ruled
 from dgltree.plotting.style import COLOURS, new_figure, styled
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def language_models(perplexity: Mapping[str, Series], f1: Mapping[str, Series]) 
         row = figure.subplots(1, len(panels), squeeze=False)[0]
     for axes, (label, models) in zip(row, panels.items(), strict=True):
         axes.set(xlabel="epoch", ylabel=label)
-        axes.grid(axis="y", color="#e5e5e5", lw=0.6)
-        integer_axis(axes)
+        ruled(axes)
         if models is perplexity:
             axes.set_yscale("log")  # the first epochs are several times the last
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))

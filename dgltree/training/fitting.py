@@ -1,6 +1,5 @@
 """A training on own trees, from data to a folder with the model, its metrics and its card."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -30,7 +29,7 @@ from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
-from dgltree.training.folder import CARD, EPOCHS, finished, left_by_now, write
+from dgltree.training.folder import CARD, finished, left_by_now, read_epochs, write
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience
@@ -254,8 +253,7 @@ def _train(
             _say(left_by_now(folder))
             raise
     module.load_state_dict(checked(folder / BEST)["state_dict"])
-    lines = (folder / EPOCHS).read_text(encoding="utf-8").splitlines()
-    return trainer, sum(json.loads(line)["seconds"] for line in lines)
+    return trainer, sum(epoch["seconds"] for epoch in read_epochs(folder))
 
 
 def _baseline(splits: dict[str, TreeDataset], trained: TrainedModel) -> dict[str, Evaluation]:

@@ -51,6 +51,11 @@ def left_by_now(folder: Path) -> str:
     return f"stopped before the first training step: there is no model in {folder}; the same command starts again"
 
 
+def read_epochs(folder: Path) -> list[dict[str, Any]]:
+    """What each epoch of a training reported. Raises ``FileNotFoundError`` before the end of the first."""
+    return [json.loads(line) for line in (folder / EPOCHS).read_text(encoding="utf-8").splitlines()]
+
+
 def write(path: Path, text: str) -> None:
     """The whole file, or what was there before."""
     with replacing(path) as beside:

@@ -1,10 +1,9 @@
 """What a training leaves to look at: its learning curve, and how its answers compare with the labels."""
 
-import json
 from pathlib import Path
 
 from dgltree.training.evaluation import Evaluation
-from dgltree.training.folder import EPOCHS, write
+from dgltree.training.folder import read_epochs, write
 
 
 def leave(folder: Path, evaluations: dict[str, Evaluation], monitored: str, baseline: float | None) -> str | None:
@@ -23,8 +22,7 @@ def leave(folder: Path, evaluations: dict[str, Evaluation], monitored: str, base
     try:
         from dgltree.plotting import charts, curves
 
-        epochs = [json.loads(line) for line in (folder / EPOCHS).read_text(encoding="utf-8").splitlines()]
-        charts.save(curves.learning(epochs, monitored, baseline), folder / "learning")
+        charts.save(curves.learning(read_epochs(folder), monitored, baseline), folder / "learning")
         if found.confusion is not None:
             accuracy = f"{name} set: accuracy {found.metrics['accuracy']:.1%} of {found.examples}"
             charts.save(charts.confusion(found.confusion.numpy(), found.names, accuracy), folder / "confusion")

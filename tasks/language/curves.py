@@ -1,14 +1,13 @@
 """``python -m tasks.language curves RUN [RUN ...] --out STEM``: perplexity and F1 of trainings over their epochs."""
 
 import argparse
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 from dgltree.plotting import charts, curves
-from dgltree.training.folder import EPOCHS
+from dgltree.training.folder import EPOCHS, read_epochs
 from tasks.tables import Spread
 
 LAYER = re.compile(r"f1_layer_(\d+)")
@@ -26,13 +25,12 @@ def read_runs(runs: Iterable[Path]) -> tuple[Values, Values]:
     perplexity: Values = defaultdict(lambda: defaultdict(list))
     f1: Values = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        file = run / EPOCHS
-        if not file.exists():
+        if not (run / EPOCHS).exists():
             raise ValueError(f"{run}: no {EPOCHS}; expected the folder of a training")
         model = SEED.sub("", run.name)
-        for row in map(json.loads, file.read_text(encoding="utf-8").splitlines()):
+        for row in read_epochs(run):
             if "perplexity" not in row:
-                raise ValueError(f"{file}: no perplexity; expected the epochs of a language model")
+                raise ValueError(f"{run / EPOCHS}: no perplexity; expected the epochs of a language model")
             perplexity[model][row["epoch"]].append(row["perplexity"])
             for key, value in row.items():
                 if layer := LAYER.fullmatch(key):
