@@ -57,15 +57,18 @@ def test_what_the_address_says_is_shown_again(page: Any, running: Running) -> No
     page.locator(".verdict", has_text="does not hold").wait_for()
 
 
-def test_answers_to_an_earlier_text_are_grey(page: Any, running: Running) -> None:
+def test_answers_to_an_earlier_text_are_grey_and_cannot_be_clicked(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     page.locator(".inside").wait_for()
     assert page.locator("main [aria-busy=true]").count() == 0
     page.locator(TEXT).fill("x + _ = ")
     page.locator("#equation-wrong", has_text=re.compile(".")).wait_for()
     assert page.locator(".lists[aria-busy=true], .insides[aria-busy=true], .shown[aria-busy=true]").count() == 3
+    page.locator("button.filler").first.click(force=True)
+    assert "filler=" not in page.url
     page.locator(TEXT).fill("x + _ = y")
     page.locator("main [aria-busy=true]").first.wait_for(state="detached")
+    assert page.locator("main [inert]").count() == 0
 
 
 def test_mistakes_are_told_where_one_types(page: Any, running: Running) -> None:

@@ -15,13 +15,17 @@ export function h(tag, properties = {}, ...children) {
 
 export function fill(element, ...children) {
   element.removeAttribute("aria-busy");
+  element.inert = false;
   element.replaceChildren(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
-// Greys what belongs to an earlier question, until it is filled anew.
+// Greys what belongs to an earlier question; until it is filled anew, nothing in it can be clicked.
 export function outdate(...elements) {
-  for (const element of elements) element.setAttribute("aria-busy", "true");
+  for (const element of elements) {
+    element.setAttribute("aria-busy", "true");
+    element.inert = true;
+  }
 }
 
 // Typeset LaTeX of the server's own making; what KaTeX cannot set stays as the text.
