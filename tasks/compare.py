@@ -3,7 +3,7 @@
 import argparse
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,7 @@ def report(trainings: list[Training], out: Path) -> str:
     for variant in dict.fromkeys(training.variant for training in trainings):
         models = {model: found for (model, of), found in rows.items() if of == variant}
         if models:
-            lines += [f"## {variant}", "", *_table(models), "", *_picture(variant, models, out)]
+            lines += [f"## {variant}", "", *_table(models), "", *_pictures(variant, models, out)]
     if shares := _by_share(rows):
         charts.save(charts.sample_efficiency(shares), out / "shares")
         lines += ["## Accuracy by the share of the training data", "", "![shares](shares.png)", ""]
@@ -125,18 +125,31 @@ def _short(key: str) -> str:
     return str(int(grouped[2])) if grouped else key
 
 
-def _picture(variant: str, models: Mapping[str, list[Training]], out: Path) -> list[str]:
-    lines: dict[str, charts.Series] = {}
-    for model, found in models.items():
-        by_group: dict[float, list[float]] = {}
-        for key, value in (item for training in found for item in training.figures().items()):
-            if grouped := GROUPED.fullmatch(key):
-                by_group.setdefault(int(grouped[2]), []).append(value)
-        lines[model] = {at: Spread.over(values).point for at, values in by_group.items()}
-    stem = f"accuracy-{variant.replace(' %', '')}"
-    task = _of(next(iter(models.values()))[0].task)
-    charts.save(charts.accuracy_by(task.AXIS, lines, log=task.LOGARITHMIC), out / stem)
-    return [f"![{stem}]({stem}.png)", ""]
+def _pictures(variant: str, models: Mapping[str, list[Training]], out: Path) -> list[str]:
+    """Accuracy on the test data by groups, and in validation over the epochs."""
+    task, name = _of(next(iter(models.values()))[0].task), variant.replace(" %", "")
+    groups = {model: _series(map(_by_group, found)) for model, found in models.items()}
+    epochs = {model: _series(map(_by_epoch, found)) for model, found in models.items()}
+    charts.save(charts.accuracy_by(task.AXIS, groups, log=task.LOGARITHMIC), out / f"accuracy-{name}")
+    charts.save(charts.accuracy_by("epoch", epochs, measure="accuracy in validation"), out / f"epochs-{name}")
+    return [f"![accuracy-{name}](accuracy-{name}.png)", "", f"![epochs-{name}](epochs-{name}.png)", ""]
+
+
+def _by_group(training: Training) -> dict[int, float]:
+    grouped = ((GROUPED.fullmatch(key), value) for key, value in training.figures().items())
+    return {int(key[2]): value for key, value in grouped if key}
+
+
+def _by_epoch(training: Training) -> dict[int, float]:
+    return {row["epoch"]: row["accuracy"] for row in training.epochs()}
+
+
+def _series(of_seeds: Iterable[Mapping[int, float]]) -> charts.Series:
+    """Mean and deviation over seeds at each place that one has."""
+    values: dict[float, list[float]] = {}
+    for place, value in (item for of_one in of_seeds for item in of_one.items()):
+        values.setdefault(place, []).append(value)
+    return {place: Spread.over(found).point for place, found in values.items()}
 
 
 def _by_share(rows: Mapping[tuple[str, str], list[Training]]) -> dict[str, charts.Series]:

@@ -24,15 +24,20 @@ Series = Mapping[float, tuple[float, float]]
 
 
 def accuracy_by(
-    what: str, models: Mapping[str, Series], trained: tuple[int, int] | None = None, log: bool = False
+    what: str,
+    models: Mapping[str, Series],
+    trained: tuple[int, int] | None = None,
+    log: bool = False,
+    measure: str = "accuracy",
 ) -> "Figure":
-    """Accuracy (0 to 1) by depth, operators or length, a line a model with a band of one standard deviation.
+    """Accuracy (0 to 1) by depth, operators, length or epoch, a line a model with a band of one standard deviation.
 
     Args:
         what: the name of the axis, such as "depth of the equation".
         models: name -> {depth: (mean, deviation)}.
         trained: lowest and highest depth of training, which are shaded.
         log: whether the axis is logarithmic, with a mark at each value.
+        measure: of what data the accuracy is, for the other axis.
     """
     from matplotlib.ticker import FixedLocator, NullLocator, ScalarFormatter
 
@@ -43,7 +48,7 @@ def accuracy_by(
             sum(trained) / 2, 1.005, "trained", transform=axes.get_xaxis_transform(), ha="center", color="#777777"
         )
     lines(axes, models, percent=True)
-    axes.set(xlabel=what, ylabel="accuracy in %")
+    axes.set(xlabel=what, ylabel=f"{measure} in %")
     if log:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(FixedLocator(sorted({x for series in models.values() for x in series})))

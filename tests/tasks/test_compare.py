@@ -10,6 +10,7 @@ pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
 import command_line
 
+from dgltree.training.folder import read_epochs
 from tasks import baselines, compare
 from tasks.listops.files import Expression, write_expressions
 
@@ -34,13 +35,27 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
     assert [row[0] for row in rows] == ["| lstm", "| tree_lstm"] * 2
     figures = json.loads((tmp_path / "25" / "lstm-0" / "test.json").read_text())
     assert float(rows[2][2]) == pytest.approx(100 * figures["accuracy"], abs=0.06)
-    for picture in ("accuracy-100.png", "accuracy-25.svg", "shares.png"):
+    for picture in ("accuracy-100.png", "accuracy-25.svg", "epochs-25.png", "shares.png"):
         assert (tmp_path / picture).exists()
     files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
     assert run(tmp_path, *shares) == 0
     assert files == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
     with pytest.raises(SystemExit, match=r"lstm-0/job.json is of another run: options: .*model.lr=0.1.* Give another"):
         run(tmp_path, *shares, further=[*TINY, "--model.lr=0.1"])
+
+
+def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {}
+    monkeypatch.setattr(compare.charts, "accuracy_by", lambda axis, models, **_: shown.update({axis: models}))
+    monkeypatch.setattr(compare.charts, "save", lambda *_: [])
+    assert run(tmp_path, "--models", "lstm", "--seeds", "0", "1", further=[*TINY, "--trainer.max_epochs=2"]) == 0
+    first, second = (read_epochs(tmp_path / "100" / f"lstm-{seed}") for seed in (0, 1))
+    means = [(one["accuracy"] + other["accuracy"]) / 2 for one, other in zip(first, second, strict=True)]
+    assert [mean for mean, _ in shown["epoch"]["lstm"].values()] == pytest.approx(means)
+    assert set(shown["epoch"]["lstm"]) == {0, 1}
+    assert min(shown["words, up to"]["lstm"]) == 20
 
 
 def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
