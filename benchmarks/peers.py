@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from dgltree import Tree, TreeBatch, Vocabulary
 from dgltree.cells import Cell, TreeSMU
-from dgltree.encoders.ordered_memory.attention import allocate
+from dgltree.encoders.latent.ordered_memory.attention import allocate
 from dgltree.engine.schedule import Schedule
 
 
@@ -77,17 +77,17 @@ class BareProducts:
     one for each matrix. No program that computes the cell can be faster.
     """
 
-    def __init__(self, cell: Cell, plan: Schedule, device: str = "cpu") -> None:
+    def __init__(self, cell: Cell, schedule: Schedule, device: str = "cpu") -> None:
         self.steps: list[tuple[Tensor, Tensor, Tensor]] = []
         rows: dict[tuple[str, int], int] = {}
         maps = cell.named_maps()
-        for name, start, stop, matrix in _products(cell, plan):
+        for name, start, stop, matrix in _products(cell, schedule):
             weight = maps[name].weight[matrix].detach()
             v = torch.randn(stop - start, weight.shape[1], device=device)
             self.steps.append((v, weight, torch.randn(stop - start, weight.shape[0], device=device)))
             rows[name, matrix] = rows.get((name, matrix), 0) + stop - start
         self.weights = []
-        self.inputs = list(_input_rows(cell, plan, device))
+        self.inputs = list(_input_rows(cell, schedule, device))
         for (name, matrix), count in rows.items():
             out, inside = maps[name].weight[matrix].shape
             self.weights.append((torch.randn(count, out, device=device), torch.randn(count, inside, device=device)))
@@ -105,23 +105,23 @@ class BareProducts:
                 torch.mm(d_out.t(), v)
 
 
-def _products(cell: Cell, plan: Schedule) -> Iterator[tuple[str, int, int, int]]:
+def _products(cell: Cell, schedule: Schedule) -> Iterator[tuple[str, int, int, int]]:
     """(map, start, stop, matrix) of the typed products of gates, and of messages, step by step."""
     maps = cell.named_maps()
-    for step in plan.steps:
+    for step in schedule.steps:
         for kind, segments in (("gates", step.segments), ("message", step.edge_segments)):
             name = f"{kind}_{cell.key(step.arity)}"
             for matrix, start, stop in maps[name].runs(segments) if name in maps else []:
                 yield name, start, stop, matrix
 
 
-def _input_rows(cell: Cell, plan: Schedule, device: str) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+def _input_rows(cell: Cell, schedule: Schedule, device: str) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Inputs, weight, and gradients of outputs of the products of x, one for each map, of all nodes that read one."""
-    rows = {cell.key(step.arity): 0 for step in plan.steps}
-    for step in plan.steps:
+    rows = {cell.key(step.arity): 0 for step in schedule.steps}
+    for step in schedule.steps:
         rows[cell.key(step.arity)] += step.stop - step.start
     if cell.leaf == "gates":
-        rows[cell.key(0)] = rows.get(cell.key(0), 0) + plan.leaves
+        rows[cell.key(0)] = rows.get(cell.key(0), 0) + schedule.leaves
     for key, count in rows.items() if cell.input_size else []:
         weight = cell.named_maps()[f"input_{key}"].weight[0].detach()
         yield torch.randn(count, len(weight.T), device=device), weight, torch.randn(count, len(weight), device=device)
@@ -187,14 +187,14 @@ def sequence_lstm(embedding: nn.Embedding, lstm: nn.LSTM, ids: Tensor, lengths: 
     return lstm(packed)[1][0][-1]
 
 
-def kept_bytes(cell: TreeSMU, plan: Schedule) -> int:
+def kept_bytes(cell: TreeSMU, schedule: Schedule) -> int:
     """What a backward pass must keep of a training step in float32: states, and what the gates were before them."""
     n, p = cell.hidden_size, cell.stack_size
-    bytes_ = 4 * len(plan) * (n + p * n)
-    for step in plan.steps:
+    bytes_ = 4 * len(schedule) * (n + p * n)
+    for step in schedule.steps:
         gates = sum(cell.gates(step.arity or 1).values())
         bytes_ += 4 * (step.stop - step.start) * gates
-    return bytes_ + 8 * math.prod(plan.children.shape)
+    return bytes_ + 8 * math.prod(schedule.children.shape)
 
 
 class LiteralOrderedMemory(nn.Module):

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from dgltree.datasets import TreeDataset
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
-    from dgltree.equations.answers import Verification, complete, verify
-    from dgltree.equations.completion import Completion
-    from dgltree.equations.published import load_published
-    from dgltree.equations.ranker import Ranker, Ranking, rank
-    from dgltree.equations.shipped import open_model, shipped_fillers
+    from dgltree.equations.completion.answers import Verification, complete, verify
+    from dgltree.equations.completion.completer import Completion
+    from dgltree.equations.pretrained.published import load_published
+    from dgltree.equations.pretrained.shipped import open_model, shipped_fillers
+    from dgltree.equations.ranking.ranker import Ranker, Ranking, rank
     from dgltree.models.checkpoint import load, save
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
@@ -32,11 +32,11 @@ _MODULES = {
     "datasets": ("TreeDataset",),
     "engine.planned": ("PlannedBatch", "plan"),
     "engine.propagate": ("propagate", "root_states"),
-    "equations.answers": ("Verification", "complete", "verify"),
-    "equations.completion": ("Completion",),
-    "equations.published": ("load_published",),
-    "equations.ranker": ("Ranker", "Ranking", "rank"),
-    "equations.shipped": ("open_model", "shipped_fillers"),
+    "equations.completion.answers": ("Verification", "complete", "verify"),
+    "equations.completion.completer": ("Completion",),
+    "equations.pretrained.published": ("load_published",),
+    "equations.ranking.ranker": ("Ranker", "Ranking", "rank"),
+    "equations.pretrained.shipped": ("open_model", "shipped_fillers"),
     "models.checkpoint": ("load", "save"),
     "read.infix": ("read_equation", "read_infix"),
     "read.infix_writer": ("write_equation", "write_infix"),

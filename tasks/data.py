@@ -13,8 +13,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree import TreeBatch
+from dgltree.datasets.batches import epoch_generator
 from dgltree.datasets.labelled import Labelled
-from dgltree.datasets.order import epoch_generator
 from dgltree.encoders.encoder import Planned
 from dgltree.training.processes import own_part
 from tasks.buckets import buckets

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import dgltree
 from dgltree import Tree, TreeDataset, Vocabulary, batch
 from dgltree.cells import TreeSMU
-from dgltree.datasets.cache import cache_path
+from dgltree.datasets.loading.cache import cache_path
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled

@@ -50,7 +50,7 @@ def read_arrows(text):
 ENCODER = '''
 from torch import nn
 
-from dgltree.encoders.core import SequenceCore
+from dgltree.encoders.sequence.core import SequenceCore
 
 
 class First(SequenceCore):

@@ -82,7 +82,7 @@ def test_the_steps_of_a_page_are_marked_and_the_others_lead_to_theirs() -> None:
 
 def test_code_and_equations_are_read_from_the_files_and_a_name_that_is_gone_is_told() -> None:
     assert "def combine(self" in quotes.code("dgltree/cells/tree_lstm.py TreeLSTM.combine")
-    encode = quotes.code("dgltree/encoders/lstm.py SequenceLSTM.encode")  # without its docstring
+    encode = quotes.code("dgltree/encoders/sequence/lstm.py SequenceLSTM.encode")  # without its docstring
     assert encode.splitlines()[2].startswith("    return self._read(ids")
     assert "\\begin{aligned}" in quotes.equation("dgltree/cells/tree_lstm.py TreeLSTM")
     with pytest.raises(ValueError, match=r"tree_lstm\.py has no TreeLSTM\.gone"):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.runs import ranges
+from dgltree.batching.run_lengths import ranges
 
 
 def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:

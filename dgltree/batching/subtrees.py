@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.runs import runs
+from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.vocabulary import Vocabulary
 
 
@@ -60,7 +60,7 @@ def digests(batch: TreeBatch, named: Named) -> np.ndarray:
     own = _mixed(own ^ named.tokens[batch.token.numpy()])
     found = _mixed(own ^ value.view(np.uint64))
     order = np.lexsort((arity, level))
-    for start, stop in runs(level[order], arity[order]):
+    for start, stop in run_lengths(level[order], arity[order]):
         nodes = order[start:stop]
         for slot in range(int(arity[nodes[0]])):
             found[nodes] = _mixed(found[nodes] + _mixed(found[child[pointer[nodes] + slot]]))
@@ -91,7 +91,7 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
         own = _ranks(own * n + same)
     twin = np.arange(n)
     order = np.lexsort((arity, level))
-    for start, stop in runs(level[order], arity[order]):
+    for start, stop in run_lengths(level[order], arity[order]):
         nodes = order[start:stop]
         key = own[nodes]
         for slot in range(int(arity[nodes[0]])):

@@ -9,6 +9,6 @@ class Fused(NamedTuple):
     """
 
     family: str
-    """"stack", "lstm" or "sum", and "on_lstm", which is no cell: a file of that name for each backend."""
+    """"stack", "lstm" or "sum": a file of that name for each backend."""
     options: tuple[int, ...] = ()
     """What the kernel is told of the cell's options, as the family says."""

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.cells.once import once_differentiable
+from dgltree.cells.once_differentiable import once_differentiable
 
 
 def update(

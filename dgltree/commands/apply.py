@@ -10,22 +10,20 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from dgltree.commands.bad_records import BadRecords, report_bad
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
-from dgltree.commands.options import option_parser
-from dgltree.commands.reading import add_reading, given_reading
-from dgltree.commands.usage import stopwatch
+from dgltree.commands.options import add_reading, given_reading, option_parser
+from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
-from dgltree.datasets.ids import Ids
 from dgltree.datasets.labels import with_labels
-from dgltree.datasets.parallel import parts
+from dgltree.datasets.loading.gather import Ids
+from dgltree.datasets.loading.parallel import parts
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
-from dgltree.training.answerable import Block, block_of, names_of
+from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained import MOST_NODES, TrainedModel
 
 if TYPE_CHECKING:
@@ -115,7 +113,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[Block]:
+def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[RecordBlock]:
     """The records of a file or stream, some at a time, in the order of the file."""
     reading = replace(model.reading, **given_reading(options))
     file = open_format(options.file, reading).with_notation()
@@ -143,7 +141,7 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _answers(model: TrainedModel, block: Block) -> list[str]:
+def _answers(model: TrainedModel, block: RecordBlock) -> list[str]:
     """One line an example, and one without an answer for what is bad."""
     lines = [] if block.known is None else _predictions(model, model.predict(block.known))
     lines += ["\t" * len(model.classes)] * len(block.bad)

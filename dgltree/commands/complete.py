@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from dgltree.commands.asking import Asked, answer_all, count, parsed, parser
+from dgltree.commands.equation_input import EquationInput, answer_all, count, parsed, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.read.json_text import write_json
@@ -82,8 +82,8 @@ def _seconds(text: str) -> float:
 
 
 def _completing(options: argparse.Namespace) -> dict[str, Any]:
-    """Settings of :class:`dgltree.equations.completing.Completing`, the model apart."""
-    from dgltree.equations.shipped import read_fillers
+    """Settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`, the model apart."""
+    from dgltree.equations.pretrained.shipped import read_fillers
 
     return {
         "top": options.top,
@@ -96,24 +96,24 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _answer(options: argparse.Namespace) -> int:
-    from dgltree.equations.completing import Completing
+    from dgltree.equations.completion.batch_completion import BatchCompletion
 
-    completing = Completing(options.model, **_completing(options))
+    completing = BatchCompletion(options.model, **_completing(options))
     answerer = completing.answerer()
 
-    def answer(block: list[Asked]) -> list[Any]:
+    def answer(block: list[EquationInput]) -> list[Any]:
         return list(answerer([asked.typed for asked in block]))
 
     return answer_all(options.equations, options.json, answer, _shower(options), completing.together)
 
 
 def _shower(options: argparse.Namespace) -> Any:
-    from dgltree.equations.completion import Completion
-    from dgltree.equations.described import described, writers
+    from dgltree.equations.completion.completer import Completion
+    from dgltree.equations.completion.record import described, writers
 
     write_one, write_whole = writers(options.latex)
 
-    def show(asked: Asked, found: Completion) -> None:
+    def show(asked: EquationInput, found: Completion) -> None:
         if options.json:
             print(write_json({"equation": asked.text, **described(found, options.latex)}))
             return

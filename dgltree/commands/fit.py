@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dgltree.cells import CELLS
-from dgltree.commands.reading import given_reading, options_of
-from dgltree.datasets.reading import Reading
+from dgltree.commands.options import given_reading, options_of
+from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.training.options import FitOptions

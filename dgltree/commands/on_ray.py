@@ -3,11 +3,11 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from dgltree.commands.bad_records import BadRecords
+from dgltree.commands.reports import BadRecords
 
 if TYPE_CHECKING:
     from dgltree.scale import Outcome
-    from dgltree.scale.job import Job
+    from dgltree.scale.job import TableJob
 
 
 def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
@@ -22,7 +22,7 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
     )
 
 
-def answer(job: "Job", data: str, options: argparse.Namespace, device: str | None) -> "Outcome":
+def answer(job: "TableJob", data: str, options: argparse.Namespace, device: str | None) -> "Outcome":
     """Answer all of a table; the bad records are told."""
     from dgltree.scale import run
 

@@ -1,6 +1,81 @@
-"""The parser of a command's options: one look for the help of all commands."""
+"""The options of commands: one look for all, and settings as options, with what their docstring says of them."""
 
 import argparse
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from dgltree.datasets.settings.reading import Reading
+
+
+class Option(NamedTuple):
+    """One setting."""
+
+    name: str
+    type: Any
+    default: Any
+    help: str
+
+    @property
+    def flag(self) -> str:
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values that there are, where they are few."""
+        return next((get_args(t) for t in (self.type, *get_args(self.type)) if get_origin(t) is Literal), ())
+
+    @property
+    def description(self) -> str:
+        """The help text, with the choices where it does not name them, and the default."""
+        unnamed = [choice for choice in self.choices if choice not in self.help]
+        choices = f" One of {', '.join(self.choices)}." if unnamed else ""
+        default = "" if self.default is None or self.type is bool else f" Default: {self.default}."
+        return self.help + choices + default
+
+
+def options_of(settings: type) -> Iterator[Option]:
+    """The fields of a dataclass, each with what the class's docstring says of it."""
+    texts, hints = _descriptions(settings), get_type_hints(settings)
+    for field in fields(settings):
+        yield Option(field.name, hints[field.name], field.default, texts[field.name])
+
+
+def _descriptions(settings: type) -> dict[str, str]:
+    docstring = inspect.getdoc(settings) or ""
+    arguments = docstring[docstring.index("Args:") :]
+    found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", arguments, re.MULTILINE)
+    return {name: " ".join(text.split()).replace("%", "%%") for name, text in found}
+
+
+def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None:
+    """How trees are read; what is not given is left out of the parsed options.
+
+    Args:
+        parser: of a command.
+        defaults: whether what is not given is as by default, instead of as in the training of a model.
+    """
+    title = "how the trees are read" + ("" if defaults else " (by default as in training)")
+    group = parser.add_argument_group(title)
+    for option in options_of(Reading):
+        how: dict[str, Any] = {
+            "default": argparse.SUPPRESS,
+            "help": option.description if defaults else option.help.split(" Default: ")[0],
+        }
+        if option.type is bool:
+            how["action"] = "store_true"
+        elif option.choices:
+            how["choices"] = option.choices
+        else:
+            how |= {"type": option.type if option.type in (int, str) else str, "metavar": option.name.upper()}
+        group.add_argument(option.flag, **how)
+
+
+def given_reading(options: argparse.Namespace) -> dict[str, Any]:
+    """Those of the settings that the command line gives."""
+    return {name: value for name, value in vars(options).items() if name in {field.name for field in fields(Reading)}}
 
 
 def option_parser(name: str, description: str, examples: str, usage: str | None = None) -> argparse.ArgumentParser:

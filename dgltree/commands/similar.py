@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from dgltree.batching.batch import unbatch
-from dgltree.commands.bad_records import report_bad
-from dgltree.commands.options import option_parser
-from dgltree.commands.reading import add_reading, given_reading
+from dgltree.commands.options import add_reading, given_reading, option_parser
+from dgltree.commands.reports import report_bad
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.brief import WIDTH, brief
 from dgltree.read.text import shown

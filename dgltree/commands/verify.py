@@ -1,6 +1,6 @@
 """``dgltree verify``."""
 
-from dgltree.commands.asking import Asked, answer_all, parsed, parser
+from dgltree.commands.equation_input import EquationInput, answer_all, parsed, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.read.json_text import write_json
 
@@ -20,13 +20,13 @@ def run(name: str, arguments: list[str]) -> int:
     made = parser(name, COMMANDS[name][1], EXAMPLES)
     options = parsed(made, arguments)
 
-    from dgltree.equations.answers import Verification, verify
-    from dgltree.equations.shipped import open_model
+    from dgltree.equations.completion.answers import Verification, verify
+    from dgltree.equations.pretrained.shipped import open_model
     from dgltree.read.infix_writer import write_equation
 
     model = open_model(options.model)
 
-    def show(asked: Asked, found: Verification) -> None:
+    def show(asked: EquationInput, found: Verification) -> None:
         if options.json:
             row = {"equation": asked.text, "understood": write_equation(found.equation), "verdict": str(found.verdict)}
             against = {"counterexample": str(found.counterexample)} if found.counterexample else {}

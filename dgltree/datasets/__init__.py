@@ -2,8 +2,8 @@
 
 from dgltree.datasets.batches import UNSEEN, Collate, Graphs, NodeBatches, label_numbers
 from dgltree.datasets.formats import Bad
-from dgltree.datasets.reading import Reading
-from dgltree.datasets.splits import split
+from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.splitting.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 
 __all__ = ["UNSEEN", "Bad", "Collate", "Graphs", "NodeBatches", "Reading", "TreeDataset", "label_numbers", "split"]

@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.utils.data import Sampler
 
 from dgltree.datasets.labelled import Labelled
-from dgltree.datasets.numbers import label_number
-from dgltree.datasets.order import epoch_generator
+from dgltree.datasets.settings.field_texts import label_number
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 
@@ -113,3 +112,8 @@ class Graphs:
 
     def __getitem__(self, i: int) -> tuple["dgl.DGLGraph", Tensor]:
         return self.dataset.select([range(len(self))[i]]).trees.graph, self.labels[i]
+
+
+def epoch_generator(seed: int, epoch: int) -> torch.Generator:
+    """What the order of an epoch, counted from 0, is drawn by: it depends on (seed, epoch) alone."""
+    return torch.Generator().manual_seed(seed * 10_000 + epoch)

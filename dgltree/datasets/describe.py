@@ -9,11 +9,11 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
-from dgltree.datasets.equal import node_digests
-from dgltree.datasets.flat import stands_at
-from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import where
-from dgltree.datasets.numbers import number
+from dgltree.datasets.loading.from_file import listed
+from dgltree.datasets.settings.field_texts import number
+from dgltree.datasets.splitting.duplicates import node_digests
+from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
 from dgltree.trees.tree import Tree

@@ -1,8 +1,8 @@
 """Which examples have a label that can be used."""
 
 from dgltree.datasets.formats.format import Bad, in_order
-from dgltree.datasets.numbers import label_number
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.field_texts import label_number
+from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 
 

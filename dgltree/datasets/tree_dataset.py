@@ -15,13 +15,13 @@ from torch.utils.data import Dataset
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.flat import Translation, vocabulary_of, with_classes
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.from_file import read_file
-from dgltree.datasets.mapped import KINDS, Column
-from dgltree.datasets.parse import Part, dropped, flatten, prepared
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.loading.columns_on_disk import KINDS, Column
+from dgltree.datasets.loading.from_file import read_file
+from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared
+from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.translation import Translation, vocabulary_of, with_classes
 from dgltree.trees.tree import Tree
 
 COLUMNS = tuple(KINDS)
@@ -137,7 +137,7 @@ class TreeDataset(Dataset[Any]):
             strict: whether a bad record is an error.
             progress: whether to show a progress bar.
             named: whether the columns that ``reading`` names must be there; a file for a trained model may lack some.
-            reading: settings of :class:`dgltree.datasets.reading.Reading`.
+            reading: settings of :class:`dgltree.datasets.settings.reading.Reading`.
 
         Raises ``FileNotFoundError``, and ``ValueError`` for a file that is empty, has no column of trees or no tree
         that can be read, and with ``strict`` for the first bad record.
@@ -151,7 +151,7 @@ class TreeDataset(Dataset[Any]):
         return dataset
 
     @classmethod
-    def of_part(cls, part: Part, reading: Reading) -> "TreeDataset":
+    def of_part(cls, part: ParsedChunk, reading: Reading) -> "TreeDataset":
         """The examples of a part of a file, which has at least one."""
         assert part.trees is not None
         dataset = cls.__new__(cls)
@@ -226,7 +226,7 @@ class TreeDataset(Dataset[Any]):
         return self._flat.value is not None
 
     def vocabulary(self, any_arity: bool = False, min_count: int = 1, unk: bool = False) -> Vocabulary:
-        """What stands in these trees; see :func:`dgltree.datasets.flat.vocabulary_of`."""
+        """What stands in these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
         blocks = (block.trees for block in self.blocks())
         return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk)
 

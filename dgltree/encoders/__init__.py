@@ -1,20 +1,19 @@
 """Encoders: a batch of trees to one vector a root."""
 
-from dgltree.encoders.core import InducingCore, SequenceCore
 from dgltree.encoders.encoder import Encoder, Planned
-from dgltree.encoders.linearization import linearize
-from dgltree.encoders.lstm import LSTM, SequenceLSTM
+from dgltree.encoders.latent.on_lstm import ONLSTM, SequenceONLSTM
+from dgltree.encoders.latent.ordered_memory import MemorySteps, OrderedMemory, SequenceOrderedMemory
 from dgltree.encoders.make import make_encoder
-from dgltree.encoders.on_lstm import ONLSTM, SequenceONLSTM
-from dgltree.encoders.ordered_memory import MemorySteps, OrderedMemory, SequenceOrderedMemory
-from dgltree.encoders.recurrent import RecurrentLayers, RecurrentSteps
-from dgltree.encoders.registry import SEQUENCE_ENCODERS
-from dgltree.encoders.sequence import SequenceEncoder
-from dgltree.encoders.sequences import Sequences
-from dgltree.encoders.transformer import SequenceTransformer
-from dgltree.encoders.tree import TreeEncoder
-from dgltree.encoders.tree_transformer import TreeTransformer
-from dgltree.encoders.universal_transformer import SequenceUniversalTransformer
+from dgltree.encoders.sequence.core import InducingCore, SequenceCore
+from dgltree.encoders.sequence.linearization import linearize
+from dgltree.encoders.sequence.lstm import LSTM, SequenceLSTM
+from dgltree.encoders.sequence.recurrent import RecurrentLayers, RecurrentSteps
+from dgltree.encoders.sequence.sequences import Sequences
+from dgltree.encoders.sequence.transformer import SequenceTransformer
+from dgltree.encoders.sequence.tree_transformer import TreeTransformer
+from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
+from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder
+from dgltree.encoders.tree_encoder import TreeEncoder
 
 __all__ = [
     "LSTM",

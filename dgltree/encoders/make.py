@@ -7,9 +7,8 @@ from typing import Any
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.registry import SEQUENCE_ENCODERS
-from dgltree.encoders.sequence import SequenceEncoder
-from dgltree.encoders.tree import TreeEncoder
+from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder
+from dgltree.encoders.tree_encoder import TreeEncoder
 
 
 def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> Encoder:

@@ -21,48 +21,48 @@ SAMPLE = 64
 """Rows of a step that are run to see what they keep."""
 
 
-def check_memory(cell: Cell, plan: Schedule, record: bool, recompute: bool, fused: int | None = None) -> None:
+def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, fused: int | None = None) -> None:
     """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit.
 
     Args:
-        cell, plan, record, recompute: as in :func:`least_bytes`.
+        cell, schedule, record, recompute: as in :func:`least_bytes`.
         fused: bytes that a pass through a kernel needs at least, if it is one.
     """
-    if len(plan) * _state_bytes(cell) < LARGE:
+    if len(schedule) * _state_bytes(cell) < LARGE:
         return
-    device = plan.node.device
-    left, needed = available_bytes(device), fused or least_bytes(cell, plan, record, recompute)
+    device = schedule.node.device
+    left, needed = available_bytes(device), fused or least_bytes(cell, schedule, record, recompute)
     if left is None or needed <= left:
         return
-    hints = [f"at most {int(len(plan) * left / needed):,} of these nodes in a batch"]
-    if record and not recompute and (again := least_bytes(cell, plan, True, True)) < needed:
+    hints = [f"at most {int(len(schedule) * left / needed):,} of these nodes in a batch"]
+    if record and not recompute and (again := least_bytes(cell, schedule, True, True)) < needed:
         hints.append(f"recompute=True ({_gib(again)})")
-    if len(plan) == len(plan.row):
+    if len(schedule) == len(schedule.row):
         hints.append("share=True if subtrees repeat")
     raise MemoryError(
-        f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(plan):,} nodes to compute, and "
+        f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(schedule):,} nodes to compute, and "
         f"{device} has {_gib(left)} left; use {', or '.join(hints)}"
     )
 
 
-def least_bytes(cell: Cell, plan: Schedule, record: bool, recompute: bool) -> int:
+def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -> int:
     """States and those of the leaves apart, inputs; with a backward pass to come also what is needed for it.
 
     A bound from below: what a step needs only while it runs comes on top, some hundred bytes a node of a large batch.
     """
-    states = len(plan) * _state_bytes(cell)
-    needed = states + plan.leaves * _state_bytes(cell) + _input_bytes(cell, plan)
+    states = len(schedule) * _state_bytes(cell)
+    needed = states + schedule.leaves * _state_bytes(cell) + _input_bytes(cell, schedule)
     if not record:
         return needed
-    return needed + states + (0 if recompute else kept_bytes(cell, plan))
+    return needed + states + (0 if recompute else kept_bytes(cell, schedule))
 
 
-def kept_bytes(cell: Cell, plan: Schedule) -> int:
+def kept_bytes(cell: Cell, schedule: Schedule) -> int:
     """What the steps keep for the backward pass, besides states and what the inputs add to the gates."""
     each: dict[int | None, float] = {}
-    for step in plan.steps:
-        each[step.arity] = each.get(step.arity) or _kept_by_a_row(cell, plan, step)
-    return int(sum(each[step.arity] * (step.stop - step.start) for step in plan.steps))
+    for step in schedule.steps:
+        each[step.arity] = each.get(step.arity) or _kept_by_a_row(cell, schedule, step)
+    return int(sum(each[step.arity] * (step.stop - step.start) for step in schedule.steps))
 
 
 def _state_bytes(cell: Cell) -> int:
@@ -70,22 +70,22 @@ def _state_bytes(cell: Cell) -> int:
     return sum(prod(shape) for shape in cell.state.values()) * next(cell.parameters()).element_size()
 
 
-def _input_bytes(cell: Cell, plan: Schedule) -> int:
+def _input_bytes(cell: Cell, schedule: Schedule) -> int:
     """Of the rows that read inputs: these, and what they add to the gates."""
     if cell.input_size is None:
         return 0
     maps, width = cell.named_maps(), 0
-    rows = [(step.arity, step.stop - step.start) for step in plan.steps]
-    for arity, count in [*rows, (0, plan.leaves)] if cell.leaf == "gates" else rows:
+    rows = [(step.arity, step.stop - step.start) for step in schedule.steps]
+    for arity, count in [*rows, (0, schedule.leaves)] if cell.leaf == "gates" else rows:
         width += count * (cell.input_size + maps[f"input_{cell.key(arity)}"].affine.fan_out)
     return width * next(cell.parameters()).element_size()
 
 
-def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
+def _kept_by_a_row(cell: Cell, schedule: Schedule, step: Step) -> float:
     """Bytes: some rows of the step are run, on states that take no memory, and what stays for later is counted."""
-    few = _first(plan, step, min(SAMPLE, step.stop - step.start))
+    few = _first(schedule, step, min(SAMPLE, step.stop - step.start))
     rows, like = few.stop - few.start, next(cell.parameters())
-    states = {part: like.new_zeros(()).expand(len(plan), *shape) for part, shape in cell.state.items()}
+    states = {part: like.new_zeros(()).expand(len(schedule), *shape) for part, shape in cell.state.items()}
     x_pre = None
     if cell.input_size is not None:
         x_pre = like.new_zeros(rows, cell.named_maps()[f"input_{cell.key(step.arity)}"].affine.fan_out)
@@ -98,7 +98,7 @@ def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
 
     undrawn = generator_at(generator_state(cell), like.device)
     with undrawn, torch.autograd.graph.saved_tensors_hooks(keep, keep):
-        local, _ = forward_step(cell, plan, few, states, x_pre, Trace(cell, ()), Sink())
+        local, _ = forward_step(cell, schedule, few, states, x_pre, Trace(cell, ()), Sink())
     for tensor in local.inputs:
         keep(tensor)
     for tensor in local.x_pre:
@@ -108,9 +108,9 @@ def _kept_by_a_row(cell: Cell, plan: Schedule, step: Step) -> float:
     return sum(kept.values()) / rows
 
 
-def _first(plan: Schedule, step: Step, rows: int) -> Step:
+def _first(schedule: Schedule, step: Step, rows: int) -> Step:
     """The first rows of a step."""
-    edges = rows * step.arity if step.arity else int((plan.parent[step.edges] < rows).sum())
+    edges = rows * step.arity if step.arity else int((schedule.parent[step.edges] < rows).sum())
     among = slice(step.edges.start, step.edges.start + edges)
     segments, edge_segments = _within(step.segments, rows), _within(step.edge_segments, edges)
     return replace(step, stop=step.start + rows, edges=among, segments=segments, edge_segments=edge_segments)

@@ -13,7 +13,7 @@ from dgltree.cells.check import check_finite
 from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
-from dgltree.engine.level_pass import LevelPass, Run, parameters_of
+from dgltree.engine.level_pass import LevelPass, PassContext, parameters_of
 from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
@@ -97,52 +97,52 @@ def _planned_states(
         return planned, _run(cell, planned.schedule, planned.batch, traced, recompute)
 
 
-def _run(cell: Cell, plan: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
+def _run(cell: Cell, schedule: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     differentiable = any(p.requires_grad for p in cell.parameters()) or (batch.x is not None and batch.x.requires_grad)
     record = torch.is_grad_enabled() and differentiable
-    steps = None if recompute or traced.names else fused_pass(cell, plan, record)
-    check_memory(cell, plan, record, recompute, None if steps is None else steps.least_bytes())
-    rows = plan if steps is None else steps.plan
+    steps = None if recompute or traced.names else fused_pass(cell, schedule, record)
+    check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes())
+    rows = schedule if steps is None else steps.schedule
     leaf = cell.leaf_states(batch, rows.node[: rows.leaves], rows.leaf_segments)
-    traced.keep(slice(0, plan.leaves), leaf)
+    traced.keep(slice(0, schedule.leaves), leaf)
     parameters = parameters_of(cell)
     leaf_states = [leaf[part] for part in cell.state]
     if steps is not None:
         x = steps.inputs(batch)
         h, memory = FusedPass.apply(steps, list(parameters), *leaf_states, *x, *parameters.values())
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
-    x_pre = _input_products(cell, plan, batch)
-    run = Run(cell, plan, traced, record, record and recompute, len(leaf_states))
+    x_pre = _input_products(cell, schedule, batch)
+    run = PassContext(cell, schedule, traced, record, record and recompute, len(leaf_states))
     outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters.values())
     return dict(zip(cell.state, outputs, strict=True))
 
 
-def _public(states: Tensor, plan: Schedule) -> Tensor:
+def _public(states: Tensor, schedule: Schedule) -> Tensor:
     """(N, *shape) in public numbering; states without the leaves' rows, (R - leaves, *shape), are 0 there."""
-    if len(states) == len(plan):
-        return states.index_select(0, plan.row)
-    base = len(plan) - len(states)
-    without = (plan.row < base).view(-1, *[1] * (states.dim() - 1))
-    return states.index_select(0, (plan.row - base).clamp(min=0)).masked_fill_(without, 0)
+    if len(states) == len(schedule):
+        return states.index_select(0, schedule.row)
+    base = len(schedule) - len(states)
+    without = (schedule.row < base).view(-1, *[1] * (states.dim() - 1))
+    return states.index_select(0, (schedule.row - base).clamp(min=0)).masked_fill_(without, 0)
 
 
-def _input_products(cell: Cell, plan: Schedule, batch: TreeBatch) -> list[Tensor]:
+def _input_products(cell: Cell, schedule: Schedule, batch: TreeBatch) -> list[Tensor]:
     """What x adds to the gates of each step, or nothing: few products of many rows, ahead of the recursion."""
     if cell.input_size is None:
         return []
-    inner = plan.node[plan.leaves :]
+    inner = schedule.node[schedule.leaves :]
     x = None if batch.x is None else batch.x.index_select(0, inner)
     inputs = cell.node_inputs(batch.token.index_select(0, inner), None, x)
     if inputs is None:
         return []
     by_arity: dict[int | None, list[int]] = {}
-    for k, step in enumerate(plan.steps):
+    for k, step in enumerate(schedule.steps):
         by_arity.setdefault(step.arity, []).append(k)
     found: dict[int, Tensor] = {}
     for arity, numbers in by_arity.items():
-        steps = [plan.steps[k] for k in numbers]
-        rows = torch.cat([inputs[step.start - plan.leaves : step.stop - plan.leaves] for step in steps])
+        steps = [schedule.steps[k] for k in numbers]
+        rows = torch.cat([inputs[step.start - schedule.leaves : step.stop - schedule.leaves] for step in steps])
         sizes = [step.stop - step.start for step in steps]
         segments = [
             (function, before + start, before + stop)
@@ -151,4 +151,4 @@ def _input_products(cell: Cell, plan: Schedule, batch: TreeBatch) -> list[Tensor
         ]
         products = cell.linear_for(arity, segments)("input", rows)
         found |= zip(numbers, products.split(sizes), strict=True)
-    return [found[k] for k in range(len(plan.steps))]
+    return [found[k] for k in range(len(schedule.steps))]

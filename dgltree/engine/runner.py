@@ -32,7 +32,7 @@ class Edges(NamedTuple):
     data: Frame
 
 
-class Nodes(NamedTuple):
+class NodeFrame(NamedTuple):
     """A batch of nodes of one in-degree; ``mailbox`` is (N', degree, *shape) a message."""
 
     data: Frame
@@ -42,8 +42,8 @@ class Nodes(NamedTuple):
 def prop_nodes_topo(
     graph: Graph,
     message_func: Callable[[Edges], Frame],
-    reduce_func: Callable[[Nodes], Frame],
-    apply_node_func: Callable[[Nodes], Frame],
+    reduce_func: Callable[[NodeFrame], Frame],
+    apply_node_func: Callable[[NodeFrame], Frame],
 ) -> None:
     """As ``dgl.prop_nodes_topo``: frontier after frontier, degree bucket after degree bucket; writes ``graph.ndata``.
 
@@ -60,8 +60,8 @@ def prop_nodes_topo(
                 src, dst = (_rows(graph.ndata, index[edges]) for index in (batch.child_index, batch.parent_index))
                 sent = message_func(Edges(src, dst, _rows(graph.edata, edges)))
                 mailbox = {name: m.view(len(nodes), degree, *m.shape[1:]) for name, m in sent.items()}
-                _write(graph, nodes, reduce_func(Nodes(_rows(graph.ndata, nodes), mailbox)))
-            _write(graph, nodes, apply_node_func(Nodes(_rows(graph.ndata, nodes), mailbox)))
+                _write(graph, nodes, reduce_func(NodeFrame(_rows(graph.ndata, nodes), mailbox)))
+            _write(graph, nodes, apply_node_func(NodeFrame(_rows(graph.ndata, nodes), mailbox)))
 
 
 def _rows(frame: Frame, index: Tensor) -> Frame:

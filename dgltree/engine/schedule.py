@@ -9,10 +9,10 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.pickling import PickledAsArrays
-from dgltree.batching.runs import runs
+from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import twins
 from dgltree.cells.typed import Segments
-from dgltree.engine.agenda import step_numbers
+from dgltree.engine.step_order import step_numbers
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then little beside the states of a large batch."""
@@ -72,7 +72,7 @@ class Schedule(PickledAsArrays):
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
-    """The plan of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
+    """The schedule of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
     A step has one arity (see agenda.py). ``by_arity=False`` makes one step a level, whatever the arities, for
     cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
@@ -123,7 +123,7 @@ def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np
 
 def _pieces(step: np.ndarray) -> Iterator[tuple[int, int]]:
     """The runs of one step number, those of many rows in pieces."""
-    for first, last in runs(step):
+    for first, last in run_lengths(step):
         for start in range(first, last, MOST_ROWS):
             yield start, min(start + MOST_ROWS, last)
 
@@ -136,4 +136,4 @@ def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _segments(function: np.ndarray) -> Segments:
-    return [(int(function[start]), start, stop) for start, stop in runs(function)]
+    return [(int(function[start]), start, stop) for start, stop in run_lengths(function)]

@@ -103,7 +103,7 @@ class Local(NamedTuple):
 
 
 def forward_step(
-    cell: Cell, plan: Schedule, step: Step, buffers: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
+    cell: Cell, schedule: Schedule, step: Step, buffers: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
 ) -> tuple[Local, list[Tensor]]:
     """A step on the states of the rows before it: its own graph, if there is a sink to record for, and new states."""
     record = sink is not None
@@ -113,7 +113,7 @@ def forward_step(
     def linear_for(segments: Segments) -> Linear:
         return accumulating(cell, step.arity, segments, anchor, sink)
 
-    places, parent = plan.children[step.edges], plan.parent[step.edges]
+    places, parent = schedule.children[step.edges], schedule.parent[step.edges]
     rows = LevelRows(buffers, places, parent, step, x[0] if x else None, linear_for, record)
     with torch.set_grad_enabled(record):
         computed, sent = cell.step(rows)

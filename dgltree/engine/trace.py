@@ -48,25 +48,25 @@ class Trace:
         there = [*computed, *(sent or ())]
         return [name for name in dict.fromkeys(there) if name not in self.cell.state]
 
-    def results(self, plan: Schedule, batch: TreeBatch) -> State:
+    def results(self, schedule: Schedule, batch: TreeBatch) -> State:
         """Name to (N, *shape), or (E, *shape) for what belongs to a child, in public numbering."""
         found: State = {}
         for name in [*self._nodes, *self._edges] if self.every else self.names:
             if name in self._nodes:
                 kept = self._nodes[name]
-                rows = kept[0][1].new_full((len(plan), *kept[0][1].shape[1:]), torch.nan)
+                rows = kept[0][1].new_full((len(schedule), *kept[0][1].shape[1:]), torch.nan)
                 for place, value in kept:
                     rows[place] = value
-                found[name] = rows[plan.row]
+                found[name] = rows[schedule.row]
             elif name in self._edges:
-                found[name] = torch.cat(self._edges[name])[_edge_rows(plan, batch)]
+                found[name] = torch.cat(self._edges[name])[_edge_rows(schedule, batch)]
             else:
                 raise ValueError(f"trace {name!r}: no node of this batch computes it; it has leaves only")
         return found
 
 
-def _edge_rows(plan: Schedule, batch: TreeBatch) -> Tensor:
+def _edge_rows(schedule: Schedule, batch: TreeBatch) -> Tensor:
     """(E,) int64: where an edge's row lies when the edges of the schedule's rows are laid one after another."""
-    arity = batch.arity[plan.node]
+    arity = batch.arity[schedule.node]
     first = arity.cumsum(0) - arity
-    return first[plan.row[batch.parent_index]] + batch.slot
+    return first[schedule.row[batch.parent_index]] + batch.slot

@@ -16,14 +16,13 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from dgltree.explore.asked import Asked
-from dgltree.explore.batches import Batches
-from dgltree.explore.endpoint import Endpoint
-from dgltree.explore.equations import Equations
+from dgltree.explore.batches import BatchesRoom
+from dgltree.explore.endpoint import Endpoint, RequestFields
+from dgltree.explore.equations import EquationsRoom
 from dgltree.explore.guard import Guard
 from dgltree.explore.opened import Opened
 from dgltree.explore.own_trees import OwnTreesRoom
-from dgltree.explore.sequences import Sequences
+from dgltree.explore.sequences import SequencesRoom
 from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
 from dgltree.read.json_text import write_json
 
@@ -41,7 +40,7 @@ GONE = 499
 LOG = logging.getLogger("uvicorn.error")
 
 
-class _RefusedError(Exception):
+class _RequestError(Exception):
     """A request that is not looked into: the status and why."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -57,8 +56,8 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
-    equations, sequences, own_trees = Equations(opened), Sequences(opened), OwnTreesRoom(opened)
-    endpoints = [endpoint for room in (equations, sequences, own_trees, Batches()) for endpoint in room.endpoints()]
+    equations, sequences, own_trees = EquationsRoom(opened), SequencesRoom(opened), OwnTreesRoom(opened)
+    endpoints = [endpoint for room in (equations, sequences, own_trees, BatchesRoom()) for endpoint in room.endpoints()]
     there = {
         "equations": list(opened.equations),
         "sequences": sequences.about(),
@@ -94,14 +93,14 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
 def _route(endpoint: Endpoint, worker: Worker) -> Route:
     async def handle(request: Request) -> Response:
         try:
-            asked = Asked(await _body(request))
+            asked = RequestFields(await _body(request))
             if endpoint.stream is not None:
                 return await _streamed(worker, partial(endpoint.stream, asked))
             assert endpoint.answer is not None
             return _json(await worker.run(request, partial(endpoint.answer, asked)))
         except ValueError as error:  # half an equation is no fault of the browser, which would report another status
             return _json({"error": str(error)})
-        except _RefusedError as error:
+        except _RequestError as error:
             return _json({"error": str(error)}, error.status)
         except TurnedAwayError as error:
             return _json({"error": str(error)}, 503)
@@ -117,7 +116,7 @@ def _route(endpoint: Endpoint, worker: Worker) -> Route:
 async def _body(request: Request) -> Any:
     """The JSON that a request carries."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-        raise _RefusedError(415, "the request is no JSON")
+        raise _RequestError(415, "the request is no JSON")
     body, size = bytearray(), 0
     try:
         async with asyncio.timeout(SLOWEST):
@@ -128,13 +127,13 @@ async def _body(request: Request) -> Any:
                 if size > READ_TO_THE_END:
                     break
     except TimeoutError:
-        raise _RefusedError(408, f"the request took more than {SLOWEST:g} s to arrive") from None
+        raise _RequestError(408, f"the request took more than {SLOWEST:g} s to arrive") from None
     if size > LARGEST:
-        raise _RefusedError(413, f"the request has more than {LARGEST // 1024} KB")
+        raise _RequestError(413, f"the request has more than {LARGEST // 1024} KB")
     try:
         return loads(body)
     except (JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise _RefusedError(400, "the request is no JSON") from None
+        raise _RequestError(400, "the request is no JSON") from None
 
 
 async def _streamed(worker: Worker, work: Stream) -> Response:

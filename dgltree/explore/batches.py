@@ -13,8 +13,7 @@ from dgltree.engine.kernels.choice import kernels
 from dgltree.engine.planned import plan
 from dgltree.engine.propagate import propagate
 from dgltree.engine.schedule import Schedule
-from dgltree.explore.asked import Asked
-from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.shown import drawn, unfolded
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.typed import read_typed_expression
@@ -32,7 +31,7 @@ ROUNDS = 5, 200
 """At least and at most."""
 
 
-class Batches:
+class BatchesRoom:
     """Answers for trees that are typed; no model is needed."""
 
     def endpoints(self) -> list[Endpoint]:
@@ -41,7 +40,7 @@ class Batches:
             Endpoint("batch/time", "time", answer=self.time),
         ]
 
-    def plan(self, asked: Asked) -> dict[str, Any]:
+    def plan(self, asked: RequestFields) -> dict[str, Any]:
         """The nodes of all trees, and the schedule without and with sharing."""
         trees = _trees(asked)
         flat, cell = _batched(trees)
@@ -53,7 +52,7 @@ class Batches:
             "shared": _schedule(plan(flat, cell, share=True).schedule),
         }
 
-    def time(self, asked: Asked) -> dict[str, Any]:
+    def time(self, asked: RequestFields) -> dict[str, Any]:
         """Milliseconds of a pass: tree by tree, all trees as one batch, and with equal subtrees once."""
         trees = _trees(asked)
         flat, cell = _batched(trees)
@@ -69,7 +68,7 @@ class Batches:
         return {"times": times, "steps": sum(1 + len(one.schedule.steps) for one in singly), "width": WIDTH}
 
 
-def _trees(asked: Asked) -> list[Tree]:
+def _trees(asked: RequestFields) -> list[Tree]:
     """The trees of the lines: expressions as one types them, or another notation."""
     lines = [line.strip() for line in asked.text("text", LONGEST).splitlines() if line.strip()]
     if not lines:

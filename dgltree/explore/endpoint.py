@@ -1,11 +1,51 @@
-"""What a room answers: under which path, and by which worker."""
+"""What the page asks for: the paths that are answered, and the fields of a request, checked one by one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from dgltree.explore.asked import Asked
 from dgltree.explore.worker import Send, Stop
+
+T = TypeVar("T")
+
+
+class RequestFields:
+    """The fields of a request. Every method raises ``ValueError`` naming the field, and what would be right."""
+
+    def __init__(self, fields: Any) -> None:
+        if not isinstance(fields, dict):
+            raise ValueError("the request is no JSON object")
+        self._fields: dict[str, Any] = fields
+
+    def text(self, name: str, longest: int) -> str:
+        """A text of at most so many characters."""
+        found = self._fields.get(name)
+        if not isinstance(found, str):
+            raise ValueError(f"{name} is missing; it is a text")
+        if len(found) > longest:
+            raise ValueError(f"{len(found):,} characters; the page takes up to {longest:,}")
+        return found
+
+    def flag(self, name: str) -> bool:
+        """Yes or no; no where nothing is said."""
+        found = self._fields.get(name, False)
+        if not isinstance(found, bool):
+            raise ValueError(f"{name} is true or false")
+        return found
+
+    def whole(self, name: str, lowest: int, highest: int) -> int:
+        """A whole number between two."""
+        found = self._fields.get(name)
+        if not isinstance(found, int) or isinstance(found, bool) or not lowest <= found <= highest:
+            raise ValueError(f"{name} is no whole number from {lowest} to {highest}")
+        return found
+
+    def one_of(self, name: str, there: Mapping[str, T]) -> T:
+        """What goes by a name that was given at the start."""
+        found = self._fields.get(name)
+        if not isinstance(found, str) or found not in there:
+            raise ValueError(f"{name} is none of {', '.join(there) or 'those that were opened: there is none'}")
+        return there[found]
 
 
 @dataclass(frozen=True)
@@ -14,7 +54,7 @@ class Endpoint:
 
     path: str
     worker: str
-    answer: Callable[[Asked], dict[str, Any]] | None = None
-    stream: Callable[[Asked, Send, Stop], None] | None = None
+    answer: Callable[[RequestFields], dict[str, Any]] | None = None
+    stream: Callable[[RequestFields, Send, Stop], None] | None = None
     first: Callable[[], object] | None = None
     """What makes the first answer as fast as the others; done while the page opens."""

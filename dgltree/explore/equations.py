@@ -7,14 +7,13 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations.answers import completer, verify
-from dgltree.equations.completion import Completion, Filler
-from dgltree.equations.lists import FillerList, known
-from dgltree.equations.names import Names, variables
-from dgltree.equations.paths import find_blank
-from dgltree.equations.shipped import shipped_fillers
-from dgltree.explore.asked import Asked
-from dgltree.explore.endpoint import Endpoint
+from dgltree.equations.completion.answers import completer, verify
+from dgltree.equations.completion.completer import Completion, Filler
+from dgltree.equations.completion.filler_list import FillerList, known
+from dgltree.equations.expressions.names import Names, variables
+from dgltree.equations.expressions.paths import find_blank
+from dgltree.equations.pretrained.shipped import shipped_fillers
+from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.opened import Opened
 from dgltree.explore.shown import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
@@ -34,7 +33,7 @@ SECONDS = 20.0
 """Of an open search."""
 
 
-class Equations:
+class EquationsRoom:
     """Answers for the models of equations."""
 
     def __init__(self, opened: Opened) -> None:
@@ -55,17 +54,17 @@ class Equations:
 
     def _rank_once(self) -> None:
         for name in self._lists:
-            self.rank(Asked({"model": name, "text": "x + _ = 2"}))
+            self.rank(RequestFields({"model": name, "text": "x + _ = 2"}))
 
     def _search_once(self) -> None:
-        self.search(Asked({"text": "x + _ = 2"}), lambda _: None, lambda: False)
+        self.search(RequestFields({"text": "x + _ = 2"}), lambda _: None, lambda: False)
 
-    def read(self, asked: Asked) -> dict[str, Any]:
+    def read(self, asked: RequestFields) -> dict[str, Any]:
         """What is understood of a text, typeset and as a tree."""
         equation, blanks = _typed(asked)
         return {**_written(equation), "blanks": blanks, "nodes": _nodes(equation)}
 
-    def rank(self, asked: Asked) -> dict[str, Any]:
+    def rank(self, asked: RequestFields) -> dict[str, Any]:
         """The shipped fillers of the one blank by a model's score."""
         ranked, typed = asked.one_of("model", self._lists), _typed(asked)
         if len(typed.blanks) != 1:
@@ -76,7 +75,7 @@ class Equations:
             [found] = ranked.complete([typed.equation], TOP)
         return _found(found)
 
-    def verify(self, asked: Asked) -> dict[str, Any]:
+    def verify(self, asked: RequestFields) -> dict[str, Any]:
         """Where an equation without a blank holds, and what a model says of it."""
         model, typed = asked.one_of("model", self.models), _typed(asked)
         with kernels("off"):
@@ -86,7 +85,7 @@ class Equations:
             "probability": found.probability
         }
 
-    def search(self, asked: Asked, send: Send, stop: Stop) -> None:
+    def search(self, asked: RequestFields, send: Send, stop: Stop) -> None:
         """Fillers as the search finds them, and at last all of them."""
         typed, made = _typed(asked), completer("default", seconds=SECONDS)
         with kernels("off"):
@@ -95,7 +94,7 @@ class Equations:
             )
         send(_found(found) | {"done": True})
 
-    def path(self, asked: Asked) -> dict[str, Any]:
+    def path(self, asked: RequestFields) -> dict[str, Any]:
         """What a model computes for the equation with a filler in its blank.
 
         The nodes with their states, gates and actions; which of them the filler changes, from the blank's place to the
@@ -154,7 +153,7 @@ def _against(model: EquationModel, along: Tensor, other: Tensor, side: int) -> T
     return model.read_out(pairs.flatten(0, 1))
 
 
-def _typed(asked: Asked) -> Typed:
+def _typed(asked: RequestFields) -> Typed:
     return read_typed(asked.text("text", LONGEST))
 
 

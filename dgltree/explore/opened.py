@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
-from dgltree.equations.shipped import logic_model, open_any, open_model
+from dgltree.equations.pretrained.shipped import logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.training.trained import TrainedModel
 

@@ -9,11 +9,10 @@ from dgltree.batching.batch import batch, unbatch
 from dgltree.datasets.batches import UNSEEN
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
-from dgltree.explore.answered import Answered, read_card
-from dgltree.explore.asked import Asked
-from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.endpoint import Endpoint, RequestFields
+from dgltree.explore.model_answers import ModelAnswers, read_card
 from dgltree.explore.opened import Opened, OwnTrees
-from dgltree.explore.plane import STAGES, neighbouring, principal
+from dgltree.explore.projection import STAGES, neighbouring, principal
 from dgltree.explore.shown import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
@@ -35,7 +34,7 @@ class OwnTreesRoom:
 
     def __init__(self, opened: Opened) -> None:
         self.models = opened.own_trees
-        self._answered = {name: Answered(own) for name, own in self.models.items() if own.data is not None}
+        self._answered = {name: ModelAnswers(own) for name, own in self.models.items() if own.data is not None}
 
     def endpoints(self) -> list[Endpoint]:
         return [
@@ -45,7 +44,7 @@ class OwnTreesRoom:
             Endpoint("trees/map", "map", stream=self.map),
         ]
 
-    def card(self, asked: Asked) -> dict[str, Any]:
+    def card(self, asked: RequestFields) -> dict[str, Any]:
         """The figures of a training, its epochs, and what is taken for what."""
         own, answered = asked.one_of("model", self.models), self._answered.get(asked.text("model", 1000))
         card = read_card(own.folder) or {}
@@ -66,7 +65,7 @@ class OwnTreesRoom:
             "test": answered is not None and answered.is_test,
         }
 
-    def examples(self, asked: Asked) -> dict[str, Any]:
+    def examples(self, asked: RequestFields) -> dict[str, Any]:
         """Some examples: those of one field of the confusions, else the worst mistakes."""
         answered = self._of(asked)
         order = answered.wrongness.argsort(descending=True, stable=True)
@@ -84,7 +83,7 @@ class OwnTreesRoom:
         rows = [_example(answered, i) for i in order[start : start + PAGE].tolist()]
         return {"rows": rows, "count": len(order), "start": start, "page": PAGE}
 
-    def tree(self, asked: Asked) -> dict[str, Any]:
+    def tree(self, asked: RequestFields) -> dict[str, Any]:
         """One example: its nodes with their states, and the trees whose vectors are nearest to its own."""
         answered = self._of(asked)
         example = asked.whole("example", 0, len(answered.data) - 1)
@@ -97,7 +96,7 @@ class OwnTreesRoom:
             "near": _near(answered, example),
         }
 
-    def map(self, asked: Asked, send: Send, stop: Stop) -> None:
+    def map(self, asked: RequestFields, send: Send, stop: Stop) -> None:
         """The vectors in the plane: after each stage of t-SNE, or by their principal components at once."""
         answered, method = self._of(asked), asked.one_of("method", {name: name for name in MAPPED})
         if answered.trained.each == 2:
@@ -119,7 +118,7 @@ class OwnTreesRoom:
             if stop():
                 return
 
-    def _of(self, asked: Asked) -> Answered:
+    def _of(self, asked: RequestFields) -> ModelAnswers:
         asked.one_of("model", self.models)
         name = asked.text("model", 1000)
         if name not in self._answered:
@@ -140,7 +139,7 @@ def _written(own: OwnTrees) -> dict[str, Any] | None:
     return {"true": [row[0] for row in rows[1:]], "counts": [list(map(int, row[1:])) for row in rows[1:]]}
 
 
-def _compared(answered: Answered) -> dict[str, Any]:
+def _compared(answered: ModelAnswers) -> dict[str, Any]:
     """How often each class is taken for which, or each label beside its answer."""
     if answered.trained.gives_numbers:
         return {"predicted": list(zip(answered.labels.tolist(), answered.answers.tolist(), strict=True))}
@@ -153,7 +152,7 @@ def _compared(answered: Answered) -> dict[str, Any]:
     return {"confusion": {"true": [*names, NONE], "counts": counts.tolist()}}
 
 
-def _example(answered: Answered, i: int) -> dict[str, Any]:
+def _example(answered: ModelAnswers, i: int) -> dict[str, Any]:
     data, trained = answered.data, answered.trained
     trees = unbatch(data.select([i]).trees)
     answer, said = answered.answers[i], dict[str, Any]()
@@ -166,7 +165,7 @@ def _example(answered: Answered, i: int) -> dict[str, Any]:
     return {"example": i, "id": name, "label": data.labels[i], "text": " · ".join(map(brief, trees)), **said}
 
 
-def _answers(answered: Answered, i: int) -> list[dict[str, Any]]:
+def _answers(answered: ModelAnswers, i: int) -> list[dict[str, Any]]:
     """The classes, the most probable first."""
     if not answered.trained.classes:
         return []
@@ -174,7 +173,7 @@ def _answers(answered: Answered, i: int) -> list[dict[str, Any]]:
     return [{"name": name, "probability": round(p, 4)} for p, name in sorted(pairs, key=lambda pair: -pair[0])[:8]]
 
 
-def _parts(answered: Answered, trees: list[Any]) -> list[list[dict[str, Any]]] | None:
+def _parts(answered: ModelAnswers, trees: list[Any]) -> list[list[dict[str, Any]]] | None:
     """The states of the nodes; None for an encoder without them."""
     encoder = answered.trained.model.encoder
     if not isinstance(encoder, TreeEncoder):
@@ -183,7 +182,7 @@ def _parts(answered: Answered, trees: list[Any]) -> list[list[dict[str, Any]]] |
         return looked_into(batch(trees, encoder.vocabulary), encoder.cell)[1]
 
 
-def _near(answered: Answered, i: int) -> list[dict[str, Any]] | None:
+def _near(answered: ModelAnswers, i: int) -> list[dict[str, Any]] | None:
     """The nearest trees; None for a model of pairs."""
     if answered.trained.each == 2:
         return None

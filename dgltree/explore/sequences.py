@@ -7,8 +7,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.encoders import SequenceEncoder
-from dgltree.explore.asked import Asked
-from dgltree.explore.endpoint import Endpoint
+from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.opened import Opened
 from dgltree.explore.shown import HUNDREDTH, unfolded
 from dgltree.induction import right_branching, without_tokens
@@ -37,7 +36,7 @@ EXAMPLES = {
 """By a word of the language that they are in."""
 
 
-class Sequences:
+class SequencesRoom:
     """Answers for the models that read sequences and find trees in them."""
 
     def __init__(self, opened: Opened) -> None:
@@ -57,7 +56,7 @@ class Sequences:
     def endpoints(self) -> list[Endpoint]:
         return [Endpoint("sequence/look", "look", answer=self.look)]
 
-    def look(self, asked: Asked) -> dict[str, Any]:
+    def look(self, asked: RequestFields) -> dict[str, Any]:
         """The trees of one sequence, or of a pair, and the classes that the model sees in it."""
         model = asked.one_of("model", self.models)
         texts = [asked.text("text", LONGEST), asked.text("other", LONGEST)]

@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.encoders import LSTM, ONLSTM, RecurrentLayers, RecurrentSteps
-from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.padding import padding_mask
-from dgltree.encoders.recurrent import State
+from dgltree.encoders.sequence.padding import padding_mask
+from dgltree.encoders.sequence.recurrent import LockedDropout, State
 from dgltree.models.checkpoint import WithoutInitialization, reading, write
 
 END = "<eos>"

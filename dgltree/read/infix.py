@@ -68,7 +68,7 @@ def read_equation(text: str, functions: Mapping[str, Collection[int]] | None = F
     return build(text, "equation", functions, Builder, partial(error_at, text))
 
 
-class _RefusedError(Exception):
+class _MeaningError(Exception):
     """A token that the grammar allows but its meaning does not."""
 
     def __init__(self, token: "Token", message: str) -> None:
@@ -89,7 +89,7 @@ def build(
     table = None if functions is None else tuple((name, tuple(arities)) for name, arities in functions.items())
     try:
         return _parser(table, builder).parse(text, start=start)
-    except _RefusedError as error:
+    except _MeaningError as error:
         raise refusal(error.offset, str(error)) from None
     except UnexpectedInput as error:
         raise refusal(*_syntax_error(text, start, error)) from None
@@ -110,13 +110,13 @@ def _parser(table: tuple[tuple[str, tuple[int, ...]], ...] | None, builder: "Mak
 
 def _checked_number(token: "Token") -> "Token":
     if len(token) > DIGITS:
-        raise _RefusedError(token, f"a number of {len(token)} characters; at most {DIGITS} are read")
+        raise _MeaningError(token, f"a number of {len(token)} characters; at most {DIGITS} are read")
     return token
 
 
 def _checked_name(token: "Token") -> "Token":
     if not is_name(token):
-        raise _RefusedError(token, f"{str(token)!r} is no name; a name is made of letters, digits and '_'")
+        raise _MeaningError(token, f"{str(token)!r} is no name; a name is made of letters, digits and '_'")
     return token
 
 
@@ -165,21 +165,21 @@ class Builder:
         (token,) = values
         name = str(token)
         if name in self.known:
-            raise _RefusedError(token, f"{name!r} is a function, not a variable; write {name}(...)")
+            raise _MeaningError(token, f"{name!r} is a function, not a variable; write {name}(...)")
         return named(name)
 
     def call(self, values: tuple["Token", list[Tree]]) -> Tree:
         token, arguments = values
         name, product = str(token), f"for a product write {token}*(...)"
         if name in CONSTANTS:
-            raise _RefusedError(token, f"{name!r} is {'the blank' if name == '_' else 'a constant'}; {product}")
+            raise _MeaningError(token, f"{name!r} is {'the blank' if name == '_' else 'a constant'}; {product}")
         if self.functions is not None and name not in OPERATORS:
             if name not in self.functions:
-                raise _RefusedError(token, f"unknown function {name!r} ({nearest(name, self.known)}); {product}")
+                raise _MeaningError(token, f"unknown function {name!r} ({nearest(name, self.known)}); {product}")
             arities = self.functions[name]
             if len(arguments) not in arities:
                 takes = f"{' or '.join(map(str, arities))} argument{'s' * (max(arities, default=0) != 1)}"
-                raise _RefusedError(token, f"{name!r} takes {takes}, not {len(arguments)}")
+                raise _MeaningError(token, f"{name!r} takes {takes}, not {len(arguments)}")
         if len(arguments) == 1 and name == "sqrt":
             return _node("Pow", *arguments, HALF)
         if len(arguments) == 1 and name == "log":

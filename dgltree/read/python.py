@@ -23,10 +23,10 @@ TOKEN_LIMIT = 200  # characters of a constant: a text of a megabyte is no better
 _CONSTANT_FIELDS = {"MatchSingleton": "value", "Interpolation": "str"}  # constants without a node of their own
 
 Part: TypeAlias = Any
-"""An AST, a name, a plain constant, None, or a :class:`_List`."""
+"""An AST, a name, a plain constant, None, or a :class:`_FieldList`."""
 
 
-class _List(NamedTuple):
+class _FieldList(NamedTuple):
     field: str
     items: list[Part]
 
@@ -96,7 +96,7 @@ def _node(part: Part) -> tuple[str, str | None, list[Part]]:
         return type(part.value).__name__, _text(part.value), []
     if isinstance(part, ast.AST):
         return type(part).__name__, None, _parts(part)
-    if isinstance(part, _List):
+    if isinstance(part, _FieldList):
         return part.field, None, part.items
     if isinstance(part, str):
         return "identifier", part, []
@@ -113,7 +113,7 @@ def _parts(node: ast.AST) -> list[Part]:
         if field == constant:
             parts.append(ast.Constant(value))
         elif field != "ctx" and value is not None and value != []:
-            parts.append(_List(field, value) if isinstance(value, list) else value)
+            parts.append(_FieldList(field, value) if isinstance(value, list) else value)
     return parts
 
 

@@ -30,7 +30,7 @@ _EXAMPLE = "(+ x (sin y))"
 _NAMELESS = "list"
 
 
-class _List:
+class _OpenList:
     """A list that is still open, and what it holds so far; ``head`` is empty until an atom comes first."""
 
     __slots__ = ("children", "head", "start")
@@ -52,7 +52,7 @@ def read_sexpr(text: str) -> Tree:
         return error_at(text, offset, f"found {found}; expected {expected}, as in {_EXAMPLE}")
 
     root: Tree | None = None
-    stack: list[_List] = []
+    stack: list[_OpenList] = []
     for match in _TOKEN.finditer(text):
         start, (head, atom, string, quote) = match.start(), match.groups()
         if text[start] == ";":
@@ -63,7 +63,7 @@ def read_sexpr(text: str) -> Tree:
             found = "')' where no list is open" if text[start] == ")" else "a second expression"
             raise error(start, found, "the end of the text")
         if head is not None:
-            stack.append(_List(start, head))
+            stack.append(_OpenList(start, head))
             continue
         if atom is not None:
             if stack and not stack[-1].head and not stack[-1].children:  # a comment came before the head

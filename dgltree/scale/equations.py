@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations.completing import Completing, each
-from dgltree.equations.completion import Completion
-from dgltree.equations.described import described
-from dgltree.equations.shipped import model_file, open_model
+from dgltree.equations.completion.batch_completion import BatchCompletion, each
+from dgltree.equations.completion.completer import Completion
+from dgltree.equations.completion.record import described
+from dgltree.equations.pretrained.shipped import model_file, open_model
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import Typed, read_typed
-from dgltree.scale.job import Answers, Job, Plan, Sample, digest_of
+from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 ID = "id"
 
 
-class Asked(NamedTuple):
+class EquationRecord(NamedTuple):
     """An equation of a table, or what is there in its place."""
 
     place: Bad
     record: dict[str, Any]
 
 
-class Complete(Job):
+class Complete(TableJob):
     """What may fill the blanks of equations: what ``dgltree complete --json`` prints, as columns, and ``error``.
 
     Used as :class:`dgltree.scale.Encode` is.
@@ -37,7 +37,7 @@ class Complete(Job):
         column: with the equations as a person types them; a column ``id`` beside it is taken over.
         model: what guesses or ranks: a shipped model, or a file.
         latex: whether to write LaTeX.
-        completing: settings of :class:`dgltree.equations.completing.Completing`.
+        completing: settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`.
 
     Raises ``FileNotFoundError`` and ``ValueError`` as :func:`dgltree.complete` does for a model.
     """
@@ -47,7 +47,7 @@ class Complete(Job):
     ) -> None:
         self.column, self.latex = column, latex
         self.digest = digest_of(model_file(model))
-        self.completing = Completing(model=open_model(model), **completing)
+        self.completing = BatchCompletion(model=open_model(model), **completing)
         self.rows = 2000 if self.completing.by_score else 100  # a search takes as long as many rankings
         self._columns = [column]
 
@@ -68,19 +68,21 @@ class Complete(Job):
     def columns(self) -> list[str]:
         return self._columns
 
-    def plan(self, rows: Rows) -> Plan:
+    def plan(self, rows: Rows) -> PreparedRows:
         import pyarrow
 
-        asked = [Asked(Bad(line, "", rows.file), record) for line, record in enumerate(rows.records, rows.first)]
+        asked = [
+            EquationRecord(Bad(line, "", rows.file), record) for line, record in enumerate(rows.records, rows.first)
+        ]
         columns = {
             "line": [one.place.line for one in asked],
             ID: [str(one.record.get(ID) or one.place.name) for one in asked],
             "equation": [_text(one.record.get(self.column)) for one in asked],
         }
         kinds = {"line": pyarrow.int64(), ID: pyarrow.string(), "equation": pyarrow.string()}
-        return Plan(pyarrow.table(columns, schema=pyarrow.schema(kinds)), asked, [])
+        return PreparedRows(pyarrow.table(columns, schema=pyarrow.schema(kinds)), asked, [])
 
-    def answer(self, inputs: list[Asked]) -> Answers:
+    def answer(self, inputs: list[EquationRecord]) -> Answers:
         import pyarrow
 
         found: list[Completion | ValueError] = []
@@ -95,14 +97,14 @@ class Complete(Job):
         ]
         return Answers(pyarrow.Table.from_pylist(rows, schema()), bad)
 
-    def _answers(self, some: list[Asked]) -> list[Completion | ValueError]:
+    def _answers(self, some: list[EquationRecord]) -> list[Completion | ValueError]:
         """The answers to some equations, in their order."""
         read = [self._typed(one) for one in some]
         good = [one for one in read if isinstance(one, Typed)]
         answered = each(_answerer(self.completing), good) if good else iter(())
         return [next(answered) if isinstance(one, Typed) else one for one in read]
 
-    def _typed(self, asked: Asked) -> Typed | ValueError:
+    def _typed(self, asked: EquationRecord) -> Typed | ValueError:
         value = asked.record.get(self.column)
         try:
             if not isinstance(value, str) or not value.strip():
@@ -115,7 +117,7 @@ class Complete(Job):
         """Nothing moves: a search is work for a CPU, and so are the few small trees that a network orders."""
 
 
-_answerer = lru_cache(maxsize=1)(Completing.answerer)  # a list of fillers is encoded once
+_answerer = lru_cache(maxsize=1)(BatchCompletion.answerer)  # a list of fillers is encoded once
 
 
 def _text(value: Any) -> str | None:

@@ -9,16 +9,16 @@ import numpy as np
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.ids import Ids
+from dgltree.datasets.loading.gather import Ids
 from dgltree.scale.pipeline import LIGHT
-from dgltree.scale.tables import Span
+from dgltree.scale.tables import RowGroups
 from dgltree.scale.trees import TreeJob
 
 PART = 5_000_000
 """Ids that are compared with each other by one task, about."""
 
 
-def find_repeated(job: TreeJob, spans: list[Span]) -> dict[tuple[str, int], Bad]:
+def find_repeated(job: TreeJob, spans: list[RowGroups]) -> dict[tuple[str, int], Bad]:
     """By file and line the records whose id a record before had that could be read, as in one process."""
     column = job.reading.id
     if column not in job.columns:
@@ -35,7 +35,7 @@ def find_repeated(job: TreeJob, spans: list[Span]) -> dict[tuple[str, int], Bad]
     return found
 
 
-def _several(column: str, spans: list[Span]) -> dict[int, set[int]]:
+def _several(column: str, spans: list[RowGroups]) -> dict[int, set[int]]:
     """By number of the span the lines whose ids, or their hashes, occur more than once."""
     from ray.data import from_items
 

@@ -16,7 +16,7 @@ Sample = Callable[[list[str]], list[dict[str, Any]]]
 """The first rows, with these columns alone."""
 
 
-class Plan(NamedTuple):
+class PreparedRows(NamedTuple):
     """What was made of a block of rows before the model."""
 
     beside: "pyarrow.Table"
@@ -35,7 +35,7 @@ class Answers(NamedTuple):
     bad: list[Bad]
 
 
-class Job(ABC):
+class TableJob(ABC):
     """``plan`` runs on any CPU, ``answer`` where the model is, and :func:`joined` where there is room.
 
     A job travels to the processes that work, with its model. It also is a callable for ``map_batches`` of a Ray data
@@ -61,7 +61,7 @@ class Job(ABC):
         """Those that are read."""
 
     @abstractmethod
-    def plan(self, rows: Rows) -> Plan:
+    def plan(self, rows: Rows) -> PreparedRows:
         """Read the rows, and prepare them for the model."""
 
     @abstractmethod
@@ -84,7 +84,7 @@ class Job(ABC):
     _is_open = False
 
 
-def joined(plan: Plan, answers: Answers) -> tuple["pyarrow.Table", list[Bad]]:
+def joined(plan: PreparedRows, answers: Answers) -> tuple["pyarrow.Table", list[Bad]]:
     """The rows of the output, and the records that could not be answered."""
     import pyarrow
 

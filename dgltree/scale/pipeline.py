@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
-from dgltree.datasets.from_file import FEW
+from dgltree.datasets.loading.from_file import FEW
 from dgltree.scale.folder import OutFolder
-from dgltree.scale.job import Job, joined
-from dgltree.scale.tables import Span
+from dgltree.scale.job import TableJob, joined
+from dgltree.scale.tables import RowGroups
 from dgltree.training import own_cells
 
 if TYPE_CHECKING:
@@ -49,7 +49,9 @@ def resources(device: str | None) -> tuple[int, int]:
     return cpus, gpus
 
 
-def blocks(job: Job, spans: list[Span], wanted: set[str], out: OutFolder, device: str | None) -> Iterator[Done]:
+def blocks(
+    job: TableJob, spans: list[RowGroups], wanted: set[str], out: OutFolder, device: str | None
+) -> Iterator[Done]:
     """Write the blocks of these names, and tell of each when it is there, in any order.
 
     What a process that dies had in hand is done again by another one.
@@ -85,11 +87,11 @@ def blocks(job: Job, spans: list[Span], wanted: set[str], out: OutFolder, device
 
 
 @lru_cache(maxsize=1)
-def _job(reference: "ray.ObjectRef[Job]") -> Job:
+def _job(reference: "ray.ObjectRef[TableJob]") -> TableJob:
     """The job, fetched once by a process."""
     import ray
 
-    job: Job = ray.get(reference)
+    job: TableJob = ray.get(reference)
     return job
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,10 +14,9 @@ from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import where
 from dgltree.scale.cluster import LOCAL, connected
-from dgltree.scale.failures import as_here
 from dgltree.scale.folder import OutFolder
 from dgltree.scale.ids import find_repeated
-from dgltree.scale.job import Job
+from dgltree.scale.job import TableJob
 from dgltree.scale.pipeline import blocks, resources
 from dgltree.scale.tables import FOOTERS, open_tables
 from dgltree.scale.trees import Evaluate, TreeJob
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def run(
-    job: Job,
+    job: TableJob,
     data: str | Path,
     out: str | Path,
     address: str = LOCAL,
@@ -119,3 +119,23 @@ def _read(names: list[str], folder: OutFolder, columns: list[str]) -> Iterator[t
     with ThreadPoolExecutor(FOOTERS) as pool:
         for start in range(0, len(names), FOOTERS):
             yield from pool.map(lambda name: folder.read(name, columns), names[start : start + FOOTERS])
+
+
+TOLD = "\nFailed to "
+"""How what Ray Data adds to a message begins: how often it tried, and how to let it try more often."""
+
+
+@contextmanager
+def as_here() -> Iterator[None]:
+    """A block that raises what a worker raised, as if it had been raised here; and what Ray itself says in one line."""
+    from ray.exceptions import RayError, RayTaskError
+
+    try:
+        yield
+    except RayTaskError as error:
+        cause = error.cause
+        if cause.args and isinstance(cause.args[0], str):
+            cause.args = (cause.args[0].partition(TOLD)[0], *cause.args[1:])
+        raise cause from None
+    except RayError as error:
+        raise OSError(f"the cluster of Ray failed: {' '.join(str(error).split())}") from None

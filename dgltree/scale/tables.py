@@ -31,7 +31,7 @@ class Rows(NamedTuple):
     records: list[dict[str, Any]]
 
 
-class Span(NamedTuple):
+class RowGroups(NamedTuple):
     """Consecutive row groups of a file: what one task reads."""
 
     url: str
@@ -103,7 +103,7 @@ class Tables:
                 break
         return found[:SAMPLE]
 
-    def spans(self, rows: int, size: int) -> list[Span]:
+    def spans(self, rows: int, size: int) -> list[RowGroups]:
         """All of it, in blocks of at most so many rows, and of about so many bytes."""
         return [span for number, file in enumerate(self.files) for span in file.spans(number, rows, size)]
 
@@ -120,7 +120,7 @@ class File(NamedTuple):
     def columns(self) -> tuple[str, ...]:
         return tuple(self.metadata.schema.to_arrow_schema().names)
 
-    def spans(self, number: int, rows: int, size: int) -> Iterator[Span]:
+    def spans(self, number: int, rows: int, size: int) -> Iterator[RowGroups]:
         """Row groups together until they hold a block."""
         groups = [self.metadata.row_group(i) for i in range(self.metadata.num_row_groups)]
         bytes_of_row = max(1, sum(group.total_byte_size for group in groups) // max(1, self.metadata.num_rows))
@@ -130,7 +130,7 @@ class File(NamedTuple):
             taken.append(i)
             count += group.num_rows
             if count and (count >= block or i == len(groups) - 1):
-                yield Span(self.url, self.name, number, tuple(taken), first, count, block)
+                yield RowGroups(self.url, self.name, number, tuple(taken), first, count, block)
                 first, taken, count = first + count, [], 0
 
 

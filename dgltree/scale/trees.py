@@ -13,16 +13,16 @@ from dgltree.cells import Cell
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.parquet import ROWS, Parquet
-from dgltree.datasets.formats.records import Item, check_columns
+from dgltree.datasets.formats.records import PlacedRecord, check_columns
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.labels import labelled
-from dgltree.datasets.parse import Part, parse
+from dgltree.datasets.loading.parse import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
-from dgltree.scale.job import Answers, Job, Plan, Sample, digest_of
+from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
-from dgltree.training.answerable import Block, block_of, names_of
 from dgltree.training.folder import READING, WEIGHTS
+from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained import TrainedModel
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ BESIDE = ("line", "id", "label", "prediction")
 
 
 @dataclass(kw_only=True)
-class Table(Parquet):
+class ParquetRows(Parquet):
     """A Parquet file whose rows somebody else reads."""
 
     file: str = ""
@@ -44,11 +44,11 @@ class Table(Parquet):
     def sample(self) -> list[dict[str, Any]]:
         return self.first
 
-    def items(self, chunk: Chunk) -> Iterator[Item]:
-        return (Item(line, raw, self.file) for line, raw in enumerate(chunk.raw, chunk.first))
+    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
+        return (PlacedRecord(line, raw, self.file) for line, raw in enumerate(chunk.raw, chunk.first))
 
 
-class TreeJob(Job):
+class TreeJob(TableJob):
     """A trained model on rows of trees, or of pairs of trees."""
 
     def __init__(
@@ -59,7 +59,7 @@ class TreeJob(Job):
         self.reading = replace(self.model.reading, **reading)
         self.repeated: dict[tuple[str, int], Bad] = {}
         """By file and line the records whose id occurred before."""
-        self._table: Table | None = None
+        self._table: ParquetRows | None = None
 
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "model": self.digest, "way of reading": self.reading.to_json()}
@@ -68,11 +68,11 @@ class TreeJob(Job):
         check_columns(path, tuple(columns), self.reading)
         pairs = self.reading.tree not in columns
         source = Source(path, self.reading.max_line)
-        table = Table(source, self.reading, pairs=pairs, columns=tuple(columns), first=[])
+        table = ParquetRows(source, self.reading, pairs=pairs, columns=tuple(columns), first=[])
         self._table = replace(replace(table, first=sample(table.columns_read)).with_notation(), first=[])
 
     @property
-    def table(self) -> Table:
+    def table(self) -> ParquetRows:
         """How the rows are read, once it is opened."""
         assert self._table is not None
         return self._table
@@ -81,7 +81,7 @@ class TreeJob(Job):
     def columns(self) -> list[str]:
         return self.table.columns_read
 
-    def plan(self, rows: Rows) -> Plan:
+    def plan(self, rows: Rows) -> PreparedRows:
         import pyarrow
 
         beside, places, inputs, bad, answered = [], list[int | None](), list[Labelled](), list[Bad](), 0
@@ -95,15 +95,15 @@ class TreeJob(Job):
             known = 0 if block.known is None else len(block.known)
             places += [answered + i if i < known else None for i in block.order]
             answered += known
-        return Plan(pyarrow.concat_tables(beside), inputs, bad, places if self.keeps_bad else None)
+        return PreparedRows(pyarrow.concat_tables(beside), inputs, bad, places if self.keeps_bad else None)
 
     keeps_bad = False
     """Whether what cannot be answered has a row."""
 
-    def _block(self, chunk: Chunk, file: str) -> Block:
+    def _block(self, chunk: Chunk, file: str) -> RecordBlock:
         return block_of(self.model, self.parsed(chunk, file), self.table.reading, self._twice)
 
-    def parsed(self, chunk: Chunk, file: str) -> Part:
+    def parsed(self, chunk: Chunk, file: str) -> ParsedChunk:
         """Rows of a file as trees."""
         return parse(replace(self.table, file=file), chunk)
 
@@ -114,7 +114,7 @@ class TreeJob(Job):
         return {i: self.repeated[place] for i, place in places if place in self.repeated}
 
     @abstractmethod
-    def _beside(self, block: Block) -> "pyarrow.Table":
+    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
         """The columns beside the answers."""
 
     def _answered(self, answer: Callable[[Labelled], Tensor], inputs: list[Labelled], *shape: int) -> Tensor:
@@ -159,7 +159,7 @@ class Encode(TreeJob):
     def settings(self) -> dict[str, Any]:
         return {**super().settings(), "kind of rows": "nodes" if self.nodes else "trees"}
 
-    def _beside(self, block: Block) -> "pyarrow.Table":
+    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
         return whose(block.known, self.nodes)
 
     def answer(self, inputs: list[Labelled]) -> Answers:
@@ -194,7 +194,7 @@ class Predict(TreeJob):
             if name in self.model.classes:
                 raise ValueError(f"a class of the model is called {name!r}, as a column of the answers is")
 
-    def _beside(self, block: Block) -> "pyarrow.Table":
+    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
         import pyarrow
 
         lines = [*(() if block.known is None else block.known.lines), *(bad.line for bad in block.bad)]
@@ -228,12 +228,12 @@ class Evaluate(Predict):
 
     keeps_bad = False
 
-    def _block(self, chunk: Chunk, file: str) -> Block:
+    def _block(self, chunk: Chunk, file: str) -> RecordBlock:
         block = super()._block(chunk, file)
         known, bad = (None, []) if block.known is None else labelled(block.known, self.model.gives_numbers)
-        return Block(known, [*block.bad, *bad], list(range(0 if known is None else len(known))))
+        return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))))
 
-    def _beside(self, block: Block) -> "pyarrow.Table":
+    def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
         import pyarrow
 
         labels = [] if block.known is None else block.known.labels

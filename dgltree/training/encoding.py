@@ -3,11 +3,12 @@
 from typing import Any
 
 import lightning
+import numpy as np
+import torch
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
-from dgltree.training.steps import seed_step
 
 
 class EncoderModule(lightning.LightningModule):
@@ -32,3 +33,13 @@ class EncoderModule(lightning.LightningModule):
 
     def on_train_batch_start(self, batch: Any, index: int) -> None:
         seed_step(self, self.seed, index)
+
+
+def seed_step(module: lightning.LightningModule, seed: int, index: int) -> None:
+    """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
+    place = (seed, module.current_epoch, index, module.global_rank)
+    number = int(np.random.SeedSequence(place).generate_state(1)[0])
+    if module.device.type == "cpu":  # for the other devices torch notes where it was called from, which takes 2 ms
+        torch.default_generator.manual_seed(number)
+    else:
+        torch.manual_seed(number)

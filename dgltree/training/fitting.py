@@ -12,10 +12,10 @@ from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 
 from dgltree.arguments import nearest
 from dgltree.cells import Cell
-from dgltree.datasets.from_file import listed
 from dgltree.datasets.labels import with_labels
-from dgltree.datasets.reading import Reading
-from dgltree.datasets.splits import SPLITS, shared_examples, shared_groups, split
+from dgltree.datasets.loading.from_file import listed
+from dgltree.datasets.settings.reading import Reading
+from dgltree.datasets.splitting.splits import SPLITS, shared_examples, shared_groups, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import TreeModel

@@ -14,21 +14,21 @@ from torch import Tensor
 T = TypeVar("T")
 
 
-class Part(list[T]):
+class ProcessShare(list[T]):
     """What one process takes of some rows."""
 
     whole: int
     """How many rows there are, those of the other processes included."""
 
 
-def own_part(rows: list[T], trainer: lightning.Trainer) -> Part[T]:
+def own_part(rows: list[T], trainer: lightning.Trainer) -> ProcessShare[T]:
     """What this process takes of the rows of a batch, or in validation of the batches.
 
     Of R processes each takes every Rth; all of them take all where there are fewer than R, which leaves the mean over
     the processes what it is.
     """
     rank, ranks = trainer.global_rank, trainer.world_size
-    part = Part(rows[rank::ranks] if len(rows) >= ranks else rows)
+    part = ProcessShare(rows[rank::ranks] if len(rows) >= ranks else rows)
     part.whole = len(rows)
     return part
 

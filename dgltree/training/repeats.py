@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dgltree.datasets.labels import with_labels
-from dgltree.datasets.splits import folds, split
+from dgltree.datasets.splitting.splits import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
 from dgltree.training.build import task_of
@@ -70,7 +70,8 @@ def fit_folds(data: TreeDataset, count: int, out: str | Path = "runs/fit", **opt
         out: the folder of the trainings, ``fold-1`` and so on, and of ``summary.md`` and ``summary.json``.
         options: of :func:`dgltree.fit`.
 
-    A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splits.folds` and :func:`dgltree.fit`.
+    A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
+    :func:`dgltree.fit`.
     """
     settings = _settings(options)
     data = with_labels(data, (settings.task or task_of(data)) == "regress")

@@ -13,7 +13,7 @@ from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.formats.records import ROOT, reader_of
 from dgltree.datasets.labelled import Labelled
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing

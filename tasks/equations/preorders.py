@@ -17,7 +17,7 @@ _ARITY = np.array(ARITIES[: len(SYMBOLS)])
 
 
 @dataclass
-class Nodes:
+class PreorderNodes:
     """Trees one after another: the symbol of each node, its children (-1: none) and the depth of its subtree."""
 
     symbol: Ints
@@ -25,7 +25,7 @@ class Nodes:
     second: Ints
     height: Ints
 
-    def shifted(self, by: int) -> "Nodes":
+    def shifted(self, by: int) -> "PreorderNodes":
         """The same, numbered from ``by``."""
         first, second = (np.where(child < 0, -1, child + by) for child in (self.first, self.second))
         return replace(self, first=first, second=second)
@@ -40,7 +40,7 @@ class Preorders:
         self.start = np.cumsum(self.length) - self.length
         self.size = np.frombuffer(b"".join(map(_sizes, words)), np.uint8)
 
-    def nodes(self, which: Ints) -> tuple[Nodes, Ints]:
+    def nodes(self, which: Ints) -> tuple[PreorderNodes, Ints]:
         """The chosen words as nodes, and (nodes,) the position of each one's word in ``which``."""
         length = self.length[which]
         start = np.cumsum(length) - length
@@ -52,7 +52,7 @@ class Preorders:
         first = np.where(arity > 0, place + 1, -1)
         after = place + 1 + np.take(self.size, at + 1, mode="clip")
         second = np.where(arity == 2, after, -1)
-        return Nodes(symbol, first, second, _heights(first, second)), item
+        return PreorderNodes(symbol, first, second, _heights(first, second)), item
 
 
 class Batcher:
@@ -72,7 +72,7 @@ class Batcher:
             nodes.first[swapped], nodes.second[swapped] = nodes.second[swapped], nodes.first[swapped]
         return self.graph(nodes, preorders.start, preorders.length)
 
-    def graph(self, nodes: Nodes, roots: Ints, sizes: Ints) -> TreeBatch:
+    def graph(self, nodes: PreorderNodes, roots: Ints, sizes: Ints) -> TreeBatch:
         """The graph of ``nodes``."""
         arity = _ARITY[nodes.symbol]
         pointer = np.concatenate([[0], np.cumsum(arity)])

@@ -48,7 +48,7 @@ class Made(NamedTuple):
         return Equation(tree(self.left), tree(self.right))
 
 
-class Row(NamedTuple):
+class EquationRow(NamedTuple):
     """One labelled equation of a data set: its sides as words, and the numbers that stand in them."""
 
     left: Word
@@ -68,10 +68,10 @@ class Row(NamedTuple):
         return Equation(*(tree(word, symbols, values) for word, values in sides))
 
 
-def row_of(equation: Equation, label: int, split: str, digest: int) -> Row:
+def row_of(equation: Equation, label: int, split: str, digest: int) -> EquationRow:
     """The row of an equation, which may have number leaves."""
     left, right = (list(side.preorder()) for side in equation)
-    return Row(_word(left), _word(right), label, equation.depth, split, digest, _values(left), _values(right))
+    return EquationRow(_word(left), _word(right), label, equation.depth, split, digest, _values(left), _values(right))
 
 
 def _word(preorder: list[Tree]) -> Word:
@@ -90,7 +90,7 @@ def table(made: Sequence[Made], split: str, symbols: Sequence[Symbol] = PAPER_SY
     return _table(columns, symbols)
 
 
-def number_table(rows: Sequence[Row]) -> "pyarrow.Table":
+def number_table(rows: Sequence[EquationRow]) -> "pyarrow.Table":
     """The columns of a data set in which leaves are numbers."""
     import pyarrow as pa
 
@@ -145,7 +145,7 @@ def write(path: Path, table: "pyarrow.Table") -> None:
         parquet.write_table(table, beside)
 
 
-def read(path: str | Path, splits: Iterable[str] | None = None, label: Label = "label") -> list[Row]:
+def read(path: str | Path, splits: Iterable[str] | None = None, label: Label = "label") -> list[EquationRow]:
     """:func:`rows` of a file that :func:`write` wrote; errors as of :func:`load`, and ``ValueError`` without truths."""
     found = load(path)
     if label not in found.column_names:
@@ -153,7 +153,7 @@ def read(path: str | Path, splits: Iterable[str] | None = None, label: Label = "
     return rows(found, splits, label)
 
 
-def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None, label: Label = "label") -> list[Row]:
+def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None, label: Label = "label") -> list[EquationRow]:
     """The rows of a data set, those of some splits only on request; with "truth" for a label, those that have one."""
     if label == "truth":
         table = table.filter(table.column(label).is_valid())
@@ -161,7 +161,7 @@ def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None, label: Lab
     columns += [table.column(name).to_pylist() for name in (label, "depth", "split", "digest")]
     columns += [list(map(tuple, table.column(name).to_pylist())) for name in VALUES if name in table.column_names]
     wanted = None if splits is None else set(splits)
-    found = (Row(*row) for row in zip(*columns, strict=True))
+    found = (EquationRow(*row) for row in zip(*columns, strict=True))
     return [row for row in found if wanted is None or row.split in wanted]
 
 

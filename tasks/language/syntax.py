@@ -31,7 +31,7 @@ NPI = {
 }
 
 
-class Row(NamedTuple):
+class SyntaxRow(NamedTuple):
     """A row of the table: of which cases, and which two sentences of an item are compared."""
 
     distance: str
@@ -45,25 +45,25 @@ def _both(case: str) -> tuple[str, ...]:
     return f"{case}_anim", f"{case}_inanim"
 
 
-def _rows() -> Iterator[Row]:
+def _rows() -> Iterator[SyntaxRow]:
     agreement, reflexives, npi = "subject-verb agreement", "reflexive anaphora", "negative polarity items"
-    yield Row("short", agreement, "simple", ("simple_agrmt",))
-    yield Row("short", agreement, "in a sentential complement", ("sent_comp",))
-    yield Row("short", agreement, "short VP coordination", ("vp_coord",))
-    yield Row("short", agreement, "in an object relative clause", _both("obj_rel_within"))
-    yield Row("short", agreement, "in an object relative (no that)", _both("obj_rel_no_comp_within"))
-    yield Row("short", reflexives, "simple", ("simple_reflexives",))
-    yield Row("short", reflexives, "in a sentential complement", ("reflexive_sent_comp",))
+    yield SyntaxRow("short", agreement, "simple", ("simple_agrmt",))
+    yield SyntaxRow("short", agreement, "in a sentential complement", ("sent_comp",))
+    yield SyntaxRow("short", agreement, "short VP coordination", ("vp_coord",))
+    yield SyntaxRow("short", agreement, "in an object relative clause", _both("obj_rel_within"))
+    yield SyntaxRow("short", agreement, "in an object relative (no that)", _both("obj_rel_no_comp_within"))
+    yield SyntaxRow("short", reflexives, "simple", ("simple_reflexives",))
+    yield SyntaxRow("short", reflexives, "in a sentential complement", ("reflexive_sent_comp",))
     for name, compared in NPI.items():
-        yield Row("short", npi, f"simple ({name})", _both("simple_npi"), compared)
-    yield Row("long", agreement, "long VP coordination", ("long_vp_coord",))
-    yield Row("long", agreement, "across a prepositional phrase", _both("prep"))
-    yield Row("long", agreement, "across a subject relative clause", ("subj_rel",))
-    yield Row("long", agreement, "across an object relative clause", _both("obj_rel_across"))
-    yield Row("long", agreement, "across an object relative (no that)", _both("obj_rel_no_comp_across"))
-    yield Row("long", reflexives, "across a relative clause", ("reflexives_across",))
+        yield SyntaxRow("short", npi, f"simple ({name})", _both("simple_npi"), compared)
+    yield SyntaxRow("long", agreement, "long VP coordination", ("long_vp_coord",))
+    yield SyntaxRow("long", agreement, "across a prepositional phrase", _both("prep"))
+    yield SyntaxRow("long", agreement, "across a subject relative clause", ("subj_rel",))
+    yield SyntaxRow("long", agreement, "across an object relative clause", _both("obj_rel_across"))
+    yield SyntaxRow("long", agreement, "across an object relative (no that)", _both("obj_rel_no_comp_across"))
+    yield SyntaxRow("long", reflexives, "across a relative clause", ("reflexives_across",))
     for name, compared in NPI.items():
-        yield Row("long", npi, f"across a relative clause ({name})", _both("npi_across"), compared)
+        yield SyntaxRow("long", npi, f"across a relative clause ({name})", _both("npi_across"), compared)
 
 
 ROWS = tuple(_rows())
@@ -71,7 +71,7 @@ SENTENCES = {case: 1 + max(row.compared[1] for row in ROWS if case in row.cases)
 """How many each item of a case has."""
 
 
-class Item(NamedTuple):
+class SyntaxItem(NamedTuple):
     """Sentences that differ in grammar alone, the grammatical one first."""
 
     case: str
@@ -86,18 +86,18 @@ class Scores:
     """By case."""
     known: dict[str, int]
     """Those of them with no unknown word."""
-    right: dict[Row, int]
-    right_of_known: dict[Row, int]
+    right: dict[SyntaxRow, int]
+    right_of_known: dict[SyntaxRow, int]
 
-    def share(self, row: Row) -> float | None:
+    def share(self, row: SyntaxRow) -> float | None:
         """0 to 1; None for a row without an item."""
         return _share(row, self.right, self.items)
 
-    def share_of_known(self, row: Row) -> float | None:
+    def share_of_known(self, row: SyntaxRow) -> float | None:
         return _share(row, self.right_of_known, self.known)
 
 
-def read_items(file: Path) -> list[Item]:
+def read_items(file: Path) -> list[SyntaxItem]:
     """The items of a file of JSON lines ``{"case": ..., "sentences": [...]}``, which may be packed by gzip.
 
     Raises ``ValueError`` with the line for what is no item, and for a case that no row has, and ``FileNotFoundError``.
@@ -117,7 +117,7 @@ def read_items(file: Path) -> list[Item]:
                 raise ValueError(
                     f"{file}, line {number}: {case!r} with {len(sentences)} sentences; cases are {expected}"
                 )
-            items.append(Item(case, sentences))
+            items.append(SyntaxItem(case, sentences))
     if not items:
         raise ValueError(f"{file}: no items")
     return items
@@ -127,7 +127,7 @@ def _opened(file: Path) -> IO[str]:
     return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
 
 
-def score_items(model: LanguageModel, items: Sequence[Item]) -> Scores:
+def score_items(model: LanguageModel, items: Sequence[SyntaxItem]) -> Scores:
     """Score the sentences, with a final full stop where the model knows it; each distinct one once."""
     end = [FULL_STOP] if model.vocabulary.knows_token(FULL_STOP) else []
     distinct = list({tuple(sentence): None for item in items for sentence in item.sentences})
@@ -173,7 +173,7 @@ def main(_: str, arguments: list[str]) -> None:
     print(f"\n{items - known:,} of {items:,} items have a word that the model does not know, and read it as <unk>")
 
 
-def _share(row: Row, right: dict[Row, int], items: dict[str, int]) -> float | None:
+def _share(row: SyntaxRow, right: dict[SyntaxRow, int], items: dict[str, int]) -> float | None:
     count = sum(items[case] for case in row.cases)
     return right[row] / count if count else None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dgltree import Tree, batch, load
 from dgltree.encoders import SequenceEncoder
-from dgltree.equations.shipped import logic_model
+from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score
 from dgltree.models import PairModel, TreeModel, evaluating

@@ -16,7 +16,7 @@ from dgltree.models import ClassifierReadout
 from dgltree.read.glove import WordVectors
 from dgltree.training.encoding import EncoderModule
 from dgltree.training.processes import shared_loss
-from tasks.brackets import InducedBrackets
+from tasks.classifier import InducedBrackets
 
 
 class SentimentClassifier(EncoderModule):

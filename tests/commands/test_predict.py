@@ -45,7 +45,7 @@ def test_the_standard_input_is_a_file_too(
 ) -> None:
     texts = [f"(x+{'y' * (i % 2)}{'z' * (1 - i % 2)})" for i in range(150)]
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO("\n".join(texts).encode())))
-    monkeypatch.setattr("dgltree.datasets.parallel.default_workers", lambda: 0)
+    monkeypatch.setattr("dgltree.datasets.loading.parallel.default_workers", lambda: 0)
     assert main(["predict", str(fitted / "model"), "-"]) == 0
     rows = rows_of(capsys.readouterr().out)[1:]
     assert len(rows) == 150
@@ -72,7 +72,7 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
 def test_a_pipe_is_answered_record_by_record(
     fitted: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dgltree.datasets.parallel.default_workers", lambda: 0)
+    monkeypatch.setattr("dgltree.datasets.loading.parallel.default_workers", lambda: 0)
     path = tmp_path / "pipe"
     os.mkfifo(path)
     writer = threading.Thread(target=path.write_text, args=("tree\n" + "x+y\n" * 401,))

@@ -9,7 +9,7 @@ from disks import full_disk, read_only_folder
 from own_trees import TABLE, written
 
 from dgltree import TreeDataset
-from dgltree.datasets import cache, from_file
+from dgltree.datasets.loading import cache, from_file
 
 
 def test_a_cache_whose_bits_were_flipped_is_read_anew(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_the_second_reading_takes_what_the_first_one_left(tmp_path: Path, monkey
     path = written(tmp_path, "trees.tsv", TABLE + "d\tx+\tbad\ttrain\n")
     first = TreeDataset.from_file(path)
     assert cache.cache_path(path).exists()
-    monkeypatch.setattr("dgltree.datasets.from_file.parts", None)  # nothing may be read anew
+    monkeypatch.setattr("dgltree.datasets.loading.from_file.parts", None)  # nothing may be read anew
     second = TreeDataset.from_file(path)
     assert [second[i] for i in range(3)] == [first[i] for i in range(3)]
     assert (second.ids, second.splits, second.lines, second.bad) == (first.ids, first.splits, first.lines, first.bad)
@@ -112,7 +112,7 @@ def test_another_python_or_another_dgltree_reads_anew(tmp_path: Path, monkeypatc
     TreeDataset.from_file(path)
     for name, other in (("platform.python_version", lambda: "9.9.9"), ("version", lambda _: "9.9")):
         with monkeypatch.context() as patch, pytest.raises(TypeError):
-            patch.setattr(f"dgltree.datasets.cache.{name}", other)
+            patch.setattr(f"dgltree.datasets.loading.cache.{name}", other)
             TreeDataset.from_file(path)
 
 

@@ -10,11 +10,12 @@ from helpers import random_tree
 from own_trees import table, written
 
 from dgltree import Tree, TreeDataset, Vocabulary, batch, unbatch
-from dgltree.datasets import cache, growing, mapped, tree_dataset
-from dgltree.datasets.gather import Gathering, Stored
-from dgltree.datasets.growing import Growing
-from dgltree.datasets.parse import Part
-from dgltree.datasets.reading import Reading
+from dgltree.datasets import tree_dataset
+from dgltree.datasets.loading import cache, columns_on_disk, spilled_column
+from dgltree.datasets.loading.gather import Gathering, Stored
+from dgltree.datasets.loading.parse import ParsedChunk
+from dgltree.datasets.loading.spilled_column import SpilledColumn
+from dgltree.datasets.settings.reading import Reading
 
 TREES = [random_tree(depth, 3, seed) for seed, depth in enumerate([0, 1, 2, 3, 4, 5, 3, 2])]
 
@@ -26,7 +27,7 @@ def gathered(*parts: list[Tree]) -> Stored:
         count, none = len(trees), [None] * len(trees)
         flat = batch(trees, Vocabulary.from_trees(trees))
         labels = [None if i % 3 == 0 else f"é{i}" for i in range(count)]
-        gathering.add(Part(flat, list(range(first, first + count)), labels, none, none, none, [""] * count))
+        gathering.add(ParsedChunk(flat, list(range(first, first + count)), labels, none, none, none, [""] * count))
         first += count
     return gathering.finish(Reading())
 
@@ -34,9 +35,9 @@ def gathered(*parts: list[Tree]) -> Stored:
 @pytest.fixture(params=[False, True], ids=["in memory", "in files"])
 def _spilled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param:
-        monkeypatch.setattr(growing, "HELD", 8)
-        monkeypatch.setattr(growing, "BLOCK", 3)
-        monkeypatch.setattr(mapped, "BLOCK", 2)
+        monkeypatch.setattr(spilled_column, "HELD", 8)
+        monkeypatch.setattr(spilled_column, "BLOCK", 3)
+        monkeypatch.setattr(columns_on_disk, "BLOCK", 2)
 
 
 @pytest.mark.usefixtures("_spilled")
@@ -65,14 +66,14 @@ def test_values_and_labels_survive_in_parts_with_and_without_them() -> None:
 
 @pytest.mark.usefixtures("_spilled")
 def test_what_32_bits_cannot_hold_has_64(monkeypatch: pytest.MonkeyPatch) -> None:
-    column = Growing()
+    column = SpilledColumn()
     for number in (5, -(2**31), 2**31 - 1):
         column.append(np.array([number]))
         assert column.array().dtype == np.int32
     column.append(np.array([2**31, 7]))
     assert column.array().dtype == np.int64
     assert column.array().tolist() == [5, -(2**31), 2**31 - 1, 2**31, 7]
-    monkeypatch.setattr(growing, "LAST", 8)  # as if 32 bits ended there
+    monkeypatch.setattr(spilled_column, "LAST", 8)  # as if 32 bits ended there
     stored = gathered(TREES[:3], TREES[3:])
     assert unbatch(stored.trees) == TREES
     wide = {name for name, array in stored.arrays.items() if array.dtype == np.int64}
@@ -81,7 +82,7 @@ def test_what_32_bits_cannot_hold_has_64(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_full_disk_is_said_with_its_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "HELD", 8)
+    monkeypatch.setattr(spilled_column, "HELD", 8)
     with full_disk(), pytest.raises(OSError, match=r"no room for what is read in .*TMPDIR names another folder"):
         gathered(TREES)
 

@@ -15,7 +15,7 @@ from dgltree.datasets import formats
 from dgltree.datasets.formats.chunks import Chunk, cut
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.records import LineRecords
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 from dgltree.read.infix import read_infix
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from dgltree import Tree, TreeDataset
 from dgltree.datasets import split
-from dgltree.datasets.splits import folds, shared_examples, shared_groups
+from dgltree.datasets.splitting.splits import folds, shared_examples, shared_groups
 
 
 def numbered(count: int) -> TreeDataset:

@@ -12,8 +12,8 @@ from dgltree import Tree, TreeDataset, Vocabulary, unbatch
 from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN
 from dgltree.datasets import UNSEEN, Collate, Graphs, NodeBatches, Reading, label_numbers
 from dgltree.datasets.describe import describe, draw
-from dgltree.datasets.flat import with_classes
 from dgltree.datasets.labels import with_labels
+from dgltree.datasets.translation import with_classes
 from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
 

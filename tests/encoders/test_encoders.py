@@ -23,7 +23,7 @@ from dgltree.encoders import (
     linearize,
     make_encoder,
 )
-from dgltree.equations.probabilities import probabilities
+from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel, EquationReadout
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
@@ -191,7 +191,7 @@ def _position(p: Tensor, path: list[int], d: int, b: int, k: int) -> Tensor:
 
 
 def test_tree_positions_follow_the_formula_with_several_copies() -> None:
-    from dgltree.encoders.tree_transformer import TreePositions
+    from dgltree.encoders.sequence.tree_transformer import TreePositions
 
     torch.manual_seed(0)
     positions = TreePositions(26, branching=2, path_length=4).double()

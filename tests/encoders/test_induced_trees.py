@@ -6,7 +6,7 @@ from helpers import random_tree
 
 from dgltree import Tree, Vocabulary, batch
 from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, make_encoder
-from dgltree.encoders.ends import Ends
+from dgltree.encoders.latent.ragged import Ragged
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
 
 TREES = [random_tree(5, 2, 1), Tree("var", token="y"), random_tree(3, 2, 2)]
@@ -93,14 +93,14 @@ PADDING = ~torch.tensor([[1, 1, 0, 0, 0], [0, 1, 1, 1, 0], [1, 0, 0, 0, 0], [1, 
 
 
 def test_rows_go_in_the_order_of_their_ends() -> None:
-    ends = Ends.of(PADDING)
+    ends = Ragged.of(PADDING)
     assert ends.order.tolist() == [1, 3, 0, 2]
     assert ends.counts == [4, 3, 2, 2], "nothing is left of the last step"
     assert ends.complete == [False, False, True, True]
 
 
 def test_steps_of_fewer_and_fewer_rows_come_back_in_the_order_of_the_batch() -> None:
-    ends = Ends.of(PADDING)
+    ends = Ragged.of(PADDING)
     steps = [10.0 * t + ends.order[:count].unsqueeze(1) for t, count in enumerate(ends.counts)]
     assert ends.last(steps).squeeze(1).tolist() == [10, 31, 2, 33]
     padded = ends.padded(steps, 5).squeeze(2)

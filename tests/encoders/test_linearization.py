@@ -7,7 +7,7 @@ from helpers import ANY, EDGE_CASES, VOCABULARY, braid, chain, random_dag, rando
 from dgltree import Tree, TreeBatch, Vocabulary, batch
 from dgltree.batching import unfold
 from dgltree.encoders import linearize
-from dgltree.encoders.linearization import FIRST_FUNCTION, PADDING, symbol_count
+from dgltree.encoders.sequence.linearization import FIRST_FUNCTION, PADDING, symbol_count
 
 NAMES = ["", "(", ")", *(name for name, _ in VOCABULARY.functions), *VOCABULARY.tokens]
 TREES = {

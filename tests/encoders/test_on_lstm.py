@@ -6,10 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from dgltree.encoders import ONLSTM, SequenceONLSTM, on_lstm
-from dgltree.encoders.on_lstm import ONLSTMLayer
-from dgltree.encoders.on_lstm_recurrence import cumulated
-from dgltree.encoders.recurrent import drawn_weight
+from dgltree.encoders import ONLSTM, SequenceONLSTM
+from dgltree.encoders.latent import on_lstm
+from dgltree.encoders.latent.on_lstm import ONLSTMLayer
+from dgltree.encoders.latent.on_lstm_recurrence import cumulated
+from dgltree.encoders.sequence.recurrent import drawn_weight
 from dgltree.engine.kernels.choice import kernels
 from dgltree.engine.kernels.numba_on_lstm import ONLSTMKernel
 

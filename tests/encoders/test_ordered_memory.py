@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from dgltree.encoders import MemorySteps, OrderedMemory, SequenceOrderedMemory
-from dgltree.encoders.locked_dropout import LockedDropout
-from dgltree.encoders.ordered_memory.attention import allocate
+from dgltree.encoders.latent.ordered_memory.attention import allocate
+from dgltree.encoders.sequence.recurrent import LockedDropout
 
 LENGTHS = [1, 2, 3, 5, 9, 7]
 FORMS = list(itertools.product(["tree_cell", "tree_rnn"], ["published", "paper"], [False, True]))

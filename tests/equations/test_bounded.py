@@ -7,8 +7,18 @@ import numpy as np
 import pytest
 
 from dgltree import Equation, Tree, read_equation
-from dgltree.equations.bounded import ELEMENTARY, EPS, LARGEST, POINTS, SMALLEST, Array, Value, apply, variable_values
-from dgltree.equations.truth import Truth, decide, numeric_truth
+from dgltree.equations.truth.bounded_values import (
+    ELEMENTARY,
+    EPS,
+    LARGEST,
+    POINTS,
+    SMALLEST,
+    Array,
+    Value,
+    apply,
+    variable_values,
+)
+from dgltree.equations.truth.evaluator import Truth, decide, numeric_truth
 
 TURNS = np.exp(2j * np.pi * np.arange(16) / 16)
 """Directions in which a value may be off."""

@@ -4,9 +4,9 @@ import pytest
 
 import dgltree
 from dgltree import Equation, Tree, read_equation, read_infix, write_infix
-from dgltree.equations.completion import Completer, Completion, shortest
-from dgltree.equations.verdict import Verdict
-from dgltree.equations.written_form import symbols
+from dgltree.equations.completion.completer import Completer, Completion, shortest
+from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.truth.verdict import Verdict
 
 
 def texts(text: str, **options: object) -> list[str]:

@@ -5,9 +5,9 @@ import torch
 
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.form_scorer import MOST, FormScorer, form_vocabulary
-from dgltree.equations.shipped import FOLDER, FORMS, form_scorer, model_names, open_model
-from dgltree.equations.written_form import symbols
+from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.pretrained.shipped import FOLDER, FORMS, form_scorer, model_names, open_model
+from dgltree.equations.ranking.form_scorer import MOST, FormScorer, form_vocabulary
 from dgltree.models import PairModel, PairReadout
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import Equation, blank

@@ -8,7 +8,7 @@ import torch
 
 from dgltree import load_published, open_model
 from dgltree.cells import TreeLSTM, TreeRNN, TreeSMU
-from dgltree.equations.published import VOCABULARY
+from dgltree.equations.pretrained.published import VOCABULARY
 
 
 @pytest.mark.data

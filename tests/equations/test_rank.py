@@ -8,10 +8,10 @@ from rows import ROWS
 import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
 from dgltree.engine.kernels.choice import kernels
-from dgltree.equations import path_engine, ranker
-from dgltree.equations.fused_paths import FusedPathStates
-from dgltree.equations.path_engine import ROWS as ROWS_TOGETHER
-from dgltree.equations.probabilities import probabilities
+from dgltree.equations.ranking import path_engine, ranker
+from dgltree.equations.ranking.fused_paths import FusedPathStates
+from dgltree.equations.ranking.path_engine import ROWS as ROWS_TOGETHER
+from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.read.infix import read_equation, read_infix
 
 

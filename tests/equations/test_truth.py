@@ -4,14 +4,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from dgltree.equations.bounded import POINTS, apply, variable_values
-from dgltree.equations.truth import Evaluator, Truth, numeric_truth
+from dgltree.equations.truth.bounded_values import POINTS, apply, variable_values
+from dgltree.equations.truth.evaluator import Evaluator, Truth, numeric_truth
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.infix_writer import write_equation
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 from tasks.equations.fillers import BINARY, LITERALS, TRIGONOMETRIC, VARIABLES, fillers
-from tasks.equations.generator.chunk import Chunk
+from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.identities import TEXTBOOK, identities, read_lines
 from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.generator.rewrite import LETTERS
@@ -173,7 +173,7 @@ def test_values_of_many_nodes_are_those_of_each_alone(function: str):
 
 
 def test_decisions_agree_with_fifty_digits_at_other_points():
-    made = Chunk(PAPER_TRAIN.scaled(120).quotas(), "train", "fifty digits").run()
+    made = ChunkGenerator(PAPER_TRAIN.scaled(120).quotas(), "train", "fifty digits").run()
     with mpmath.workdps(50):
         for one in made:
             assert exact_truth(one.equation) == bool(one.label), one.text

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dgltree import read_equation
-from dgltree.equations.verdict import Judge, Verdict
+from dgltree.equations.truth.verdict import Judge, Verdict
 
 VERDICTS = {
     "sin(x)^2 + cos(x)^2 = 1": Verdict.EVERYWHERE,

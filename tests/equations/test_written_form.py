@@ -3,7 +3,7 @@
 import pytest
 
 from dgltree import read_infix
-from dgltree.equations.written_form import form, symbols
+from dgltree.equations.expressions.written_form import form, symbols
 from tasks.equations.benchmark.problems import KNOWN
 
 LENGTHS = {

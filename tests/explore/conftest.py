@@ -18,7 +18,7 @@ def opened() -> Any:
     from dgltree.batching.vocabulary import Vocabulary
     from dgltree.cells import TreeSMU
     from dgltree.encoders import TreeEncoder, make_encoder
-    from dgltree.equations.shipped import open_model
+    from dgltree.equations.pretrained.shipped import open_model
     from dgltree.explore.opened import open_all
     from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 

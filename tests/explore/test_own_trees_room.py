@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 
 from dgltree.explore.app import make_app
 from dgltree.explore.opened import open_all
-from dgltree.explore.plane import neighbouring, principal
+from dgltree.explore.projection import neighbouring, principal
 from dgltree.training.neighbours import nearest
 
 pytestmark = QUIET

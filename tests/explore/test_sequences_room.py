@@ -7,7 +7,7 @@ import torch
 from explore_page import ask, refusal
 
 from dgltree import Tree, batch
-from dgltree.equations.shipped import logic_model
+from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction import without_tokens
 from dgltree.induction.evalb import Parameters, score_sentence
 from dgltree.read.bracket import read_unlabelled

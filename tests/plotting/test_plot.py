@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
-from dgltree.plotting.labels import GAP, apart
+from dgltree.plotting.charts import GAP, apart
 
 GIVEN = balanced(list("abcd"))
 SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: (0.8, 0.1)}}

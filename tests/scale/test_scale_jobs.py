@@ -15,13 +15,13 @@ from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.datasets.formats import Bad  # noqa: E402
 from dgltree.scale import Complete, Encode, Evaluate, Predict, run  # noqa: E402
-from dgltree.scale.job import Job, joined  # noqa: E402
+from dgltree.scale.job import TableJob, joined  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
 
 TEXTS = ["x", "x+", "x+y", "sin(x)", "z*x", "y"]
 
 
-def answered(job: Job, path: Path) -> tuple[list[dict[str, Any]], list[Bad]]:
+def answered(job: TableJob, path: Path) -> tuple[list[dict[str, Any]], list[Bad]]:
     """All rows of the output, and what was left out."""
     tables = open_tables(str(path))
     job.opened(str(path), tables.columns, tables.sample)

@@ -20,10 +20,10 @@ import lightning
 from dgltree.read.bracket import read_sst
 from dgltree.training.build import build, classes_of
 from dgltree.training.checkpoints import checked
+from dgltree.training.encoding import seed_step
 from dgltree.training.module import TreeTraining
 from dgltree.training.options import FitOptions
 from dgltree.training.plateau import HalvedRate
-from dgltree.training.steps import seed_step
 
 pytestmark = QUIET
 

@@ -15,7 +15,7 @@ from dgltree.datasets.formats.refused import REFUSED
 from dgltree.datasets.formats.source import TOO_LONG, Source, kind_of
 from dgltree.datasets.formats.tree_lines import SMILESLines, TreeLines
 from dgltree.datasets.formats.tsv import TSV
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 
 FORMATS: tuple[type[Format], ...] = (
     Parquet,  # first: its bytes may look like anything

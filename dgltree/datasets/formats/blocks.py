@@ -14,7 +14,7 @@ from dgltree.datasets.formats.source import Source
 LONG = b"\0long"  # stands for a record over the limit, of which no more is held
 
 
-class Block(NamedTuple):
+class LineBlock(NamedTuple):
     """The lines of a record."""
 
     first: int
@@ -33,7 +33,7 @@ class Blocks(Format):
 
     @staticmethod
     @abstractmethod
-    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
+    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
         """The records among the lines of a file, with ``LONG`` for one of more bytes than the limit."""
 
     def contents(self) -> Iterator[tuple[str, Path]]:
@@ -45,7 +45,7 @@ class Blocks(Format):
     def chunks(self) -> Iterator[Chunk]:
         return cut(self._blocks(), lambda block: sum(map(len, block.lines)))
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self) -> Iterator[LineBlock]:
         limit = self.reading.max_line
         if self.source.stream is not None:
             yield from self.blocks(self.source.lines(), limit)

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dgltree.datasets.formats.blocks import LONG, Block, Blocks
+from dgltree.datasets.formats.blocks import LONG, Blocks, LineBlock
 from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.formats.records import SAMPLE, Item, Records, bare_label
+from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, bare_label
 from dgltree.datasets.formats.source import Source, decoded
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 from dgltree.trees.tree import Tree
 
 
@@ -31,12 +31,12 @@ class BracketBlocks(Records, Blocks):
         return (self.reading.tree,)
 
     @staticmethod
-    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
+    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
         tree: list[bytes] = []
         first, length, depth, blank = 1, -1, 0, False
         for number, line in enumerate(lines, 1):
             if tree and blank and line.startswith(b"("):  # the tree before has no end
-                yield Block(first, tree)
+                yield LineBlock(first, tree)
                 tree, length, depth = [], -1, 0
             blank = not line.strip()
             if blank:
@@ -45,19 +45,19 @@ class BracketBlocks(Records, Blocks):
             length, depth = length + len(line) + 1, depth + _opened(line)
             tree = [LONG] if length > limit else [*tree, line]
             if depth <= 0:
-                yield Block(first, tree)
+                yield LineBlock(first, tree)
                 tree, length, depth = [], -1, 0
         if tree:
-            yield Block(first, tree)
+            yield LineBlock(first, tree)
 
-    def sample(self) -> list[Block]:
+    def sample(self) -> list[LineBlock]:
         return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
 
-    def items(self, chunk: Chunk) -> Iterator[Item]:
+    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         for block in chunk.raw:
-            yield Item(block.first, block, block.file)
+            yield PlacedRecord(block.first, block, block.file)
 
-    def fields(self, raw: Block) -> Mapping[str, Any]:
+    def fields(self, raw: LineBlock) -> Mapping[str, Any]:
         limit = self.reading.max_line
         if raw.lines == [LONG]:
             raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from dgltree.datasets.formats.blocks import LONG, Block, Blocks
+from dgltree.datasets.formats.blocks import LONG, Blocks, LineBlock
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.format import Bad, Example
 from dgltree.datasets.formats.source import decoded
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 from dgltree.read.conllu import COLUMNS, iter_conllu
 
 
@@ -26,14 +26,14 @@ class CoNLLU(Blocks):
         return line.startswith("# ") and len(columns) == 1 and not reading.columns
 
     @staticmethod
-    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[Block]:
+    def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
         """Sentences: the lines between blank ones."""
         sentence: list[bytes] = []
         first, length = 1, -1
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 if sentence:
-                    yield Block(first, sentence)
+                    yield LineBlock(first, sentence)
                 first, sentence, length = number + 1, [], -1
                 continue
             length += len(line) + 1
@@ -42,13 +42,13 @@ class CoNLLU(Blocks):
             else:
                 sentence = [LONG]
         if sentence:
-            yield Block(first, sentence)
+            yield LineBlock(first, sentence)
 
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
         for block in chunk.raw:
             yield from self._sentence(block)
 
-    def _sentence(self, block: Block) -> Iterator[Example | Bad]:
+    def _sentence(self, block: LineBlock) -> Iterator[Example | Bad]:
         reading = self.reading
         lines, broken = self._lines(block)
         for line, comments, tree in iter_conllu(lines, reading.node, reading.word, block.first):
@@ -63,7 +63,7 @@ class CoNLLU(Blocks):
                 continue
             yield Example(line, (tree,), label, split, name, group, block.file)
 
-    def _lines(self, block: Block) -> tuple[list[str], dict[int, str]]:
+    def _lines(self, block: LineBlock) -> tuple[list[str], dict[int, str]]:
         """The lines as texts, and what is wrong with those that are none, by their numbers."""
         lines: list[str] = []
         broken: dict[int, str] = {}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.records import SAMPLE, Item, Records, check_columns
+from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, check_columns
 from dgltree.datasets.formats.source import Source, decoded
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 
 DELIMITERS = (",", ";", "\t")
 """In the order in which they are tried on the header: a semicolon is what spreadsheets take where 1,5 is a number."""
@@ -59,10 +59,10 @@ class CSV(Records):
     def chunks(self) -> Iterator[Chunk]:
         return cut(self._rows(self.source.lines()), lambda item: sum(map(len, item.raw)))
 
-    def items(self, chunk: Chunk) -> Iterator[Item]:
+    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         return iter(chunk.raw)
 
-    def _rows(self, lines: Any) -> Iterator[Item]:
+    def _rows(self, lines: Any) -> Iterator[PlacedRecord]:
         """The rows below the header; what is wrong with one is its text."""
         texts = _Texts(iter(lines), self.reading.max_line)
         csv.field_size_limit(self.reading.max_line)
@@ -77,7 +77,7 @@ class CSV(Records):
                 row = f"{error} (lines {begun} to {texts.number})" if texts.number > begun else str(error)
                 reader = csv.reader(texts, delimiter=self.delimiter, strict=True)
             if begun > self.header and row:
-                yield Item(begun, row)
+                yield PlacedRecord(begun, row)
 
 
 class _Texts:

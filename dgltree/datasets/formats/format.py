@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
-from dgltree.datasets.columns import text_of
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.pick import Pick
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.column_pattern import ColumnPattern
+from dgltree.datasets.settings.field_texts import text_of
+from dgltree.datasets.settings.reading import Reading
 from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
@@ -154,12 +154,16 @@ class Format(ABC):
         return {} if self.source.stream is not None else {"file": path.name, "folder": path.resolve().parent.name}
 
     @cached_property
-    def _picks(self) -> tuple[Pick | None, Pick | None, Pick | None]:
+    def _picks(self) -> tuple[ColumnPattern | None, ColumnPattern | None, ColumnPattern | None]:
         """Of the label, the split and the group."""
         reading = self.reading
-        label = Pick.of("label_from", reading.label_from) if reading.label_from else Pick(reading.label)
-        split = Pick.of("split_from", reading.split_from) if reading.split_from else Pick(reading.split)
-        group = Pick.of("group_by", reading.group_by) if reading.group_by else None
+        label = (
+            ColumnPattern.of("label_from", reading.label_from) if reading.label_from else ColumnPattern(reading.label)
+        )
+        split = (
+            ColumnPattern.of("split_from", reading.split_from) if reading.split_from else ColumnPattern(reading.split)
+        )
+        group = ColumnPattern.of("group_by", reading.group_by) if reading.group_by else None
         return label, split, group
 
     @cached_property

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.records import SAMPLE, Item, Records
+from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records
 from dgltree.datasets.formats.source import Source, decoded
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 from dgltree.read.json_tree import load_json
 
 _SPACE = re.compile(r"[\s,]*")
@@ -56,15 +56,15 @@ class JSONDocument(Records):
     def chunks(self) -> Iterator[Chunk]:
         return cut(self._items(), lambda item: len(str(item.raw)))
 
-    def items(self, chunk: Chunk) -> Iterator[Item]:
+    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         return iter(chunk.raw)
 
-    def _items(self) -> Iterator[Item]:
+    def _items(self) -> Iterator[PlacedRecord]:
         """The elements of the array, or the one object. Raises ``ValueError`` with the line of what is no JSON."""
         text = self.text
         start = len(text) - len(text.lstrip())
         if text[start : start + 1] == "{":
-            yield Item(1, self._value(text))
+            yield PlacedRecord(1, self._value(text))
             return
         self._value(text)
         decoder, line, seen, at = json.JSONDecoder(), 1, 0, start + 1
@@ -74,7 +74,7 @@ class JSONDocument(Records):
                 return
             line, seen = line + text.count("\n", seen, at), at
             value, at = decoder.raw_decode(text, at)
-            yield Item(line, value)
+            yield PlacedRecord(line, value)
 
     def _value(self, text: str) -> Any:
         try:

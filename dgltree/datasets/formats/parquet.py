@@ -7,7 +7,7 @@ from typing import Any, Self
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.reading import Reading
 
 ROWS = 2000
 """Rows in a chunk."""

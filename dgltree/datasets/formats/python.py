@@ -6,12 +6,12 @@ from importlib.util import decode_source
 from pathlib import Path
 from typing import Self
 
-from dgltree.datasets.columns import printable
 from dgltree.datasets.formats.chunks import Chunk, cut
 from dgltree.datasets.formats.folders import files_of
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import Source
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.field_texts import printable
+from dgltree.datasets.settings.reading import Reading
 from dgltree.read.python import iter_functions, read_python
 
 

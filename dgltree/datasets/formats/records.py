@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple, Self
 
-from dgltree.datasets.columns import printable
 from dgltree.datasets.formats.chunks import Chunk, cut
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.source import decoded
-from dgltree.datasets.pick import Pick
-from dgltree.datasets.reading import Reading
+from dgltree.datasets.settings.column_pattern import ColumnPattern
+from dgltree.datasets.settings.field_texts import printable
+from dgltree.datasets.settings.reading import Reading
 from dgltree.read.json_tree import Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.text import shown
@@ -25,7 +25,7 @@ SAMPLE = 100
 """Trees at a file's beginning that its notation is told by."""
 
 
-class Item(NamedTuple):
+class PlacedRecord(NamedTuple):
     """A record, and where it stands."""
 
     line: int
@@ -100,11 +100,11 @@ class Records(Format):
             except ValueError as error:
                 yield Bad(item.line, str(error), item.file)
 
-    def items(self, chunk: Chunk) -> Iterator[Item]:
+    def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         """The records of a chunk, one a line where nothing else is said."""
-        return (Item(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
+        return (PlacedRecord(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
 
-    def _example(self, item: Item, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
+    def _example(self, item: PlacedRecord, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
         """What a record says. Raises ``ValueError`` for a tree that cannot be read."""
         reading = self.reading
         trees = tuple(self._tree(fields, name, read) for name in self.tree_columns)
@@ -190,7 +190,7 @@ def _named_columns(reading: Reading) -> Iterator[tuple[str, str]]:
             yield f"--{option}", getattr(reading, option)
     for option in ("label_from", "split_from", "group_by"):
         if (text := getattr(reading, option)) is not None:
-            column = Pick.of(option, text).column
+            column = ColumnPattern.of(option, text).column
             if column not in ("file", "folder"):
                 yield f"--{option.replace('_', '-')}", column
 

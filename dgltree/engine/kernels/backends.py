@@ -7,9 +7,7 @@ from typing import Any
 
 import torch
 
-from dgltree.cells.fused import Fused
-
-Key = tuple[Fused, torch.dtype, bool]
+Key = tuple[str, tuple[int, ...], torch.dtype, bool]
 
 INSTEAD = (
     "cells run on torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off is silent"
@@ -31,16 +29,18 @@ class Backend:
         self.known: dict[Key, Any] = {}
         """What was found: a kernel that is compiled, or None where there is none for this process."""
 
-    def kernel(self, fused: Fused, dtype: torch.dtype, backward: bool, compile_it: bool) -> Any | None:
+    def kernel(
+        self, family: str, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool
+    ) -> Any | None:
         """The kernel, compiled, or None where that fails, or would have to be done first and ``compile_it`` is False.
 
         None too for a family without one.
         """
-        key = fused, dtype, backward
-        if key not in self.known and fused.family in self.families:
+        key = family, options, dtype, backward
+        if key not in self.known and family in self.families:
             try:
-                kernel = self.load(fused.family)
-                if not kernel.compile(fused.options, dtype, backward, compile_it):
+                kernel = self.load(family)
+                if not kernel.compile(options, dtype, backward, compile_it):
                     return None
                 self.known[key] = kernel
             except ModuleNotFoundError as error:
@@ -77,8 +77,8 @@ NUMBA = Backend(
     "pip install numba",
     "NUMBA_CACHE_DIR",
     {
-        "stack": "numba_stack.StackKernel",
-        "lstm": "numba_lstm.LSTMKernel",
+        "stack": "numba_stack.NumbaStackKernel",
+        "lstm": "numba_lstm.NumbaLSTMKernel",
         "sum": "numba_sum.SumKernel",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
     },
@@ -87,7 +87,7 @@ TRITON = Backend(
     "Triton",
     "pip install triton",
     "TRITON_CACHE_DIR",
-    {"stack": "triton_stack.StackKernel", "lstm": "triton_lstm.LSTMKernel"},
+    {"stack": "triton_stack.TritonStackKernel", "lstm": "triton_lstm.TritonLSTMKernel"},
 )
 BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 """By the type of a device."""

@@ -13,14 +13,14 @@ from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
 from dgltree.cells.typed import TypedLinear
 from dgltree.engine.kernels.kernel import States
-from dgltree.engine.kernels.layout import Key, Run, layout
+from dgltree.engine.kernels.layout import Key, MatrixRun, layout
 from dgltree.engine.schedule import Schedule, Step
 
 TOGETHER = 8192
 """Rows of one matrix whose weight gradients are one product: more would only take memory."""
 
 
-class Found(NamedTuple):
+class BackwardResult(NamedTuple):
     """What a backward pass finds."""
 
     leaf_h: Tensor
@@ -44,30 +44,30 @@ class CellPass(ABC):
     Args:
         cell: which says that it is covered.
         fused: what it says.
-        plan: the schedule, of one step at least.
+        schedule: the schedule, of one step at least.
         kernel: the class of kernels.
         record: whether a backward pass may follow.
     """
 
-    def __init__(self, cell: Cell, fused: Fused, plan: Schedule, kernel: Any, record: bool) -> None:
+    def __init__(self, cell: Cell, fused: Fused, schedule: Schedule, kernel: Any, record: bool) -> None:
         self.cell, self.fused, self.kernel, self.record = cell, fused, kernel, record
-        self.plan = plan = plan.with_leaf_step() if cell.leaf == "gates" else plan
+        self.schedule = schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self.depth, self.n = prod(shape[:-1]), shape[-1]
-        self.base = 0 if cell.leaf == "gates" else plan.leaves
-        keys: list[Key] = list(dict.fromkeys(step.arity for step in plan.steps))
+        self.base = 0 if cell.leaf == "gates" else schedule.leaves
+        keys: list[Key] = list(dict.fromkeys(step.arity for step in schedule.steps))
         self.maps: dict[Key, TypedLinear] = {key: cell.named_maps()[f"gates_{cell.key(key)}"] for key in keys}
-        self.layout = layout(plan, self.maps, record or cell.input_size is not None)
+        self.layout = layout(schedule, self.maps, record or cell.input_size is not None)
         self.masks: list[Tensor] = []
         self.states: States
         self.pre: dict[Key, Tensor]
 
     def least_bytes(self) -> int:
         """Of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
-        plan, n = self.plan, self.n
-        numbers = (len(plan) + plan.leaves) * n + (len(plan) - self.base) * self.depth * n
+        schedule, n = self.schedule, self.n
+        numbers = (len(schedule) + schedule.leaves) * n + (len(schedule) - self.base) * self.depth * n
         gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self.layout.rows.items())
-        backward = (len(plan) + 2 * len(plan.children)) * n if self.record else 0
+        backward = (len(schedule) + 2 * len(schedule.children)) * n if self.record else 0
         return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
 
     @abstractmethod
@@ -78,7 +78,7 @@ class CellPass(ABC):
         """
 
     @abstractmethod
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> Found:
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
         """The gradients.
 
         Args:
@@ -93,7 +93,7 @@ class CellPass(ABC):
 
     def _input(self, batch: TreeBatch, key: Key) -> Tensor | None:
         matrices = self._runs_of_matrices(key)
-        rows = [self.plan.node[run.start : run.stop] for runs in matrices.values() for run in runs]
+        rows = [self.schedule.node[run.start : run.stop] for runs in matrices.values() for run in runs]
         nodes = rows[0] if len(rows) == 1 else torch.cat(rows)
         value = batch.value if self.cell.leaf == "gates" else None  # else only leaves have some, which are no rows here
         token, value, x = (None if of is None else of.index_select(0, nodes) for of in (batch.token, value, batch.x))
@@ -106,13 +106,13 @@ class CellPass(ABC):
 
     def _start(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> None:
         """Makes room for states and gates; the leaves' states are there, and in the gates what x adds."""
-        plan, n = self.plan, self.n
-        h = leaf_h.new_empty(len(plan), n)
-        memory = leaf_h.new_empty(len(plan) - self.base, self.depth, n)
-        h[: plan.leaves] = leaf_h
+        schedule, n = self.schedule, self.n
+        h = leaf_h.new_empty(len(schedule), n)
+        memory = leaf_h.new_empty(len(schedule) - self.base, self.depth, n)
+        h[: schedule.leaves] = leaf_h
         if not self.base:
-            memory[: plan.leaves] = leaf_memory.view(plan.leaves, self.depth, n)
-        self.states = States(h, memory, self.base, plan.children)
+            memory[: schedule.leaves] = leaf_memory.view(schedule.leaves, self.depth, n)
+        self.states = States(h, memory, self.base, schedule.children)
         self.read = [x is not None for x in x_pre]
         self.pre = {
             key: h.new_empty(self.layout.rows[key], self.maps[key].affine.fan_out) if x is None else x.detach()
@@ -121,7 +121,7 @@ class CellPass(ABC):
 
     def _leaf_gradients(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Room for them."""
-        leaves = self.plan.leaves
+        leaves = self.schedule.leaves
         return like.new_empty(leaves, self.n), like.new_empty(0 if self.base else leaves, self.depth, self.n)
 
     def _input_gradients(self) -> list[Tensor | None]:
@@ -143,15 +143,15 @@ class CellPass(ABC):
 
     def _parents(self) -> Tensor:
         """(edges,) int64, the row that each edge leads to."""
-        plan, device = self.plan, self.plan.parent.device
-        steps = torch.tensor([(step.start, step.edges.stop - step.edges.start) for step in plan.steps])
+        schedule, device = self.schedule, self.schedule.parent.device
+        steps = torch.tensor([(step.start, step.edges.stop - step.edges.start) for step in schedule.steps])
         starts, edges = steps.to(device, non_blocking=True).unbind(1)
-        return plan.parent + starts.repeat_interleave(edges, output_size=len(plan.parent))
+        return schedule.parent + starts.repeat_interleave(edges, output_size=len(schedule.parent))
 
-    def _runs_of_matrices(self, key: Key) -> dict[int, list[Run]]:
+    def _runs_of_matrices(self, key: Key) -> dict[int, list[MatrixRun]]:
         """Those of one matrix have their gates one after another."""
-        found: dict[int, list[Run]] = {}
-        for run in self.layout.sorted(self.plan, key):
+        found: dict[int, list[MatrixRun]] = {}
+        for run in self.layout.sorted(self.schedule, key):
             found.setdefault(run.matrix, []).append(run)
         return found
 
@@ -180,11 +180,11 @@ class Gradients:
                 self._weight[matrix].addmm_(rows.t(), h.index_select(0, own).view(len(rows), -1))
 
 
-def rows_of(tensor: Tensor, run: Run, step: Step) -> Tensor:
+def rows_of(tensor: Tensor, run: MatrixRun, step: Step) -> Tensor:
     """A run's rows of those of its step."""
     return tensor[run.start - step.start : run.stop - step.start]
 
 
-def gates_of(tensor: Tensor, run: Run) -> Tensor:
+def gates_of(tensor: Tensor, run: MatrixRun) -> Tensor:
     """A run's rows of the gates of its map."""
     return tensor[run.slot : run.slot + run.rows]

@@ -40,20 +40,20 @@ def kernels(mode: str) -> Iterator[None]:
         _mode.reset(token)
 
 
-def fused_pass(cell: Cell, plan: Schedule, record: bool) -> CellPass | None:
+def fused_pass(cell: Cell, schedule: Schedule, record: bool) -> CellPass | None:
     """A pass of the cell, as it stands, through its kernel; None: torch's operations compute ``combine``.
 
     Args:
         cell: any.
-        plan: of what.
+        schedule: of what.
         record: whether there may be a backward pass.
     """
-    found = _kernel(cell, record) if plan.steps else None
+    found = _kernel(cell, record) if schedule.steps else None
     if found is None:
         return None
     kernel, fused = found
     kind = SummedPass if fused.family == "sum" else ConcatenatedPass
-    return kind(cell, fused, plan, kernel, record)
+    return kind(cell, fused, schedule, kernel, record)
 
 
 def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
@@ -67,11 +67,12 @@ def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
     return _kernel(cell, backward=False)
 
 
-def step_kernel(fused: Fused, weight: Tensor, backward: bool) -> Any | None:
+def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward: bool) -> Any | None:
     """The kernel of a family for weights of this device and dtype; None: torch's operations compute.
 
     Args:
-        fused: the family and its options.
+        family: a key of a backend's ``families``.
+        options: what the kernel is told, as the family says.
         weight: any of them.
         backward: whether there may be a backward pass.
 
@@ -82,12 +83,12 @@ def step_kernel(fused: Fused, weight: Tensor, backward: bool) -> Any | None:
     backend = BACKENDS.get(weight.device.type)
     if mode == "off" or backend is None or weight.dtype not in DTYPES:
         return None
-    return backend.kernel(fused, weight.dtype, backward, mode == "on")
+    return backend.kernel(family, options, weight.dtype, backward, mode == "on")
 
 
 def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
     fused = fused_of(cell)
-    kernel = None if fused is None else step_kernel(fused, next(cell.parameters()), backward)
+    kernel = None if fused is None else step_kernel(*fused, next(cell.parameters()), backward)
     return None if fused is None or kernel is None else (kernel, fused)
 
 

@@ -6,9 +6,9 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.cell_pass import CellPass, Found, Gradients, gates_of, rows_of
+from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass, Gradients, gates_of, rows_of
 from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, States
-from dgltree.engine.kernels.layout import Key, Run
+from dgltree.engine.kernels.layout import Key, MatrixRun
 from dgltree.engine.kernels.threads import Products, each
 from dgltree.engine.schedule import Step
 
@@ -20,12 +20,14 @@ class ConcatenatedPass(CellPass):
 
     def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
         self._start(leaf_h, leaf_memory, x_pre)
-        plan, h = self.plan, self.states.h
+        schedule, h = self.schedule, self.states.h
         kernel = self.kernel(self.fused.options, self.states, self.layout.table())
         weights = {key: linear.weight.detach().mT.unbind() for key, linear in self.maps.items()}
         run, products, read = 0, Products(), dict(zip(self.maps, self.read, strict=True))
-        for step, runs in zip(plan.steps, self.layout.steps, strict=True):
-            i = h.index_select(0, plan.children[step.edges]).view(step.stop - step.start, (step.arity or 0) * self.n)
+        for step, runs in zip(schedule.steps, self.layout.steps, strict=True):
+            i = h.index_select(0, schedule.children[step.edges]).view(
+                step.stop - step.start, (step.arity or 0) * self.n
+            )
             weight, gates = weights[step.arity], self.pre[step.arity]
             for own in runs:
                 products.add(rows_of(i, own, step), weight[own.matrix], gates_of(gates, own), int(read[step.arity]))
@@ -34,17 +36,17 @@ class ConcatenatedPass(CellPass):
             run += len(runs)
         return self.states
 
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> Found:
-        kept, plan, states = self.pre, self.plan, self.states
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
+        kept, schedule, states = self.pre, self.schedule, self.states
         if keep:
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
-        edge_h, edge_gates = (d_h.new_empty(len(plan.children), self.n) for _ in range(2))
+        edge_h, edge_gates = (d_h.new_empty(len(schedule.children), self.n) for _ in range(2))
         kernel = self.kernel(self.fused.options, states, self.layout.table())
         kernel.start_backward(Sent(d_h, d_memory, self._parents(), edge_h, edge_gates, row_memory))
         run, products = sum(map(len, self.layout.steps)), Products()
-        for k in reversed(range(len(plan.steps))):
-            step, runs = plan.steps[k], self.layout.steps[k]
+        for k in reversed(range(len(schedule.steps))):
+            step, runs = schedule.steps[k], self.layout.steps[k]
             run -= len(runs)
             kernel.backward(step.start, step.stop, self._gates(step, run, self._drawn(k)))
             d_i = edge_h[step.edges].view(step.stop - step.start, (step.arity or 0) * self.n)
@@ -54,7 +56,7 @@ class ConcatenatedPass(CellPass):
             products.run()
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         kernel.leaves(leaf_h, leaf_memory)
-        found = Found(leaf_h, leaf_memory, self._input_gradients(), self._parameters())
+        found = BackwardResult(leaf_h, leaf_memory, self._input_gradients(), self._parameters())
         self.pre = kept
         return found
 
@@ -74,8 +76,8 @@ class ConcatenatedPass(CellPass):
         each(tasks)
         return found
 
-    def _multiply(self, gradients: Gradients, matrix: int, runs: list[Run], key: Key) -> None:
+    def _multiply(self, gradients: Gradients, matrix: int, runs: list[MatrixRun], key: Key) -> None:
         arity = key or 0
         d_pre = self.pre[key][runs[0].slot : runs[-1].slot + runs[-1].rows]
-        places = [self.plan.children[run.edge : run.edge + run.rows * arity] for run in runs]
+        places = [self.schedule.children[run.edge : run.edge + run.rows * arity] for run in runs]
         gradients.add(matrix, d_pre, torch.cat(places) if len(places) > 1 else places[0], self.states.h)

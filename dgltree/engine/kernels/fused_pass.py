@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.cells.once import once_differentiable
+from dgltree.cells.once_differentiable import once_differentiable
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.threads import threads_of_torch
 

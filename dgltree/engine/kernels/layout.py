@@ -14,7 +14,7 @@ Key = int | None
 """What a map belongs to: an arity, or None where the rows of a step have several."""
 
 
-class Run(NamedTuple):
+class MatrixRun(NamedTuple):
     """Rows ``start:stop`` of the schedule: those of one step with one matrix."""
 
     start: int
@@ -33,36 +33,36 @@ class Run(NamedTuple):
 class Layout(NamedTuple):
     """The runs of a schedule's steps, and how many rows of gates each map has."""
 
-    steps: list[list[Run]]
+    steps: list[list[MatrixRun]]
     rows: dict[Key, int]
 
     def table(self) -> torch.Tensor:
         """(runs, 5) int64, step after step."""
         return torch.tensor(list(chain.from_iterable(self.steps)), dtype=torch.int64).view(-1, 5)
 
-    def sorted(self, plan: Schedule, key: Key) -> list[Run]:
+    def sorted(self, schedule: Schedule, key: Key) -> list[MatrixRun]:
         """The runs of one map, in the order of their gates."""
-        runs = (own for own, step in zip(self.steps, plan.steps, strict=True) if step.arity == key)
+        runs = (own for own, step in zip(self.steps, schedule.steps, strict=True) if step.arity == key)
         return sorted(chain.from_iterable(runs), key=lambda run: run.slot)
 
 
-def layout(plan: Schedule, maps: dict[Key, TypedLinear], keep: bool) -> Layout:
+def layout(schedule: Schedule, maps: dict[Key, TypedLinear], keep: bool) -> Layout:
     """The layout of a pass; with ``keep`` all gates have a place, otherwise those of one step at a time."""
     runs = [
         [(matrix, k, start, stop) for matrix, start, stop in maps[step.arity].runs(step.segments)]
-        for k, step in enumerate(plan.steps)
+        for k, step in enumerate(schedule.steps)
     ]
-    steps: list[list[Run]] = [[] for _ in runs]
+    steps: list[list[MatrixRun]] = [[] for _ in runs]
     rows: dict[Key, int] = dict.fromkeys(maps, 0)
     for key in maps:
-        own = [k for k, step in enumerate(plan.steps) if step.arity == key]
+        own = [k for k, step in enumerate(schedule.steps) if step.arity == key]
         together = [sorted(chain.from_iterable(runs[k] for k in own))] if keep else [runs[k] for k in own]
         for part in together:
             slot = 0
             for matrix, k, start, stop in part:
-                step = plan.steps[k]
+                step = schedule.steps[k]
                 edge = step.edges.start + start * (step.arity or 0)
-                steps[k].append(Run(step.start + start, step.start + stop, slot, matrix, edge))
+                steps[k].append(MatrixRun(step.start + start, step.start + stop, slot, matrix, edge))
                 slot += stop - start
             rows[key] = max(rows[key], slot)
     return Layout([sorted(step) for step in steps], rows)

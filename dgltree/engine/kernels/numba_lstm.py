@@ -52,7 +52,7 @@ def backward(
             into[j] = d[j]
 
 
-class LSTMKernel(NumbaKernel):
+class NumbaLSTMKernel(NumbaKernel):
     """Steps of the N-ary Tree-LSTM."""
 
     forward_rows = staticmethod(forward)

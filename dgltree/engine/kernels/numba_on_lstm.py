@@ -1,4 +1,4 @@
-"""Numba: one step of an ON-LSTM; see ``dgltree/encoders/on_lstm_recurrence.py``, which says the same in torch.
+"""Numba: one step of an ON-LSTM; see ``dgltree/encoders/latent/on_lstm_recurrence.py``, which says the same in torch.
 
 A row of gates is ``[f~; i~; f; i; o; c^]``, the first two with D_m values, the others with D.
 """
@@ -124,14 +124,14 @@ class ONLSTMKernel:
 
     @staticmethod
     def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, tuple[Tensor, ...]]:
-        """As :func:`dgltree.encoders.on_lstm_recurrence.step`; of ``pre`` the gates are made in place."""
+        """As :func:`dgltree.encoders.latent.on_lstm_recurrence.step`; of ``pre`` the gates are made in place."""
         h, now, f_tilde = torch.empty_like(c), torch.empty_like(c), c.new_empty(len(c), chunks)
         over_rows(forward, 0, len(c), *(part.numpy() for part in (pre, c, h, now, f_tilde)))
         return h, now, f_tilde, (pre, c, now)
 
     @staticmethod
     def step_backward(kept: tuple[Tensor, ...], d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor, d_pre: Tensor) -> Tensor:
-        """As :func:`dgltree.encoders.on_lstm_recurrence.step_backward`."""
+        """As :func:`dgltree.encoders.latent.on_lstm_recurrence.step_backward`."""
         d_before = torch.empty_like(d_c)
         arrays = (part.numpy() for part in (*kept, d_h, d_c, d_f_tilde, d_pre, d_before))
         over_rows(backward, 0, len(d_c), *arrays)

@@ -90,7 +90,7 @@ def backward(
         d_memory[row - base] = d_Sc
 
 
-class StackKernel(NumbaKernel):
+class NumbaStackKernel(NumbaKernel):
     """Steps of the stack-augmented Tree-LSTM."""
 
     forward_rows = staticmethod(forward)

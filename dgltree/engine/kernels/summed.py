@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from dgltree.cells.typed import Runs, TypedLinear
-from dgltree.engine.kernels.cell_pass import CellPass, Found, Gradients, gates_of, rows_of
+from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass, Gradients, gates_of, rows_of
 from dgltree.engine.kernels.kernel import Sent, States, SumGates
 from dgltree.engine.kernels.threads import Products
 from dgltree.engine.schedule import Step
@@ -23,15 +23,15 @@ class SummedPass(CellPass):
 
     def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
         self._start(leaf_h, leaf_memory, x_pre)
-        plan, h, gates = self.plan, self.states.h, self.pre[None][:, : 3 * self.n]
+        schedule, h, gates = self.schedule, self.states.h, self.pre[None][:, : 3 * self.n]
         self.parents = self._parents()
-        self.f = h.new_empty(len(plan.children), self.n)
+        self.f = h.new_empty(len(schedule.children), self.n)
         kernel = self.kernel(self.states, self.layout.table(), self.parents)
         weight, message = self.maps[None].weight.detach().mT, self._message.weight.detach().mT
         run, products = 0, Products()
-        for step, runs in zip(plan.steps, self.layout.steps, strict=True):
+        for step, runs in zip(schedule.steps, self.layout.steps, strict=True):
             total, sent = self._sums(kernel, step), self.f[step.edges]
-            children = h.index_select(0, plan.children[step.edges])
+            children = h.index_select(0, schedule.children[step.edges])
             for matrix, start, stop in self._edge_runs(step):
                 products.add(children[start:stop], message[matrix], sent[start:stop])
             for own in runs:
@@ -42,18 +42,18 @@ class SummedPass(CellPass):
             run += len(runs)
         return self.states
 
-    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> Found:
-        kept, plan, states = self.pre, self.plan, self.states
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
+        kept, schedule, states = self.pre, self.schedule, self.states
         if keep:
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
-        edge_h, d_f = (d_h.new_empty(len(plan.children), self.n) for _ in range(2))
+        edge_h, d_f = (d_h.new_empty(len(schedule.children), self.n) for _ in range(2))
         kernel = self.kernel(states, self.layout.table(), self.parents)
         kernel.start_backward(Sent(d_h, d_memory, self.parents, edge_h, self.f, row_memory))
         weight, message = self.maps[None].weight.detach(), self._message.weight.detach()
         run, gates, products = sum(map(len, self.layout.steps)), self.pre[None][:, : 3 * self.n], Products()
-        for k in reversed(range(len(plan.steps))):
-            step, runs = plan.steps[k], self.layout.steps[k]
+        for k in reversed(range(len(schedule.steps))):
+            step, runs = schedule.steps[k], self.layout.steps[k]
             run -= len(runs)
             kernel.backward(step.start, step.stop, self._gates(run, self._drawn(k)), d_f)
             if not has_children(step):
@@ -62,14 +62,14 @@ class SummedPass(CellPass):
             for own in runs:
                 products.add(gates_of(gates, own), weight[own.matrix], rows_of(total, own, step))
             products.run()
-            torch.index_select(total, 0, plan.parent[step.edges], out=back)
+            torch.index_select(total, 0, schedule.parent[step.edges], out=back)
             for matrix, start, stop in self._edge_runs(step):
                 products.add(own_f[start:stop], message[matrix], back[start:stop], 1)
             products.run()
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         kernel.leaves(leaf_h, leaf_memory)
         parameters = self._gate_parameters(kernel, gates) | self._message_parameters(d_f)
-        found = Found(leaf_h, leaf_memory, self._input_gradients(), parameters)
+        found = BackwardResult(leaf_h, leaf_memory, self._input_gradients(), parameters)
         self.pre = kept
         return found
 
@@ -95,7 +95,7 @@ class SummedPass(CellPass):
     def _gate_parameters(self, kernel: "SumKernel", d_pre: Tensor) -> dict[str, Tensor]:
         """The gradients of the gates' maps; the sums of the children's h are made again."""
         gradients = Gradients(f"gates_{self.cell.key(None)}", self.maps[None])
-        first = self.plan.steps[0]
+        first = self.schedule.steps[0]
         leaves = 0 if has_children(first) else first.stop
         for matrix, runs in self._runs_of_matrices(None).items():
             for run in runs:
@@ -109,12 +109,12 @@ class SummedPass(CellPass):
     def _message_parameters(self, d_f: Tensor) -> dict[str, Tensor]:
         gradients = Gradients(f"message_{self.cell.key(None)}", self._message)
         whole: dict[int, list[slice]] = {}
-        for step in self.plan.steps:
+        for step in self.schedule.steps:
             for matrix, start, stop in self._edge_runs(step):
                 whole.setdefault(matrix, []).append(slice(step.edges.start + start, step.edges.start + stop))
         for matrix, parts in whole.items():
             for edges in _joined(parts):
-                gradients.add(matrix, d_f[edges], self.plan.children[edges], self.states.h)
+                gradients.add(matrix, d_f[edges], self.schedule.children[edges], self.states.h)
         return gradients.named
 
 

@@ -61,7 +61,7 @@ def backward(
     tl.store(d_memory + (row - base) * n + c, d_c, inside)
 
 
-class LSTMKernel(TritonKernel):
+class TritonLSTMKernel(TritonKernel):
     """Steps of the N-ary Tree-LSTM."""
 
     forward_row = forward

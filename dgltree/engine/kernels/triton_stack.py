@@ -198,7 +198,7 @@ def undo_weight(a, q, r, d, n, c, inside, TOP_K: tl.constexpr, GATED: tl.constex
             tl.store(a + q + r, tl.sum(d, 0) * weight * (1 - weight))
 
 
-class StackKernel(TritonKernel):
+class TritonStackKernel(TritonKernel):
     """Steps of the stack-augmented Tree-LSTM."""
 
     forward_row = forward

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from dgltree.equations.bounded import finite, number_of
-from dgltree.equations.elementary import ELEMENTARY, Array
 from dgltree.equations.search.points import Points
+from dgltree.equations.truth.bounded_values import finite, number_of
+from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.read.notation import NUMBERS
 from dgltree.trees.tree import Tree
 

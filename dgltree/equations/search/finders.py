@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
 from dgltree.equations.search import phrases
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import INVERSES
 from dgltree.equations.search.numbers import constant, multiples, named, ratio
 from dgltree.equations.search.phrases import fraction
-from dgltree.equations.search.table import Table
+from dgltree.equations.search.table import ValueTable
+from dgltree.equations.truth.elementary import Array
 from dgltree.read.notation import EXP1, HALF
 from dgltree.trees.tree import Tree
 
@@ -45,13 +45,13 @@ WRAPS = {
 """By name."""
 
 
-def entries(target: Array, table: Table, forms: Forms) -> Iterator[Tree]:
+def entries(target: Array, table: ValueTable, forms: Forms) -> Iterator[Tree]:
     """Entries of the value."""
     for entry in table.lookup(target[None])[1].tolist():
         yield from forms.of(entry, MOST_FORMS)
 
 
-def with_number(target: Array, table: Table, forms: Forms, first: int) -> Iterator[Tree]:
+def with_number(target: Array, table: ValueTable, forms: Forms, first: int) -> Iterator[Tree]:
     """A number times one of the first entries, a number added to one, or a number for an exponent."""
     values = table.values[:first]
     for difference, join in (
@@ -65,7 +65,7 @@ def with_number(target: Array, table: Table, forms: Forms, first: int) -> Iterat
                 yield from join(number, forms.shortest(entry))
 
 
-def pairs(target: Array, table: Table, forms: Forms, first: int, most: int = PAIRS) -> Iterator[Tree]:
+def pairs(target: Array, table: ValueTable, forms: Forms, first: int, most: int = PAIRS) -> Iterator[Tree]:
     """One of the first entries joined with another by an operation, the shortest pairs of each operation first."""
     if constant(target) is not None:
         return  # x - (x - 3), and thousands more

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
 from dgltree.equations.search import phrases
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import MORE
+from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
 
 MOST_TERMS = 28  # fewer than points, so that an answer is no accident
@@ -19,7 +19,7 @@ COEFFICIENT = 200  # largest numerator and denominator
 CONDITION = 1e-9  # of a term that is nearly a sum of others
 
 
-class Generator(NamedTuple):
+class BasisFunction(NamedTuple):
     """What terms are products of: a variable or a function of one."""
 
     tree: Tree
@@ -27,7 +27,7 @@ class Generator(NamedTuple):
     """(MORE,)"""
 
 
-def fitted(target: Array, generators: Sequence[Generator]) -> Iterator[Tree]:
+def fitted(target: Array, generators: Sequence[BasisFunction]) -> Iterator[Tree]:
     """Sums of products of the generators that have the values ``target`` (MORE,), of low degree first.
 
     Each comes in falling and in rising powers. Call it with numpy's floating-point warnings off.

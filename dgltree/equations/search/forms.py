@@ -2,9 +2,9 @@
 
 from itertools import product
 
+from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.phrases import fraction, written
-from dgltree.equations.search.table import COMMUTATIVE, LEAF, Table
-from dgltree.equations.written_form import symbols
+from dgltree.equations.search.table import COMMUTATIVE, LEAF, ValueTable
 from dgltree.trees.tree import Tree
 
 OF_A_PART = 3  # forms of a part that are put into forms of the whole
@@ -13,7 +13,7 @@ OF_A_PART = 3  # forms of a part that are put into forms of the whole
 class Forms:
     """Writes the entries of a table, remembering what it wrote; once the table grew, another one is needed."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ValueTable) -> None:
         self._table = table
         self._known: dict[tuple[int, int], list[Tree]] = {}
 

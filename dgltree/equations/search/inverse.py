@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
-from dgltree.equations.paths import Path
+from dgltree.equations.expressions.paths import Path
 from dgltree.equations.search.arithmetic import power, value
 from dgltree.equations.search.points import Points
+from dgltree.equations.truth.elementary import Array
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 

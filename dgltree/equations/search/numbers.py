@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
 from dgltree.equations.search import phrases
 from dgltree.equations.search.phrases import fraction
+from dgltree.equations.truth.elementary import Array
 from dgltree.read.notation import CONSTANTS, EXP1, HALF, number
 from dgltree.trees.tree import Tree
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from dgltree.equations.exact import exact
+from dgltree.equations.truth.exact import exact
 from dgltree.read.notation import EXP1, HALF, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
+from dgltree.equations.truth.elementary import Array
 
 COUNT = 4  # points of the big tables: with so many, different values hardly ever agree at all
 MORE = 40  # points for what is fitted, and to check what was found

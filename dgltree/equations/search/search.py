@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
-from dgltree.equations.exact import exact_blank
-from dgltree.equations.names import variables
-from dgltree.equations.paths import Path, count_blanks, find_blank
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.paths import Path, count_blanks, find_blank
+from dgltree.equations.expressions.written_form import restates, symbols
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
@@ -19,10 +18,11 @@ from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import decimal, named
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
-from dgltree.equations.search.table import Operations, Table
+from dgltree.equations.search.table import Operations, ValueTable
 from dgltree.equations.search.world import World, world
-from dgltree.equations.verdict import Judge
-from dgltree.equations.written_form import restates, symbols
+from dgltree.equations.truth.elementary import Array
+from dgltree.equations.truth.exact import exact_blank
+from dgltree.equations.truth.verdict import Judge
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -37,7 +37,7 @@ BEARABLE = 5  # symbols of a filler beside which longer ways need not be looked 
 LONG = 1000  # symbols: more than any has
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search found."""
 
     fillers: dict[Tree, str]
@@ -82,7 +82,7 @@ class Search:
         self._judge = judge or Judge()
         self._holds: dict[Tree, bool] = {}
 
-    def run(self) -> Found:
+    def run(self) -> SearchResult:
         """Search. Raises ``ValueError`` for a function, a leaf or a side without a value."""
         with np.errstate(all="ignore"):
             self._numbers()
@@ -100,9 +100,9 @@ class Search:
                 self._by_trial()
         return self.so_far()
 
-    def so_far(self) -> Found:
+    def so_far(self) -> SearchResult:
         """What there is by now."""
-        return Found(self.fillers, self.tried, self.clock.late, self.memory)
+        return SearchResult(self.fillers, self.tried, self.clock.late, self.memory)
 
     def _tell(self) -> None:
         """Say that there is more, if there is."""
@@ -187,13 +187,13 @@ class Search:
             if self.fillers:
                 return  # a larger table has other forms of the same value only
 
-    def _table(self, at: Points, operations: Operations, budget: int) -> Table:
-        table = Table(self.world.leaves(at), operations, budget, self.clock).fill()
+    def _table(self, at: Points, operations: Operations, budget: int) -> ValueTable:
+        table = ValueTable(self.world.leaves(at), operations, budget, self.clock).fill()
         self.tried += table.tried
         self.memory = max(self.memory, table.nbytes)
         return table
 
-    def _short(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
+    def _short(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
         """A number, an entry, an entry and a number, a fitted sum."""
         few = target[:COUNT]
         number = finders.constant(target)
@@ -204,11 +204,11 @@ class Search:
             self._fit(target, many, lambda tree: tree)
             self._take("an expression and a number", finders.with_number(few, table, forms, LOOKED_THROUGH))
 
-    def _joined(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
+    def _joined(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
         """Two entries."""
         self._take("two expressions", finders.pairs(target[:COUNT], table, forms, LOOKED_THROUGH))
 
-    def _wrapped(self, target: Array, table: Table, forms: Forms, many: Points) -> None:
+    def _wrapped(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
         """A function of an entry, of two entries or of a fitted sum."""
         names = ["square", "sqrt", "reciprocal", *(name for name in table.operations.unary if name in finders.WRAPS)]
         for name in dict.fromkeys(names):
@@ -237,7 +237,7 @@ class Search:
                 if self._settled():
                     return
 
-    def _try_all(self, table: Table, few: Points) -> None:
+    def _try_all(self, table: ValueTable, few: Points) -> None:
         forms = Forms(table)
         for start in range(0, len(table), CHUNK):
             values = table.values[start : start + CHUNK]

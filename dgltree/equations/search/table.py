@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.elementary import Array
 from dgltree.equations.search.arithmetic import LARGEST, agree, apply, power
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.phrases import ONE
+from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
 
 LEAF, NUMBER = -2, -1
@@ -51,7 +51,7 @@ class Leaf(NamedTuple):
     """Whether powers may have it for an exponent."""
 
 
-class Table:
+class ValueTable:
     """Entries by level: a leaf's cost, or one more than those of the parts together.
 
     Args:
@@ -97,7 +97,7 @@ class Table:
         forms = sum(column.nbytes for block in self._forms for column in block)
         return forms + sum(a.nbytes for a in (self.values, self.level, self._known, self._known_id, self._form_count))
 
-    def fill(self, deepest: int = DEEPEST) -> "Table":
+    def fill(self, deepest: int = DEEPEST) -> "ValueTable":
         """Grow level by level until the budget or the time is used up, or to the deepest level; returns itself."""
         level = 1
         while self.grow(level) and level < deepest:

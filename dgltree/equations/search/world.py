@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from dgltree.equations.search.arithmetic import literal, value
-from dgltree.equations.search.fit import Generator
+from dgltree.equations.search.fit import BasisFunction
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import Points
 from dgltree.equations.search.table import Leaf, Operations
@@ -71,14 +71,14 @@ class World(NamedTuple):
             leaves.append(Leaf(tree, values + points.constant(0), cost, tree in exponents))
         return leaves
 
-    def generators(self, points: Points) -> list[list[Generator]]:
+    def generators(self, points: Points) -> list[list[BasisFunction]]:
         """Sets of what sums and products are made of: the variables; variables and functions of them."""
         atoms = [part for part in self.parts if _is_atom(part)]
         kin = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "tan": "tan"}
         atoms += [atom.replace(function=kin[atom.function]) for atom in atoms if atom.function in kin]
         atoms = list(dict.fromkeys(atoms))
         sets = [list(self.variables), atoms, [*self.variables, *atoms]] if atoms else [list(self.variables)]
-        return [[Generator(tree, value(tree, points, {})) for tree in trees] for trees in sets if trees]
+        return [[BasisFunction(tree, value(tree, points, {})) for tree in trees] for trees in sets if trees]
 
 
 def world(equation: Equation) -> World:

@@ -12,12 +12,12 @@ is skipped.
 """
 
 from dgltree.induction.evalb.parameters import Parameters, read_parameters
-from dgltree.induction.evalb.scoring import Corpus, Sentence, Status, read_forests, score, score_sentence
+from dgltree.induction.evalb.scoring import Corpus, SentenceScore, Status, read_forests, score, score_sentence
 
 __all__ = [
     "Corpus",
     "Parameters",
-    "Sentence",
+    "SentenceScore",
     "Status",
     "read_forests",
     "read_parameters",

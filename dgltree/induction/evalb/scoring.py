@@ -20,7 +20,7 @@ class Status(IntEnum):
     SKIPPED = 2
 
 
-class Sentence(NamedTuple):
+class SentenceScore(NamedTuple):
     """The counts of one sentence, a row of EVALB's table; shares are in percent, and 0 where there is nothing."""
 
     length: int
@@ -55,11 +55,11 @@ class Sentence(NamedTuple):
 class Corpus:
     """The sentences of a corpus, and its scores: of all brackets together, over the valid sentences, in percent."""
 
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceScore, ...]
     parameters: Parameters = field(repr=False)
 
     @property
-    def valid(self) -> list[Sentence]:
+    def valid(self) -> list[SentenceScore]:
         return [sentence for sentence in self.sentences if sentence.status == Status.VALID]
 
     def up_to_cutoff(self) -> "Corpus":
@@ -70,10 +70,10 @@ class Corpus:
         return sum(sentence.status == status for sentence in self.sentences)
 
     @property
-    def total(self) -> Sentence:
+    def total(self) -> SentenceScore:
         """The sums over the valid sentences, with the scores of all their brackets together."""
         names = ("length", "words", "matched", "gold", "test", "crossing", "tags")
-        return Sentence(**{name: sum(getattr(sentence, name) for sentence in self.valid) for name in names})
+        return SentenceScore(**{name: sum(getattr(sentence, name) for sentence in self.valid) for name in names})
 
     @property
     def recall(self) -> float:
@@ -120,7 +120,7 @@ def score(gold: Iterable[Forest], test: Iterable[Forest], parameters: Parameters
     should have after ``parameters.max_errors`` of them; sentences are numbered from 1.
     """
     parameters = parameters or Parameters()
-    sentences: list[Sentence] = []
+    sentences: list[SentenceScore] = []
     errors = 0
     for number, (right, found) in enumerate(zip_longest(gold, test), 1):
         if right is None or found is None:
@@ -136,10 +136,10 @@ def score(gold: Iterable[Forest], test: Iterable[Forest], parameters: Parameters
     return Corpus(tuple(sentences), parameters)
 
 
-def score_sentence(gold: Forest, test: Forest, parameters: Parameters) -> Sentence:
+def score_sentence(gold: Forest, test: Forest, parameters: Parameters) -> SentenceScore:
     """The counts of one sentence. Linear in its nodes, but for chains of brackets around the same words."""
     right, found = Brackets.of(gold, parameters), Brackets.of(test, parameters)
-    row = Sentence(right.length, len(right.words))
+    row = SentenceScore(right.length, len(right.words))
     if not found.words:
         return row._replace(status=Status.SKIPPED)
     problem = mismatch(right.words, found.words, parameters)

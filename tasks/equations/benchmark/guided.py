@@ -12,11 +12,11 @@ import numpy as np
 from tqdm import tqdm
 
 from dgltree import Ranker, Tree, open_model
-from dgltree.equations.names import variables
+from dgltree.equations.expressions.names import variables
 from dgltree.equations.search.arithmetic import value
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.points import COUNT, points, regions
-from dgltree.equations.search.table import Table
+from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.world import world
 from dgltree.models import EquationModel
 from tasks.equations.benchmark.problems import PARTS, Problem, read_problems
@@ -49,7 +49,7 @@ def expressions(problem: Problem) -> tuple[list[Tree], int | None]:
             answer = np.broadcast_to(value(problem.answer, at, {}), (COUNT,))
             if np.isfinite(answer).all():
                 break
-        table = Table(about.leaves(at), about.operations(every=False), EXPRESSIONS).fill()
+        table = ValueTable(about.leaves(at), about.operations(every=False), EXPRESSIONS).fill()
         found = table.lookup(answer[None])[1].tolist()
     forms = Forms(table)
     return [forms.shortest(entry) for entry in range(len(table))], found[0] if found else None

@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import Any
 
 from dgltree import Equation, Tree, write_infix
-from dgltree.equations.written_form import form, symbols
+from dgltree.equations.expressions.written_form import form, symbols
 from tasks.equations.benchmark.problems import Problem, part_of
 from tasks.equations.benchmark.values import same_value
 

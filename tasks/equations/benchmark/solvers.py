@@ -6,8 +6,8 @@ from functools import partial
 from random import Random
 
 from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
-from dgltree.equations.answers import completer
-from dgltree.equations.completion import Completer, Order, shortest
+from dgltree.equations.completion.answers import completer
+from dgltree.equations.completion.completer import Completer, Order, shortest
 from tasks.equations.benchmark.peer import SIMPLIFIED, TIDIED, Peer
 from tasks.equations.benchmark.scoring import SHOWN, Solver
 

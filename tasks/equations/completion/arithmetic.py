@@ -1,8 +1,8 @@
 """Values of all rows of a schedule at random complex points, fast and without error bounds: labels for training.
 
-Labels of data sets and answers to users come from dgltree.equations.truth, which knows how far to trust a value. Only
-the values of constants are shared with it: there every function carries an error bound along, and the points are fixed;
-training draws new ones for every batch, and a label that is wrong now and then does no harm.
+Labels of data sets and answers to users come from dgltree.equations.truth.evaluator, which knows how far to trust a
+value. Only the values of constants are shared with it: there every function carries an error bound along, and the
+points are fixed; training draws new ones for every batch, and a label that is wrong now and then does no harm.
 """
 
 import math
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from dgltree import PlannedBatch
-from dgltree.equations.bounded import leaf_value
+from dgltree.equations.truth.bounded_values import leaf_value
 from tasks.equations.words import ARITIES, NAMES, SINGLE, SYMBOLS, tree
 
 LARGEST, TINY = 1e7, 1e-11  # beyond: no value; below: 0
@@ -28,15 +28,15 @@ def values(
 
     With ``positive`` variables are positive real numbers, and what is not real has no value.
     """
-    plan, symbol = planned.schedule, symbol[planned.schedule.node]
+    schedule, symbol = planned.schedule, symbol[planned.schedule.node]
     angle = random.uniform(-math.pi, math.pi, (len(NAMES), points)) * (not positive)
     size = random.uniform(0.2 if positive else 0.5, 2.2, angle.shape)
     leaves = _CONSTANTS.expand(-1, points).clone()
     leaves[: len(NAMES)] = torch.from_numpy(size * np.exp(1j * angle))
-    out = leaves.new_empty(len(plan), points)
-    out[: plan.leaves] = leaves[symbol[: plan.leaves]]
-    for step in plan.steps:
-        children = plan.children[step.edges].view(step.stop - step.start, -1)
+    out = leaves.new_empty(len(schedule), points)
+    out[: schedule.leaves] = leaves[symbol[: schedule.leaves]]
+    for step in schedule.steps:
+        children = schedule.children[step.edges].view(step.stop - step.start, -1)
         for _, start, stop in step.segments:
             rows = slice(step.start + start, step.start + stop)
             value = _FUNCTIONS[SYMBOLS[int(symbol[rows.start])][0]](*out[children[start:stop]].unbind(1))

@@ -19,7 +19,7 @@ from tasks.equations.canonical import word_digest
 from tasks.equations.completion.arithmetic import equal, values
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import World
-from tasks.equations.preorders import Batcher, Ints, Nodes, Preorders
+from tasks.equations.preorders import Batcher, Ints, PreorderNodes, Preorders
 from tasks.equations.vocabulary import elementary_vocabulary
 from tasks.equations.words import BLANK, CALLED, LEAVES, SINGLE, SYMBOLS, VARIABLES, Word
 
@@ -173,7 +173,7 @@ def _drawn_blanks(height: Ints, item: Ints, heights: Sequence[float], random: np
     return order[np.searchsorted(item, np.arange(item[-1] + 1), side="right") - 1]
 
 
-def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
+def _with_paths(nodes: PreorderNodes, blank: Ints, fillers: Ints) -> tuple[PreorderNodes, Ints]:
     """``nodes`` and, for each blank (E,) and filler of it (E, K), a copy of the path to the root; (E, K) the roots."""
     parent = np.full(len(nodes.symbol), -1)
     for child in (nodes.first, nodes.second):
@@ -190,7 +190,7 @@ def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
         height[going] = 1 + np.maximum(height[going], beside)
         left, right = np.where(first, below[going], sibling), np.where(first, sibling, below[going])
         symbol = np.repeat(nodes.symbol[node], fillers.shape[1])
-        copies.append(Nodes(symbol, left.ravel(), right.ravel(), height[going].ravel()))
+        copies.append(PreorderNodes(symbol, left.ravel(), right.ravel(), height[going].ravel()))
         below[going] = total + np.arange(len(symbol)).reshape(left.shape)
         total += len(symbol)
         at[going] = node
@@ -199,7 +199,7 @@ def _with_paths(nodes: Nodes, blank: Ints, fillers: Ints) -> tuple[Nodes, Ints]:
 
 
 def _labelled(
-    nodes: Nodes,
+    nodes: PreorderNodes,
     filled: Ints,
     other: Ints,
     equations: slice,
@@ -224,12 +224,12 @@ def _labelled(
     return Blanked(replace(planned, batch=replace(planned.batch, roots=roots)), label, alike.fill_diagonal_(False))
 
 
-def _concatenated(parts: list[Nodes]) -> Nodes:
+def _concatenated(parts: list[PreorderNodes]) -> PreorderNodes:
     columns = ((part.symbol, part.first, part.second, part.height) for part in parts)
-    return Nodes(*map(np.concatenate, zip(*columns, strict=True)))
+    return PreorderNodes(*map(np.concatenate, zip(*columns, strict=True)))
 
 
-def as_graph(nodes: Nodes, hidden: int | None = None) -> TreeBatch:
+def as_graph(nodes: PreorderNodes, hidden: int | None = None) -> TreeBatch:
     """One graph; its roots play no part. A ``hidden`` literal is ``<unk>``: one only, so equal leaves are equal."""
     batch = _BATCHER.graph(nodes, np.zeros(1, np.int64), np.array([len(nodes.symbol)]))
     if hidden is None:

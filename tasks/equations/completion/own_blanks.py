@@ -16,8 +16,8 @@ from random import Random
 import numpy as np
 
 from dgltree import Equation, Tree
-from dgltree.equations.bounded import SMALLEST
-from dgltree.equations.truth import Evaluator
+from dgltree.equations.truth.bounded_values import SMALLEST
+from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.files import replacing
 from dgltree.read.preorder import write_equation_record, write_preorder
 from tasks.equations.fillers import LEAVES, depth_one

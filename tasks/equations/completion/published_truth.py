@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from dgltree.equations.truth import Evaluator
+from dgltree.equations.truth.evaluator import Evaluator
 from tasks.equations.blanks import read_folder
 
 

@@ -18,7 +18,7 @@ import torch
 from tqdm import tqdm
 
 from dgltree import Ranker, Ranking, Tree, open_model
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.files import replacing
 from dgltree.models import EquationModel
 from dgltree.read.preorder import Candidate, read_candidates

@@ -7,7 +7,7 @@ complex points; the fillers are those that ``dgltree complete`` offers.
 import argparse
 
 from dgltree import Equation, Ranking, open_model, rank, shipped_fillers, write_equation, write_infix
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from tasks.equations.generator.identities import TEXTBOOK, read_lines
 
 

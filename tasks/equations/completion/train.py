@@ -17,7 +17,7 @@ from dgltree.training import harness
 from dgltree.training.report import EpochReport
 from tasks.equations.blanks import read_folder
 from tasks.equations.completion import own_blanks
-from tasks.equations.completion.completer import BlankedEquations, Completer
+from tasks.equations.completion.ranking_module import BlankedEquations, FillerRankingModule
 from tasks.equations.generator import chains
 from tasks.equations.generator.identities import WORLDS, World
 from tasks.equations.store import read
@@ -76,7 +76,7 @@ def train(
     if start is not None:
         adopt(model, open_model(start))
     own = read_folder(blanks / "blanks")
-    module = Completer(model, lr, weight_decay, own, read_candidates(blanks / "candidates.json"))
+    module = FillerRankingModule(model, lr, weight_decay, own, read_candidates(blanks / "candidates.json"))
     name = "-".join([cell, str(hidden_size), *(f"{share:g}" for share in shares)])
     run = work / f"{name}-{epochs}x{steps}-{seed}"
     data = BlankedEquations(files, [share for _, share in used.values()], batch_size, candidates, steps, seed)

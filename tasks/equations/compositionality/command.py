@@ -8,10 +8,10 @@ import argparse
 from pathlib import Path
 
 from tasks.claims import claim
-from tasks.equations.compositionality.plan import COMPARED, TESTS, jobs
 from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.sets import SETS, data_sets
 from tasks.equations.compositionality.training import Task, configuration
+from tasks.equations.compositionality.trainings import COMPARED, TESTS, jobs
 from tasks.jobs import run
 
 VERSION = 2  # of what a folder holds

@@ -10,7 +10,6 @@ import numpy as np
 from dgltree import Tree, write_infix
 from dgltree.plotting import charts
 from tasks.equations.compositionality import tables
-from tasks.equations.compositionality.plan import Job
 from tasks.equations.compositionality.results import Result, Spread
 from tasks.equations.compositionality.substitutivity import (
     Classes,
@@ -23,6 +22,7 @@ from tasks.equations.compositionality.substitutivity import (
     silhouette,
 )
 from tasks.equations.compositionality.training import module_of, trained
+from tasks.equations.compositionality.trainings import TrainingJob
 from tasks.equations.store import read
 
 NAMED = 12  # classes with a colour and a name in a picture
@@ -35,7 +35,7 @@ class Meaning:
     folder: Path
     test_set: Path
 
-    def section(self, done: Mapping[str, Mapping[Job, Result]]) -> list[str]:
+    def section(self, done: Mapping[str, Mapping[TrainingJob, Result]]) -> list[str]:
         """Table and pictures; a model without hidden states has no row."""
         trees, classes = self._expressions
         rows, pictures = [], []
@@ -69,7 +69,7 @@ class Meaning:
         own = ([trees[i] for i in np.flatnonzero(classes == number)] for number in numbers)
         return [write_infix(min(members, key=lambda tree: tree.size)) for members in own]
 
-    def _states(self, job: Job, result: Result) -> tuple[Points, Points] | None:
+    def _states(self, job: TrainingJob, result: Result) -> tuple[Points, Points] | None:
         """Of the trained and of the untrained model; None for a model without hidden states."""
         after = hidden_states(trained(result.config, job.seed, self.folder / "jobs" / job.name), self._expressions[0])
         before = hidden_states(module_of(result.config, job.seed), self._expressions[0])

@@ -10,8 +10,8 @@ from dgltree.files import replacing
 from dgltree.plotting import charts
 from tasks.equations.compositionality import tables
 from tasks.equations.compositionality.meaning import Meaning
-from tasks.equations.compositionality.plan import TESTS, Job, Test, jobs
 from tasks.equations.compositionality.results import Result, read_results, spread
+from tasks.equations.compositionality.trainings import TESTS, Test, TrainingJob, jobs
 from tasks.tables import Spread
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ class Report:
         return text
 
     @cached_property
-    def _jobs(self) -> list[Job]:
+    def _jobs(self) -> list[TrainingJob]:
         return jobs(self.tests, self.models, self.seeds)
 
     @cached_property
-    def _results(self) -> dict[Job, Result]:
+    def _results(self) -> dict[TrainingJob, Result]:
         return read_results(self.folder, self._jobs)
 
-    def _done(self, test: Test) -> dict[str, dict[Job, Result]]:
+    def _done(self, test: Test) -> dict[str, dict[TrainingJob, Result]]:
         """A row's label to the results of its seeds, of rows with at least one."""
         rows = {}
         for model, variant in test.rows(self.models):
@@ -107,7 +107,7 @@ def _by_depth(rows: tables.Rows) -> dict[str, charts.Series]:
     )
 
 
-def _by_share(test: Test, done: dict[str, dict[Job, Result]]) -> dict[str, charts.Series]:
+def _by_share(test: Test, done: dict[str, dict[TrainingJob, Result]]) -> dict[str, charts.Series]:
     """Model -> {share of the training equations: accuracy}."""
     found: dict[str, dict[int, Spread]] = {}
     for results in done.values():

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.equations.compositionality.plan import Depths, Job
 from tasks.equations.compositionality.training import RESULT
+from tasks.equations.compositionality.trainings import Depths, TrainingJob
 from tasks.equations.verification.counts import Counts, together
 from tasks.tables import Spread
 
@@ -27,7 +27,7 @@ class Result:
         return together(counts for depth, counts in self.by_depth.items() if first <= depth <= last)
 
 
-def read_results(folder: Path, jobs: Iterable[Job]) -> dict[Job, Result]:
+def read_results(folder: Path, jobs: Iterable[TrainingJob]) -> dict[TrainingJob, Result]:
     """The results of those jobs that are done."""
     return {job: _read(file) for job in jobs if (file := folder / "jobs" / job.name / RESULT).exists()}
 

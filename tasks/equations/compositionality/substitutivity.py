@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dgltree import Equation, Tree, batch
-from dgltree.equations.truth import BLURRED, Evaluator
+from dgltree.equations.truth.evaluator import BLURRED, Evaluator
 from dgltree.models import evaluating
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.whole import WholeEquations

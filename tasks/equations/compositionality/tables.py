@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tasks.equations.compositionality.plan import Depths
 from tasks.equations.compositionality.results import Result, spread
+from tasks.equations.compositionality.trainings import Depths
 from tasks.equations.verification.counts import Counts
 from tasks.tables import Spread, percent, table
 

@@ -21,7 +21,7 @@ from dgltree.models import evaluating
 from dgltree.training import harness
 from dgltree.training.checkpoints import BEST, checked
 from tasks import jobs
-from tasks.equations.compositionality.plan import Job
+from tasks.equations.compositionality.trainings import TrainingJob
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.counts import Counts, counted_by_group, together
 from tasks.equations.verification.data import LabelledEquations
@@ -36,7 +36,7 @@ TRACED = 100  # equations of each depth whose stacks are looked at
 class Task(jobs.Job):
     """A training with all that a process needs to do it."""
 
-    job: Job
+    job: TrainingJob
     config: dict[str, Any]
     train: Path
     test: Path
@@ -59,7 +59,7 @@ class Task(jobs.Job):
 
 
 def configuration(
-    job: Job, file: Path, epochs: int | None = None, batch_size: int | None = None, lr: float | None = None
+    job: TrainingJob, file: Path, epochs: int | None = None, batch_size: int | None = None, lr: float | None = None
 ) -> dict[str, Any]:
     """The mapping of a YAML configuration with the job's options and, where they are given, other settings."""
     config = yaml.safe_load(file.read_text(encoding="utf-8"))

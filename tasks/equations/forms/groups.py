@@ -16,9 +16,9 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_equation, write_infix
+from dgltree.equations.expressions.written_form import form, rearranged, symbols
 from dgltree.equations.search.search import Search
-from dgltree.equations.truth import Evaluator, Truth
-from dgltree.equations.written_form import form, rearranged, symbols
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from tasks.equations.canonical import digest
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.identities import WORLDS, identities
@@ -40,7 +40,7 @@ _NEUTRAL = (CALLED["Mul"] + CALLED["1"], *(CALLED["Pow"] + word(name) + CALLED["
 _MINUS, _BLANK = CALLED["-1"], word(NAMES[-1])  # a variable that no line has stands for the blank
 
 
-class Group(NamedTuple):
+class FormGroup(NamedTuple):
     """An equation with a blank, and forms of one value for it; as texts, in the variables x, y, z, w."""
 
     equation: str
@@ -129,14 +129,14 @@ def write(path: Path, school: int, seed: int = 0) -> None:
         for equation in tqdm(order[done:], initial=done, total=len(order), unit="blank", disable=None):
             found = searched(equation, asked[equation])
             rights, others = (tuple(map(write_infix, trees)) for trees in (asked[equation], found))
-            file.write(json.dumps(Group(write_equation(equation), rights, others, tests[equation])) + "\n")
+            file.write(json.dumps(FormGroup(write_equation(equation), rights, others, tests[equation])) + "\n")
             file.flush()
 
 
-def read(path: Path) -> list[Group]:
+def read(path: Path) -> list[FormGroup]:
     """The groups of a file that have wrong forms, without those that only rearrange."""
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    groups = (Group(equation, tuple(right), tuple(found), test) for equation, right, found, test in rows)
+    groups = (FormGroup(equation, tuple(right), tuple(found), test) for equation, right, found, test in rows)
     return [group for group in groups if not all(group.forms.values()) and not group.rearranges]
 
 

@@ -15,12 +15,12 @@ from dgltree import Tree, batch, read_equation, read_infix, save
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.form_scorer import FormScorer, context, form_vocabulary, total
-from dgltree.equations.names import VARIABLE, variables
-from dgltree.equations.written_form import form, symbols
+from dgltree.equations.expressions.names import VARIABLE, variables
+from dgltree.equations.expressions.written_form import form, symbols
+from dgltree.equations.ranking.form_scorer import FormScorer, context, form_vocabulary, total
 from dgltree.models import PairModel, PairReadout
 from dgltree.trees.equation import substitute
-from tasks.equations.forms.groups import Group, read
+from tasks.equations.forms.groups import FormGroup, read
 from tasks.equations.vocabulary import elementary_vocabulary
 
 RARE = 0.5  # share of steps in which one literal, and of those in which one function is <unk>
@@ -38,7 +38,7 @@ class Encoded(NamedTuple):
     """(F,) in symbols"""
 
 
-def encoded(group: Group) -> Encoded:
+def encoded(group: FormGroup) -> Encoded:
     """A group of texts as trees, its variables called var_0 and so on in the alphabet's order, as a scorer does."""
     equation = read_equation(group.equation)
     names = sorted(variables(*equation))
@@ -146,7 +146,7 @@ def _unnamed(vocabulary: Vocabulary, random: Random) -> Tensor:
     return ids
 
 
-def report(scorer: FormScorer, groups: Sequence[Group]) -> str:
+def report(scorer: FormScorer, groups: Sequence[FormGroup]) -> str:
     """How often the first form is right, by the scorer, short to long, by chance; and how often written as a right one.
 
     Forms of one length stand in the order in which the search gives them.

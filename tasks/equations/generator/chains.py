@@ -19,7 +19,7 @@ from tasks.equations.generator.identities import World
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import Part, part_of
 from tasks.equations.generator.rewrite import GROWING
-from tasks.equations.generator.texts import Texts
+from tasks.equations.generator.texts import EquationTexts
 from tasks.equations.store import Made
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS
 from tasks.processes import pool_map
@@ -52,7 +52,7 @@ def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1, w
 def correct(job: tuple[int, Part, str, World]) -> list[Made]:
     """So many correct equations for a part, of the random stream of a name and the identities of a world."""
     count, part, name, world = job
-    random, texts, seen = Random(f"chains {name}"), Texts(), set()
+    random, texts, seen = Random(f"chains {name}"), EquationTexts(), set()
     made: list[Made] = []
     while len(made) < count:
         for equation in chain(random, world):

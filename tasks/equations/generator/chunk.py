@@ -9,14 +9,14 @@ from random import Random
 
 import numpy as np
 
-from dgltree.equations.truth import Truth
+from dgltree.equations.truth.evaluator import Truth
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.growth import WIDENINGS, begun, grammar, grown
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import Part, Quotas, part_of
 from tasks.equations.generator.rewrite import GROWING
-from tasks.equations.generator.texts import Texts
+from tasks.equations.generator.texts import EquationTexts
 from tasks.equations.generator.values import Values
 from tasks.equations.generator.vary import varied
 from tasks.equations.store import Made
@@ -38,7 +38,7 @@ def largest(depth: int) -> int:
     return 20 + 3 * depth
 
 
-class Chunk:
+class ChunkGenerator:
     """Makes equations of one part without repetition, up to ``quotas``; ``counts`` says what happened on the way.
 
     Args:
@@ -54,7 +54,7 @@ class Chunk:
         self._missing = Counter(quotas)
         self._deepest = max(ROOM, *(depth for _, depth in quotas))
         self._random = Random(f"equations {name}")
-        self._values, self._texts = Values(), Texts()
+        self._values, self._texts = Values(), EquationTexts()
         self._seen: set[int] = set()
         self._pool: dict[int, list[Places]] = {depth: [] for depth in range(1, self._deepest + 1)}
 

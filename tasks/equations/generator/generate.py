@@ -21,11 +21,11 @@ from tqdm import tqdm
 from dgltree.files import replacing
 from tasks.claims import claim, refuse_other
 from tasks.equations import store
-from tasks.equations.generator.chunk import Chunk
+from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.presets import PRESETS, Part, Quotas, Shape, is_validation
 from tasks.equations.generator.published.process import PUBLISHED, Process, Union
 from tasks.equations.generator.published.seeds import FAULTS
-from tasks.equations.store import Row
+from tasks.equations.store import EquationRow
 from tasks.processes import pool_map
 
 GENERATOR = 2  # another one where a seed means other equations than before
@@ -110,7 +110,7 @@ def _make(job: tuple[Quotas, Part, str, Path | None]) -> tuple[pa.Table, Counter
     quotas, part, name, file = job
     if file is not None and file.exists():
         return store.load(file), Counter(json.loads(_counts(file).read_text()))
-    chunk = Chunk(quotas, part, name)
+    chunk = ChunkGenerator(quotas, part, name)
     made = store.table(chunk.run(), part)
     if file is not None:
         with replacing(_counts(file)) as beside:
@@ -123,7 +123,9 @@ def _counts(file: Path) -> Path:
     return file.with_suffix(".json")
 
 
-def generate(quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK) -> list[Row]:
+def generate(
+    quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK
+) -> list[EquationRow]:
     """Labelled equations, no two equal up to names and sides; fewer where there are no more."""
     return store.rows(Generator(quotas, part, seed, workers, chunk).run())
 

@@ -11,7 +11,7 @@ CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
 STANDINS = "αβγδεζηθικ"  # for the variables while texts are put together: one letter, in no other text
 
 
-class Texts:
+class EquationTexts:
     """Writes as ``dgltree.read.infix_writer.write_equation`` does, with the variables renamed."""
 
     def __init__(self) -> None:

@@ -1,7 +1,8 @@
 """The numeric decision on many equations at once, of which most parts are known from before.
 
-The mathematics is that of ``dgltree.equations.truth.Evaluator``: ``leaf_value``, ``apply`` and ``decide``. What differs
-is what is remembered, words instead of trees, and the order: all new nodes of one function together, for numpy.
+The mathematics is that of ``dgltree.equations.truth.evaluator.Evaluator``: ``leaf_value``, ``apply`` and ``decide``.
+What differs is what is remembered, words instead of trees, and the order: all new nodes of one function together, for
+numpy.
 """
 
 from collections import defaultdict
@@ -9,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgltree.equations.bounded import POINTS, Value, apply, leaf_value
-from dgltree.equations.truth import Truth, decide
+from dgltree.equations.truth.bounded_values import POINTS, Value, apply, leaf_value
+from dgltree.equations.truth.evaluator import Truth, decide
 from tasks.equations.generator.places import Places
 from tasks.equations.words import CALLED, LEAVES, SINGLE, SYMBOLS, Word, tree
 
@@ -22,7 +23,7 @@ Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
 
 
 class Values:
-    """Decides as ``dgltree.equations.truth.Evaluator`` does; call it with numpy's floating-point warnings off."""
+    """Decides as :class:`dgltree.equations.truth.evaluator.Evaluator`; turn numpy's floating-point warnings off."""
 
     def __init__(self, cached: int = CACHED) -> None:
         self._cached = cached

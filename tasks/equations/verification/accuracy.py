@@ -15,15 +15,15 @@ from torch import Tensor
 from tqdm import tqdm
 
 from dgltree import open_model
-from dgltree.equations.probabilities import probabilities
+from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel
-from tasks.equations.store import Label, Row, read
+from tasks.equations.store import EquationRow, Label, read
 from tasks.equations.verification.counts import Counts, counted_by_group, together
 
 BLOCK = 2048  # equations between two updates of the progress bar
 
 
-def called(model: EquationModel, rows: Sequence[Row]) -> Tensor:
+def called(model: EquationModel, rows: Sequence[EquationRow]) -> Tensor:
     """(E,) bool, whether the model calls each equation correct; those of one depth are asked about together."""
     found = torch.empty(len(rows), dtype=torch.bool)
     order = sorted(range(len(rows)), key=lambda number: rows[number].depth)
@@ -35,12 +35,12 @@ def called(model: EquationModel, rows: Sequence[Row]) -> Tensor:
     return found
 
 
-def by_depth(model: EquationModel, rows: Sequence[Row]) -> dict[int, Counts]:
+def by_depth(model: EquationModel, rows: Sequence[EquationRow]) -> dict[int, Counts]:
     """Depth to counts."""
     return scored(called(model, rows), rows)
 
 
-def scored(answers: Tensor, rows: Sequence[Row]) -> dict[int, Counts]:
+def scored(answers: Tensor, rows: Sequence[EquationRow]) -> dict[int, Counts]:
     """Depth to counts of answers (E,) bool."""
     labels = torch.tensor([row.label == 1 for row in rows])
     return counted_by_group(answers, labels, torch.tensor([row.depth for row in rows]))
@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"{name:>9} {counts.size:9,} {share}")
 
 
-def _chosen(options: argparse.Namespace) -> list[Row]:
+def _chosen(options: argparse.Namespace) -> list[EquationRow]:
     rows = read(options.data, splits=options.split and [options.split], label=options.labels)
     first, last = options.depths or (0, 255)
     found = [row for row in rows if first <= row.depth <= last][: options.limit]

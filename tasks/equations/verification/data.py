@@ -12,13 +12,13 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.training.processes import own_part
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
-from tasks.equations.store import Row, read
+from tasks.equations.store import EquationRow, read
 from tasks.equations.verification.node_values import NodeValues
 from tasks.equations.vocabulary import vocabulary
 
 
 @lru_cache(maxsize=2)
-def _read(file: Path) -> list[Row]:
+def _read(file: Path) -> list[EquationRow]:
     """A process that trains more than once reads its training and its test set once."""
     return read(file)
 
@@ -70,11 +70,11 @@ class LabelledEquations(TaskData):
         return Batcher(self.vocabulary)
 
     @cached_property
-    def _known(self) -> list[Row]:
+    def _known(self) -> list[EquationRow]:
         return self._rows("train")
 
     @cached_property
-    def train_rows(self) -> list[Row]:
+    def train_rows(self) -> list[EquationRow]:
         """What is trained on: the training equations, or the given share of them, at least one."""
         rows = self._split("train")
         order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(self.seed)).tolist()
@@ -82,16 +82,16 @@ class LabelledEquations(TaskData):
         return [row for number, row in enumerate(rows) if number in kept]
 
     @cached_property
-    def test_rows(self) -> list[Row]:
+    def test_rows(self) -> list[EquationRow]:
         """What is tested on."""
         return self._rows("test") if self.files["test"] else self._split("validation")
 
     @cached_property
     def _values(self) -> NodeValues:
         """Of the labelled equations; what is derived from this class may have others among its rows."""
-        return NodeValues([row for row in self.train_rows if isinstance(row, Row)])
+        return NodeValues([row for row in self.train_rows if isinstance(row, EquationRow)])
 
-    def _rows(self, name: str) -> list[Row]:
+    def _rows(self, name: str) -> list[EquationRow]:
         file, depths = self.files[name], self.depths[name]
         if file is None:
             return []
@@ -102,7 +102,7 @@ class LabelledEquations(TaskData):
             )
         return rows
 
-    def _split(self, name: str) -> list[Row]:
+    def _split(self, name: str) -> list[EquationRow]:
         return [row for row in self._known if row.split == name]
 
     def setup(self, stage: str) -> None:
@@ -124,16 +124,16 @@ class LabelledEquations(TaskData):
     def test_dataloader(self) -> DataLoader[Labelled]:
         return self._in_order(self.test_rows)
 
-    def _in_order(self, rows: list[Row]) -> DataLoader[Labelled]:
+    def _in_order(self, rows: list[EquationRow]) -> DataLoader[Labelled]:
         return self._loader(rows, _cut(range(len(rows)), 512))
 
     def _loader(
-        self, rows: list[Row], batches: Sequence[Sequence[int]], training: bool = False
+        self, rows: list[EquationRow], batches: Sequence[Sequence[int]], training: bool = False
     ) -> DataLoader[Labelled]:
         collate = partial(self.collate, training=training)
         return DataLoader(rows, batch_sampler=batches, collate_fn=collate, num_workers=self.workers)  # type: ignore[arg-type]
 
-    def collate(self, rows: list[Row], training: bool = False) -> Labelled:
+    def collate(self, rows: list[EquationRow], training: bool = False) -> Labelled:
         """Rows as a batch, planned for the model."""
         sides = [side for row in rows for side in (row.left, row.right)]
         trees = self._batcher.words(sides, self._random(rows[0]) if training and self.commute else None)
@@ -145,7 +145,7 @@ class LabelledEquations(TaskData):
     def _learns_values(self) -> bool:
         return self.trainer is not None and getattr(self.trainer.lightning_module, "value_weight", 0) > 0
 
-    def _random(self, first: Row) -> np.random.Generator:
+    def _random(self, first: EquationRow) -> np.random.Generator:
         """Of the batch of an epoch that begins with an equation."""
         assert self.trainer is not None
         return np.random.default_rng([self.seed, self.trainer.current_epoch, *first.left, *first.right])

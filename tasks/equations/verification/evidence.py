@@ -17,17 +17,17 @@ import torch
 from torch import Tensor
 
 from dgltree import open_model
-from dgltree.equations.truth import Truth
+from dgltree.equations.truth.evaluator import Truth
 from dgltree.files import replacing
 from dgltree.models import EquationModel
 from tasks.equations import store
 from tasks.equations.blanks import read_folder
 from tasks.equations.canonical import digest
 from tasks.equations.generator.places import Places
-from tasks.equations.generator.published.run import Run
+from tasks.equations.generator.published.run import EquationGrowth
 from tasks.equations.generator.published.seeds import FAULTS, Fault
 from tasks.equations.generator.values import Values
-from tasks.equations.store import Row, row_of
+from tasks.equations.store import EquationRow, row_of
 from tasks.equations.verification.accuracy import called, scored
 from tasks.equations.verification.counts import together
 from tasks.equations.words import EQUAL, SINGLE, VARIABLES, Word
@@ -100,7 +100,7 @@ class Evidence:
             found.setdefault("8 to 19", []).append(deep.accuracy)
         return [_with_error(found.get(depth, ()), depth == "8 to 19") for depth in ["8 to 19", *map(str, DEEP)]]
 
-    def _called(self, model: Path, rows: Sequence[Row], name: str) -> Tensor:
+    def _called(self, model: Path, rows: Sequence[EquationRow], name: str) -> Tensor:
         file = self._out / f"{model.stem}-{name}.npy"
         if not file.exists():
             answers = called(_equation_model(model), rows).numpy()
@@ -115,7 +115,7 @@ class Evidence:
         """Of the frequencies of small subtrees to those in the blanks, half the sum of absolute differences."""
         blanks = [_word(row) for row in self._blanks if row.depth in MIDDLE]
         ours = [_word(row) for row in store.read(self._train) if row.label and row.depth in MIDDLE]
-        long = Run("long", RUNS * GROWN, LIMIT).run()
+        long = EquationGrowth("long", RUNS * GROWN, LIMIT).run()
         one = [each.equation.word for each in long if each.grown and each.equation.depth in MIDDLE]
         pairs = {"one half of the blanks": (blanks[::2], blanks[1::2]), "the training set": (ours, blanks)}
         pairs |= {f"one run of {RUNS * GROWN:,} instead of many": (one, blanks)}
@@ -151,12 +151,12 @@ def _truths(faults: Sequence[Fault]) -> list[Truth]:
     values, found = Values(), []
     with np.errstate(all="ignore"):
         for number in range(RUNS):
-            run = Run(f"ablation {number}", GROWN, LIMIT, faults).run()
+            run = EquationGrowth(f"ablation {number}", GROWN, LIMIT, faults).run()
             found += values.truths([one.equation for one in run if one.grown and one.equation.depth in MIDDLE])
     return found
 
 
-def _word(row: Row) -> Word:
+def _word(row: EquationRow) -> Word:
     return SINGLE[EQUAL] + row.left + row.right
 
 

@@ -13,7 +13,7 @@ from dgltree import Tree, TreeBatch, batch
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Planned
-from tasks.equations.store import Row, read
+from tasks.equations.store import EquationRow, read
 from tasks.equations.verification.data import LabelledEquations
 from tasks.equations.verification.numbers import decoded
 from tasks.equations.vocabulary import vocabulary
@@ -28,7 +28,7 @@ class Decoded(NamedTuple):
 
 
 @dataclass
-class Numbers(PickledAsArrays):
+class NumberBatch(PickledAsArrays):
     """A batch of number equations."""
 
     inputs: TreeBatch | Planned
@@ -38,15 +38,15 @@ class Numbers(PickledAsArrays):
     functions: Tensor
     """(F,) int64, those of the roots."""
 
-    def to(self, device: torch.device) -> "Numbers":
-        return Numbers(self.inputs.to(device), self.values.to(device), self.functions.to(device))
+    def to(self, device: torch.device) -> "NumberBatch":
+        return NumberBatch(self.inputs.to(device), self.values.to(device), self.functions.to(device))
 
 
 class Mixed(NamedTuple):
     """A batch of both kinds; a kind of which it has none is None."""
 
     equations: Labelled | None
-    numbers: Numbers | None
+    numbers: NumberBatch | None
 
 
 class EquationsAndNumbers(LabelledEquations):
@@ -81,7 +81,7 @@ class EquationsAndNumbers(LabelledEquations):
         return self._rows("test") if self.files["train"] is None else super().test_rows
 
     def _rows(self, name: str) -> list[Any]:
-        rows: list[Row | Decoded] = [*super()._rows(name)]
+        rows: list[EquationRow | Decoded] = [*super()._rows(name)]
         if self.numbers is not None:
             rows += self._decoded(self.numbers / f"{name}.parquet")
         return rows
@@ -97,21 +97,21 @@ class EquationsAndNumbers(LabelledEquations):
 
     def collate(self, rows: list[Any], training: bool = False) -> Any:
         """Rows of both kinds as a batch."""
-        equations = [row for row in rows if isinstance(row, Row)]
+        equations = [row for row in rows if isinstance(row, EquationRow)]
         numbers = [row for row in rows if isinstance(row, Decoded)]
         labelled = super().collate(equations, training) if equations else None
         return Mixed(labelled, self._numbers(numbers) if numbers else None)
 
-    def _numbers(self, numbers: list[Decoded]) -> Numbers:
+    def _numbers(self, numbers: list[Decoded]) -> NumberBatch:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
         trees = batch((number.tree for number in numbers), self.vocabulary)
-        return Numbers(self.plan(trees) or trees, values, trees.function[trees.roots])
+        return NumberBatch(self.plan(trees) or trees, values, trees.function[trees.roots])
 
     def transfer_batch_to_device(self, mixed: Any, device: torch.device, _: int) -> Any:
         equations, numbers = mixed
         return Mixed(equations and equations.to(device), numbers and numbers.to(device))
 
 
-def correct(rows: list[Row]) -> list[Decoded]:
+def correct(rows: list[EquationRow]) -> list[Decoded]:
     """The number equations that are correct."""
     return [Decoded(*decoded(row.equation), row.split) for row in rows if row.label == 1]

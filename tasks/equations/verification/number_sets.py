@@ -20,7 +20,7 @@ from tasks.equations import store
 from tasks.equations.canonical import digest
 from tasks.equations.fillers import literal
 from tasks.equations.generator.presets import Part, is_validation, part_of
-from tasks.equations.store import Row, row_of
+from tasks.equations.store import EquationRow, row_of
 from tasks.equations.verification.numbers import number
 
 FUNCTIONS = {
@@ -57,12 +57,12 @@ def expansions() -> Iterator[Equation]:
         yield Equation(number(hundredths / 100), Tree("Add", (Tree("Add", (first, second)), third)))
 
 
-def rows(seed: int) -> dict[Part, list[Row]]:
+def rows(seed: int) -> dict[Part, list[EquationRow]]:
     """All number equations, each with label 1, for training and for tests."""
     random = Random(f"numbers {seed}")
     equations = [*evaluations(), *expansions()]
     random.shuffle(equations)
-    parts: dict[Part, list[Row]] = {"train": [], "test": []}
+    parts: dict[Part, list[EquationRow]] = {"train": [], "test": []}
     for equation in equations:
         key = digest(equation)
         part = part_of(key, depth=1)  # a quarter for tests, as of the other equations of which there are few

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_infix
-from dgltree.equations.elementary import ELEMENTARY
-from dgltree.equations.exact import exact_blank, exact_value
-from dgltree.equations.paths import find_blank
+from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.search import phrases
 from dgltree.equations.search.arithmetic import agree, apply, value
-from dgltree.equations.search.fit import Generator, fitted
+from dgltree.equations.search.fit import BasisFunction, fitted
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import constant, named, ratio
 from dgltree.equations.search.points import MORE, points
+from dgltree.equations.truth.elementary import ELEMENTARY
+from dgltree.equations.truth.exact import exact_blank, exact_value
 
 X = Tree("Symbol", token="x")
 JOINED = [
@@ -98,7 +98,7 @@ def test_a_polynomial_is_fitted_in_falling_and_rising_powers(text: str) -> None:
     at = points("mixed", ["x"], MORE)
     tree = read_infix(text)
     target = np.broadcast_to(value(tree, at, {}), (MORE,))
-    found = [write_infix(found) for found in fitted(target, [Generator(X, at.values["x"])])]
+    found = [write_infix(found) for found in fitted(target, [BasisFunction(X, at.values["x"])])]
     assert text in found or write_infix(tree) in found
 
 
@@ -106,14 +106,14 @@ def test_what_is_no_polynomial_is_not_fitted() -> None:
     at = points("mixed", ["x"], MORE)
     for text in ("sin(x)", "1/(x + 3)", "abs(x)"):
         target = value(read_infix(text), at, {})
-        assert list(fitted(target, [Generator(X, at.values["x"])])) == []
-    assert list(fitted(np.full(MORE, np.nan), [Generator(X, at.values["x"])])) == []
+        assert list(fitted(target, [BasisFunction(X, at.values["x"])])) == []
+    assert list(fitted(np.full(MORE, np.nan), [BasisFunction(X, at.values["x"])])) == []
     assert list(fitted(np.ones(MORE), [])) == []
 
 
 def test_generators_that_depend_on_each_other_still_fit() -> None:
     at = points("mixed", ["x"], MORE)
-    waves = [Generator(read_infix(text), value(read_infix(text), at, {})) for text in ("sin(x)", "cos(x)")]
+    waves = [BasisFunction(read_infix(text), value(read_infix(text), at, {})) for text in ("sin(x)", "cos(x)")]
     found = [write_infix(tree) for tree in fitted(value(read_infix("cos(x)^2"), at, {}), waves)]
     assert found
     assert all(agree(value(read_infix(text), at, {}), value(read_infix("cos(x)^2"), at, {})) for text in found)

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from dgltree import Equation, read_equation, read_infix, write_infix
+from dgltree.equations.expressions.written_form import rearranged
 from dgltree.equations.search import search
 from dgltree.equations.search.clock import Clock
+from dgltree.equations.search.multi_blank import fill_all, search_multi_blank
 from dgltree.equations.search.search import Search
-from dgltree.equations.search.several import fill_all, search_several
-from dgltree.equations.search.table import Table
-from dgltree.equations.verdict import Judge
-from dgltree.equations.written_form import rearranged
+from dgltree.equations.search.table import ValueTable
+from dgltree.equations.truth.verdict import Judge
 from dgltree.trees.equation import blank
 
 FOUND = {
@@ -76,12 +76,12 @@ def test_the_clock_stops_a_search_that_answers_with_what_it_has() -> None:
 def test_the_tables_of_a_search_ask_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     clocks = []
 
-    def table(*args: object) -> Table:
+    def table(*args: object) -> ValueTable:
         clocks.append(args[-1])
-        return Table(*args)
+        return ValueTable(*args)
 
     clock = Clock(60)
-    monkeypatch.setattr(search, "Table", table)
+    monkeypatch.setattr(search, "ValueTable", table)
     Search(read_equation("sin(x)^2 + _ = 1"), clock=clock).run()
     assert clocks
     assert all(asked is clock for asked in clocks)
@@ -112,7 +112,7 @@ SEVERAL = {
 @pytest.mark.parametrize("text", SEVERAL)
 def test_several_blanks_are_filled_at_once(text: str) -> None:
     equation, leaves = read_equation(text), [blank(f"_{k + 1}") for k in range(len(SEVERAL[text]))]
-    found = search_several(equation, leaves, budget=20_000)
+    found = search_multi_blank(equation, leaves, budget=20_000)
     assert tuple(map(read_infix, SEVERAL[text])) in found.fillers
     judge = Judge()
     assert all(judge.verdict(fill_all(equation, leaves, trees)).holds for trees in found.fillers)
@@ -120,4 +120,4 @@ def test_several_blanks_are_filled_at_once(text: str) -> None:
 
 def test_several_blanks_without_a_solution() -> None:
     equation: Equation = read_equation("0*_1*_2 = 1")
-    assert search_several(equation, [blank("_1"), blank("_2")], budget=1000).fillers == []
+    assert search_multi_blank(equation, [blank("_1"), blank("_2")], budget=1000).fillers == []

@@ -8,15 +8,15 @@ from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.points import COUNT, Points, points
-from dgltree.equations.search.table import FORMS, Table
+from dgltree.equations.search.table import FORMS, ValueTable
 from dgltree.equations.search.world import world
 
 
-def grown(text: str, budget: int, region: str = "below one") -> tuple[Table, Points]:
+def grown(text: str, budget: int, region: str = "below one") -> tuple[ValueTable, Points]:
     about = world(read_equation(text))
     at = points(region, [leaf.token or "" for leaf in about.variables], COUNT)
     with np.errstate(all="ignore"):
-        table = Table(about.leaves(at), about.operations(every=False), budget).fill()
+        table = ValueTable(about.leaves(at), about.operations(every=False), budget).fill()
     return table, at
 
 
@@ -81,5 +81,5 @@ def test_a_lookup_of_nothing_finds_nothing() -> None:
 def test_a_clock_stops_the_growth() -> None:
     about = world(read_equation("sin(x)*y + _ = z"))
     at = points("below one", ["x", "y", "z"], COUNT)
-    table = Table(about.leaves(at), about.operations(every=True), 10**6, Clock(-1))
+    table = ValueTable(about.leaves(at), about.operations(every=True), 10**6, Clock(-1))
     assert not table.grow(1)

@@ -13,7 +13,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree import Vocabulary
 from dgltree.models import LanguageModel, save_language_model
 from tasks.language.__main__ import main
-from tasks.language.syntax import ROWS, SENTENCES, Item, read_items, score_items
+from tasks.language.syntax import ROWS, SENTENCES, SyntaxItem, read_items, score_items
 
 
 class Lengths(LanguageModel):
@@ -28,13 +28,13 @@ def model() -> LanguageModel:
     return Lengths(Vocabulary((), ["<eos>", "<unk>", "a", "b"], unk=True), "lstm", (4,))
 
 
-def items() -> list[Item]:
+def items() -> list[SyntaxItem]:
     return [
-        Item("simple_npi_anim", (["a"], ["a", "b"], ["a", "b", "c"])),
-        Item("simple_npi_inanim", (["a", "b", "a"], ["a", "b"], ["a"])),
-        Item("prep_anim", (["a", "b"], ["a"])),
-        Item("prep_inanim", (["a"], ["b"])),
-        Item("prep_inanim", (["a", "zz"], ["b"])),
+        SyntaxItem("simple_npi_anim", (["a"], ["a", "b"], ["a", "b", "c"])),
+        SyntaxItem("simple_npi_inanim", (["a", "b", "a"], ["a", "b"], ["a"])),
+        SyntaxItem("prep_anim", (["a", "b"], ["a"])),
+        SyntaxItem("prep_inanim", (["a"], ["b"])),
+        SyntaxItem("prep_inanim", (["a", "zz"], ["b"])),
     ]
 
 

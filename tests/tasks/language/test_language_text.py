@@ -9,7 +9,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from sample import write_text
 
-from dgltree.datasets.order import epoch_generator
+from dgltree.datasets.batches import epoch_generator
 from tasks.language.data import LanguageText, drawn_lengths
 from tasks.language.text import columns, parts, read_sentences, stream, vocabulary_of
 

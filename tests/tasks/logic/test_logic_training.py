@@ -15,7 +15,7 @@ import dgltree
 from dgltree import batch
 from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
-from tasks.brackets import InducedBrackets
+from tasks.classifier import InducedBrackets
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main
 from tasks.logic.files import write_pairs

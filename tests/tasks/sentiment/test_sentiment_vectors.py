@@ -20,7 +20,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from sentiment.treebank import CONFIGS, assert_same_weights, checkpoint, run, write_treebank
 
 from tasks import baselines
-from tasks.brackets import InducedBrackets
+from tasks.classifier import InducedBrackets
 from tasks.sentiment.__main__ import main
 from tasks.sentiment.data import SentimentTreebank
 from tasks.sentiment.model import SentimentClassifier

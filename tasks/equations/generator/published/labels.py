@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dgltree.equations.truth import Truth
+from dgltree.equations.truth.evaluator import Truth
 from tasks.equations.canonical import word_digest
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.published.judge import judge
-from tasks.equations.generator.published.run import Candidate
-from tasks.equations.generator.texts import Texts
+from tasks.equations.generator.published.run import GrownEquation
+from tasks.equations.generator.texts import EquationTexts
 from tasks.equations.generator.values import Values
 from tasks.equations.store import Made
 from tasks.equations.words import NAMES
@@ -32,9 +32,9 @@ class Labeller:
 
     def __init__(self, sympy: bool, counts: Counter[str]) -> None:
         self._sympy, self._counts = sympy, counts
-        self._values, self._texts = Values(), Texts()
+        self._values, self._texts = Values(), EquationTexts()
 
-    def labelled(self, candidates: Sequence[Candidate]) -> tuple[list[Made], list[bool | None]]:
+    def labelled(self, candidates: Sequence[GrownEquation]) -> tuple[list[Made], list[bool | None]]:
         """The equations that have a label, and what numbers say of each (None: undecided)."""
         made: list[Made] = []
         says: list[bool | None] = []
@@ -49,7 +49,7 @@ class Labeller:
                     says.append(None if truth is Truth.UNDECIDED else truth is Truth.TRUE)
         return made, says
 
-    def _wrong(self, changes: Sequence[tuple[Candidate, Truth]]) -> list[bool]:
+    def _wrong(self, changes: Sequence[tuple[GrownEquation, Truth]]) -> list[bool]:
         """Whether each changed equation counts as wrong. SymPy is asked only where numbers do not contradict."""
         found = [truth is Truth.FALSE for _, truth in changes]
         doubtful = [number for number, false in enumerate(found) if not false]

@@ -16,7 +16,7 @@ from tasks.equations.canonical import word_digest
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.presets import PAPER_TRAIN, Part, Quotas, Shape, part_of
 from tasks.equations.generator.published.labels import Labeller
-from tasks.equations.generator.published.run import Candidate, Run
+from tasks.equations.generator.published.run import EquationGrowth, GrownEquation
 from tasks.equations.generator.published.seeds import FAULTS, Fault
 from tasks.processes import pool_map
 
@@ -135,7 +135,7 @@ def _make(job: tuple[Process, Part, str, int, Path | None]) -> "tuple[pyarrow.Ta
     process, part, name, number, file = job
     if file is not None and file.exists():
         return store.load(file), Counter(json.loads(_counts(file).read_text(encoding="utf-8")))
-    run = Run(f"{name} {number}", process.correct, process.limit, process.faults)
+    run = EquationGrowth(f"{name} {number}", process.correct, process.limit, process.faults)
     candidates = _of_part(run.run(), part, run.counts)
     made, truths = Labeller("sympy" in process.faults, run.counts).labelled(candidates)
     table = store.with_origin(store.table(made, part), truths, number)
@@ -147,9 +147,9 @@ def _make(job: tuple[Process, Part, str, int, Path | None]) -> "tuple[pyarrow.Ta
     return table, run.counts
 
 
-def _of_part(candidates: Iterable[Candidate], part: Part, counts: Counter[str]) -> list[Candidate]:
+def _of_part(candidates: Iterable[GrownEquation], part: Part, counts: Counter[str]) -> list[GrownEquation]:
     """The equations that are for a part, up to names and sides each once."""
-    found: dict[int, Candidate] = {}
+    found: dict[int, GrownEquation] = {}
     for candidate in candidates:
         digest = word_digest(*candidate.equation.sides())
         if part_of(digest, candidate.equation.depth) != part:

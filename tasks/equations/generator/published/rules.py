@@ -16,7 +16,7 @@ Tail = tuple[list[int], list[Rule]]
 """The labels that are left where only one form goes on, and the rules of this form."""
 
 
-class Rules:
+class PatternTree:
     """A tree of the forms of patterns; a form is the preorder of their labels, variables being all alike.
 
     A rule fits a subtree where constants and functions agree and, unless ``checked``, its repeated variables are not

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.published.changes import changed, operated
-from tasks.equations.generator.published.rules import Rules
+from tasks.equations.generator.published.rules import PatternTree
 from tasks.equations.generator.published.seeds import FAULTS, Fault, seeds
 from tasks.equations.words import Word
 
@@ -15,14 +15,14 @@ LARGEST = 250  # symbols of an equation; what batches can hold
 BARREN = 20_000  # draws in a row without a new equation, after which the run ends as it is
 
 
-class Candidate(NamedTuple):
+class GrownEquation(NamedTuple):
     """An equation, and whether it is correct by construction; else it is one with a node changed."""
 
     equation: Places
     grown: bool
 
 
-class Run:
+class EquationGrowth:
     """Grows equations from the seeds; ``counts`` says what was dropped and why.
 
     A node of a known equation is rewritten by a known equation, or the same is done to both sides at the root; what is
@@ -39,18 +39,18 @@ class Run:
         self.counts: Counter[str] = Counter()
         self._random = Random(f"published {name}")
         self._correct, self._limit = correct, limit
-        self._rules = Rules(checked="matching" not in faults)
+        self._rules = PatternTree(checked="matching" not in faults)
         self._known: list[Places] = []
         self._met: set[Word] = set()
         self._seeds = seeds(faults)
 
-    def run(self) -> Iterator[Candidate]:
+    def run(self) -> Iterator[GrownEquation]:
         """Each correct equation, the seeds first, with the change of it if that is new."""
         for equation in self._correct_ones():
-            yield Candidate(equation, grown=True)
+            yield GrownEquation(equation, grown=True)
             change = self._new(changed(equation, self._random))
             if change is not None:
-                yield Candidate(change, grown=False)
+                yield GrownEquation(change, grown=False)
 
     def _correct_ones(self) -> Iterator[Places]:
         self._met.update(self._seeds)

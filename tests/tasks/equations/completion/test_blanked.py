@@ -12,7 +12,7 @@ from dgltree import Equation, batch, plan
 from dgltree.batching.vocabulary import UNKNOWN
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.tree import Tree

@@ -11,7 +11,7 @@ import dgltree
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.shipped import FOLDER
+from dgltree.equations.pretrained.shipped import FOLDER
 from dgltree.models import EquationModel, EquationReadout
 from tasks.equations.completion import textbook
 
@@ -116,7 +116,7 @@ def test_shares_add_up_to_one(tmp_path: Path) -> None:
 
 
 def test_the_losses_by_hand() -> None:
-    from tasks.equations.completion.completer import among, balanced
+    from tasks.equations.completion.ranking_module import among, balanced
 
     logit = torch.tensor([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]])
     right = torch.tensor([[True, False, False], [False, False, False]])

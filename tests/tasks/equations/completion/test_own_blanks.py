@@ -10,7 +10,7 @@ import torch
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.preorder import read_candidates
 from tasks.equations.blanks import read_folder

@@ -18,8 +18,8 @@ pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_infix
 from tasks.equations.compositionality import command, sets, substitutivity, training
-from tasks.equations.compositionality.plan import TESTS, Job, jobs
 from tasks.equations.compositionality.results import Spread
+from tasks.equations.compositionality.trainings import TESTS, TrainingJob, jobs
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN, Part, Shape
 from tasks.equations.verification.classifier import EquationClassifier
@@ -70,13 +70,13 @@ def test_a_training_serves_every_test_that_it_can() -> None:
     assert len(every) == len(set(every)) == len({job.name for job in every})
     assert len(every) == 2 * (3 + 3 + 3 + 2 * 4 + 5)  # table, localism, productivity, shares below 100 %, stack sizes
     assert [job.seed for job in every] == sorted(job.seed for job in every)
-    assert Job("tree_smu", (1, 7), 3, 25, (("stack_size", 2),)).name == (
+    assert TrainingJob("tree_smu", (1, 7), 3, 25, (("stack_size", 2),)).name == (
         "tree_smu-depth_1-7-25_percent-stack_size_2-seed_3"
     )
 
 
 def test_options_of_a_job_are_added_to_those_of_its_configuration() -> None:
-    job = Job("tree_smu", (1, 7), 0, options=(("stack_size", 3),))
+    job = TrainingJob("tree_smu", (1, 7), 0, options=(("stack_size", 3),))
     config = training.configuration(job, command.CONFIGS / "tree_smu.yaml", epochs=4)
     assert config["model"]["options"] == {"no_op": True, "stack_size": 3}
     assert config["trainer"] == {"max_epochs": 4}

@@ -9,15 +9,15 @@ import pytest
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 pytest.importorskip("jsonargparse", reason="the train extra is not installed")
 
-from dgltree.equations.form_scorer import FormScorer
-from dgltree.equations.shipped import form_scorer
+from dgltree.equations.pretrained.shipped import form_scorer
+from dgltree.equations.ranking.form_scorer import FormScorer
 from dgltree.models import PairModel, load
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import BLANK
 from dgltree.trees.tree import Tree
 from tasks.equations.canonical import digest
 from tasks.equations.forms import groups as module
-from tasks.equations.forms.groups import Group, is_test, lines, questions, read, searched, write
+from tasks.equations.forms.groups import FormGroup, is_test, lines, questions, read, searched, write
 from tasks.equations.forms.train import report, train
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.rewrite import in_growing
@@ -83,7 +83,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_forms_are_those_found_and_the_right_ones(groups: Path) -> None:
     group = read(groups)[0]
     assert group.forms == {"-1 + x": False, "x - 1": True, "-(1 - x)": False}
-    assert Group("x = _", ("x*2",), ("2*x",), False).forms == {"2*x": False, "x*2": True}
+    assert FormGroup("x = _", ("x*2",), ("2*x",), False).forms == {"2*x": False, "x*2": True}
 
 
 def test_a_model_learns_which_form_is_right(groups: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

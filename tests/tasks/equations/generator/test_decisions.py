@@ -5,11 +5,11 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.read.infix_writer import write_equation
 from dgltree.trees.equation import Equation
 from tasks.equations.canonical import digest, word_digest
-from tasks.equations.generator.chunk import Chunk
+from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN
 from tasks.equations.generator.values import Values
@@ -23,8 +23,8 @@ def considered() -> list[Places]:
         equations: list[Places] = []
         truths = Values.truths
         patch.setattr(Values, "truths", lambda self, asked: equations.extend(asked) or truths(self, asked))
-        Chunk(PAPER_TRAIN.scaled(1500).quotas(), "train", "decisions").run()
-        Chunk(PAPER_TEST.scaled(500).quotas(), "test", "decisions").run()
+        ChunkGenerator(PAPER_TRAIN.scaled(1500).quotas(), "train", "decisions").run()
+        ChunkGenerator(PAPER_TEST.scaled(500).quotas(), "test", "decisions").run()
     return equations
 
 
@@ -48,5 +48,5 @@ def test_digests_of_words_are_those_of_their_equations(considered: list[Places])
 
 
 def test_texts_say_what_the_ids_say() -> None:
-    made = Chunk(PAPER_TEST.scaled(300).quotas(), "test", "texts").run()
+    made = ChunkGenerator(PAPER_TEST.scaled(300).quotas(), "test", "texts").run()
     assert [one.text for one in made] == [write_equation(one.equation) for one in made]

@@ -13,16 +13,16 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from tasks.equations.canonical import canonical_key, digest
 from tasks.equations.fillers import LITERALS
 from tasks.equations.generator import generate as program
-from tasks.equations.generator.chunk import USUAL, Chunk
+from tasks.equations.generator.chunk import USUAL, ChunkGenerator
 from tasks.equations.generator.generate import Generator, generate, write_sets
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN, PRESETS, part_of
 from tasks.equations.leaves import variables
-from tasks.equations.store import Made, Row, read
+from tasks.equations.store import EquationRow, Made, read
 from tasks.equations.words import NAMES
 
 ROOT = Path(__file__).parents[4]
@@ -32,33 +32,33 @@ SHAPE = PAPER_TRAIN.scaled(1200)
 
 
 @pytest.fixture(scope="module")
-def examples() -> list[Row]:
+def examples() -> list[EquationRow]:
     return generate(SHAPE.quotas(), seed=3, chunk=500)
 
 
-def test_labels_are_what_the_values_say(examples: list[Row]) -> None:
+def test_labels_are_what_the_values_say(examples: list[EquationRow]) -> None:
     evaluator = Evaluator()  # in other names than while they grew, so at other points, where a few are undecided
     decided = [(Truth(made.label), evaluator.truth(made.equation)) for made in examples]
     assert all(truth in (label, Truth.UNDECIDED) for label, truth in decided)
     assert sum(truth is Truth.UNDECIDED for _, truth in decided) < 0.01 * len(examples)
 
 
-def test_labels_and_depths_are_those_asked_for(examples: list[Row]) -> None:
+def test_labels_and_depths_are_those_asked_for(examples: list[EquationRow]) -> None:
     assert Counter((made.label, made.depth) for made in examples) == Counter(SHAPE.quotas())
 
 
-def test_no_two_are_equal_up_to_names_and_sides(examples: list[Row]) -> None:
+def test_no_two_are_equal_up_to_names_and_sides(examples: list[EquationRow]) -> None:
     keys = [canonical_key(made.equation) for made in examples]
     assert len(set(keys)) == len(keys) == 1200
     assert [digest(made.equation) for made in examples] == [made.digest for made in examples]
 
 
-def test_equations_have_about_the_size_of_published_ones(examples: list[Row]) -> None:
+def test_equations_have_about_the_size_of_published_ones(examples: list[EquationRow]) -> None:
     sizes = [made.equation.left.size + made.equation.right.size for made in examples if made.equation.depth == 8]
     assert 22 < statistics.median(sizes) < 36  # published: 27
 
 
-def test_no_equation_is_held_out_or_of_the_other_part(examples: list[Row]) -> None:
+def test_no_equation_is_held_out_or_of_the_other_part(examples: list[EquationRow]) -> None:
     tests = generate(PAPER_TEST.scaled(300).quotas(), seed=3, part="test", chunk=300)
     assert not held_out() & {made.digest for made in (*examples, *tests)}
     assert not {made.digest for made in examples} & {made.digest for made in tests}
@@ -66,7 +66,7 @@ def test_no_equation_is_held_out_or_of_the_other_part(examples: list[Row]) -> No
     assert {part_of(made.digest, made.depth) for made in tests} == {"test"}
 
 
-def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples: list[Row]) -> None:
+def test_leaves_are_published_tokens_and_mostly_the_first_four_names(examples: list[EquationRow]) -> None:
     leaves = {n for made in examples for side in made.equation for n in side.preorder() if not n.children}
     assert leaves <= {*LITERALS, *NAMES}
     assert leaves >= set(NAMES)
@@ -126,24 +126,24 @@ def test_an_interrupted_run_continues_from_its_finished_chunks(tmp_path: Path, m
     small_sets(tmp_path / "whole")
     finished: list[str] = []
 
-    def counted(self: Chunk) -> list[Made]:
+    def counted(self: ChunkGenerator) -> list[Made]:
         if len(finished) == 2:
             raise KeyboardInterrupt
         finished.append("chunk")
         return run(self)
 
-    run = Chunk.run
+    run = ChunkGenerator.run
     with monkeypatch.context() as patch:
-        patch.setattr(Chunk, "run", counted)
+        patch.setattr(ChunkGenerator, "run", counted)
         with pytest.raises(KeyboardInterrupt):
             small_sets(tmp_path / "part")
     assert not (tmp_path / "part" / "train.parquet").exists()
     with monkeypatch.context() as patch:
-        patch.setattr(Chunk, "run", lambda self: finished.append("chunk") or run(self))
+        patch.setattr(ChunkGenerator, "run", lambda self: finished.append("chunk") or run(self))
         small_sets(tmp_path / "part")
     assert read(tmp_path / "part" / "train.parquet") == read(tmp_path / "whole" / "train.parquet")
     with monkeypatch.context() as patch:
-        patch.setattr(Chunk, "run", lambda self: finished.append("all"))
+        patch.setattr(ChunkGenerator, "run", lambda self: finished.append("all"))
         small_sets(tmp_path / "whole")
     assert "all" not in finished, "a set that is there is not made again"
 

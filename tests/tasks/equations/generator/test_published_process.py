@@ -15,7 +15,7 @@ pytest.importorskip("pyarrow", reason="the train extra is not installed")
 pytest.importorskip("sympy", reason="the train extra is not installed")
 
 from dgltree import Equation, Tree, read_equation
-from dgltree.equations.truth import Truth, numeric_truth
+from dgltree.equations.truth.evaluator import Truth, numeric_truth
 from tasks.equations import store
 from tasks.equations.__main__ import main
 from tasks.equations.canonical import digest
@@ -27,8 +27,8 @@ from tasks.equations.generator.published.changes import changed, operated
 from tasks.equations.generator.published.judge import judgements
 from tasks.equations.generator.published.labels import Labeller
 from tasks.equations.generator.published.process import PUBLISHED, Process
-from tasks.equations.generator.published.rules import Rules
-from tasks.equations.generator.published.run import Candidate, Run
+from tasks.equations.generator.published.rules import PatternTree
+from tasks.equations.generator.published.run import EquationGrowth, GrownEquation
 from tasks.equations.generator.published.seeds import FAULTS, seeds
 from tasks.equations.generator.rewrite import LETTERS, in_growing
 from tasks.equations.leaves import with_leaves
@@ -49,14 +49,14 @@ def equation_of(word: Word) -> Equation:
     return Equation(*map(tree, found.sides()))
 
 
-def rules(*texts: str, checked: bool = False) -> Rules:
-    found = Rules(checked)
+def rules(*texts: str, checked: bool = False) -> PatternTree:
+    found = PatternTree(checked)
     for text in texts:
         found.add(places(text))
     return found
 
 
-def rewritten(known: Rules, text: str, place: int) -> set[str]:
+def rewritten(known: PatternTree, text: str, place: int) -> set[str]:
     """All that many draws make of a place, as text."""
     drawn = {known.rewritten(places(text), place, Random(seed)) for seed in range(40)}
     return {str(equation_of(word)) for word in drawn if word is not None}
@@ -113,7 +113,7 @@ def test_two_children_of_a_node_are_equal_exactly_where_those_of_the_rule_are() 
 
 
 def fits(pattern: Word, equation: Places, place: int) -> bool:
-    """The same as of ``Rules``, one rule at a time."""
+    """The same as of ``PatternTree``, one rule at a time."""
     rule = Places(pattern)
     if pattern[0] in VARIABLES:
         return equation.word[place] in VARIABLES
@@ -134,8 +134,8 @@ def fits(pattern: Word, equation: Places, place: int) -> bool:
 
 
 def test_thousands_of_rules_are_found_as_one_at_a_time() -> None:
-    equations = [candidate.equation for candidate in Run("rules", 200, 9).run() if candidate.grown]
-    known = Rules(checked=False)
+    equations = [candidate.equation for candidate in EquationGrowth("rules", 200, 9).run() if candidate.grown]
+    known = PatternTree(checked=False)
     both = []
     for equation in equations:
         known.add(equation)
@@ -181,8 +181,8 @@ def test_sympy_says_what_is_true_and_what_is_too_large_has_no_answer() -> None:
 
 def test_a_changed_equation_is_wrong_unless_sympy_or_numbers_say_true() -> None:
     texts = ["sin(x)^2 + cos(x)^2 = 1", "x + x = 2*x", "x = 2", "10^(10^10) = x"]
-    candidates = [Candidate(places(text), grown=False) for text in texts]
-    candidates.append(Candidate(places("sin(x) = sqrt(1 - cos(x)^2)"), grown=True))
+    candidates = [GrownEquation(places(text), grown=False) for text in texts]
+    candidates.append(GrownEquation(places("sin(x) = sqrt(1 - cos(x)^2)"), grown=True))
     counts = Counter[str]()
     made, truths = Labeller(sympy=True, counts=counts).labelled(candidates)
     assert [one.text for one in made][:2] == [
@@ -254,15 +254,15 @@ def test_a_seed_means_the_same_for_any_workers_and_after_an_interruption(
 ) -> None:
     write_sets("tiny", TINY, tmp_path / "two", seed=1, workers=2)
     stopped = Counter[str]()
-    real = Run.run
+    real = EquationGrowth.run
 
-    def stop(self: Run):  # type: ignore[no-untyped-def]
+    def stop(self: EquationGrowth):  # type: ignore[no-untyped-def]
         stopped["runs"] += 1
         if stopped["runs"] == 3:
             raise KeyboardInterrupt
         return real(self)
 
-    monkeypatch.setattr(Run, "run", stop)
+    monkeypatch.setattr(EquationGrowth, "run", stop)
     with pytest.raises(KeyboardInterrupt):
         write_sets("tiny", TINY, tmp_path / "again", seed=1)
     write_sets("tiny", TINY, tmp_path / "again", seed=1)

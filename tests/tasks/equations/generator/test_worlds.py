@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the train extra is not installed")
 
-from dgltree.equations.truth import Evaluator, Truth
+from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.trees.equation import Equation

@@ -9,10 +9,10 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree import Tree
 from dgltree.batching.batch import unbatch
 from dgltree.datasets.labelled import Labelled
-from dgltree.equations.truth import Evaluator
+from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.read.infix import read_equation
 from tasks.equations.preorders import Batcher
-from tasks.equations.store import Row, row_of
+from tasks.equations.store import EquationRow, row_of
 from tasks.equations.verification.node_values import LARGEST, POINTS, TARGETS, NodeValues, WithValues
 from tasks.equations.vocabulary import vocabulary
 
@@ -25,18 +25,18 @@ EQUATIONS = [
 
 
 @pytest.fixture
-def rows() -> list[Row]:
+def rows() -> list[EquationRow]:
     return [row_of(read_equation(text), 1, "train", 0) for text in EQUATIONS]
 
 
-def with_values(rows: list[Row], random: np.random.Generator | None = None) -> WithValues:
+def with_values(rows: list[EquationRow], random: np.random.Generator | None = None) -> WithValues:
     sides = [side for row in rows for side in (row.left, row.right)]
     labels = torch.tensor([float(row.label) for row in rows])
     trees = Batcher(vocabulary()).words(sides, random)
     return NodeValues(rows).beside(Labelled(trees, labels, torch.zeros(len(rows), dtype=torch.int64)), sides)
 
 
-def test_targets_are_standardised_values_of_the_nodes(rows: list[Row]) -> None:
+def test_targets_are_standardised_values_of_the_nodes(rows: list[EquationRow]) -> None:
     found = with_values(rows).values.double().numpy()
     nodes = [node for row in rows for side in row.equation for node in side.preorder()]
     with np.errstate(all="ignore"):
@@ -53,13 +53,13 @@ def test_targets_are_standardised_values_of_the_nodes(rows: list[Row]) -> None:
         np.testing.assert_allclose(slope * part[known] + shift, target[known], atol=1e-5)
 
 
-def test_each_target_has_mean_0_and_deviation_1(rows: list[Row]) -> None:
+def test_each_target_has_mean_0_and_deviation_1(rows: list[EquationRow]) -> None:
     targets = NodeValues(rows)._targets.astype(float)
     np.testing.assert_allclose(np.nanmean(targets, 0), np.zeros(TARGETS), atol=1e-6)
     np.testing.assert_allclose(np.nanstd(targets, 0), np.ones(TARGETS), atol=1e-6)
 
 
-def test_errors_are_means_over_the_usable_targets_of_each_equation(rows: list[Row]) -> None:
+def test_errors_are_means_over_the_usable_targets_of_each_equation(rows: list[EquationRow]) -> None:
     labelled = with_values(rows)
     usable = labelled.values.isfinite()
     found = torch.where(usable, labelled.values, torch.nan).clone()
@@ -69,7 +69,7 @@ def test_errors_are_means_over_the_usable_targets_of_each_equation(rows: list[Ro
     torch.testing.assert_close(labelled.errors(found.nan_to_num()), torch.tensor([4.0 / nodes, 0.0, 0.0, 0.0]))
 
 
-def test_children_of_sums_and_products_alone_are_swapped_and_keep_their_values(rows: list[Row]) -> None:
+def test_children_of_sums_and_products_alone_are_swapped_and_keep_their_values(rows: list[EquationRow]) -> None:
     plain, swapped = with_values(rows), with_values(rows, np.random.default_rng(0))
     assert torch.equal(plain.values.nan_to_num(), swapped.values.nan_to_num())
     before, after = unbatch(plain.trees), unbatch(swapped.trees)

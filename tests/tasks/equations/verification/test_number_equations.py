@@ -20,7 +20,7 @@ from dgltree.trees.equation import Equation
 from tasks.equations import store
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
-from tasks.equations.store import Row, row_of
+from tasks.equations.store import EquationRow, row_of
 from tasks.equations.verification import number_sets
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.number_classifier import EquationAndNumberClassifier
@@ -152,7 +152,7 @@ def test_number_equations_that_are_wrong_are_dropped(sets: Path, tmp_path: Path)
 
 def mixed(sets: Path) -> tuple[EquationAndNumberClassifier, Mixed]:
     data = EquationsAndNumbers(numbers=sets / "numbers", train=sets / "train.parquet")
-    equations = [row for row in data.train_rows if isinstance(row, Row)][:3]
+    equations = [row for row in data.train_rows if isinstance(row, EquationRow)][:3]
     numbers = [row for row in data.train_rows if isinstance(row, Decoded)][:5]
     torch.manual_seed(0)
     module = EquationAndNumberClassifier(data.vocabulary, encoder="tree_lstm", hidden_size=6)

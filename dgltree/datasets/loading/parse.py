@@ -1,0 +1,148 @@
+"""A chunk of records to flat trees: what a reader's process does."""
+
+import gc
+import re
+from dataclasses import dataclass, field, replace
+from math import nan
+from operator import is_
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch, batch
+from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
+from dgltree.datasets.formats import Bad, Format
+from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.settings.field_texts import number
+from dgltree.datasets.settings.reading import Reading
+from dgltree.trees.tree import Tree
+
+
+@dataclass
+class ParsedChunk:
+    """The examples of a chunk, flattened: tensors and lists travel between processes faster than trees."""
+
+    trees: TreeBatch | None
+    """In a vocabulary of its own; None without examples."""
+    lines: list[int] = field(default_factory=list)
+    labels: list[str | None] = field(default_factory=list)
+    splits: list[str | None] = field(default_factory=list)
+    ids: list[str | None] = field(default_factory=list)
+    groups: list[str | None] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    bad: list[Bad] = field(default_factory=list)
+    could: list[bool] = field(default_factory=list)
+    """Of each record in the order of the file whether it could be read."""
+
+
+def parse(file: Format, chunk: Chunk) -> ParsedChunk:
+    """Read the records of a chunk. What is bad about one is kept beside those that could be read."""
+    collects = gc.isenabled()
+    gc.disable()  # trees have no cycles, and looking for some takes longer than making the trees
+    try:
+        return _parse(file, chunk)
+    finally:
+        if collects:
+            gc.enable()
+
+
+def _parse(file: Format, chunk: Chunk) -> ParsedChunk:
+    part = ParsedChunk(None)
+    flat: list[Tree] = []
+    drop = dropped(file.reading)
+    for example in file.examples(chunk):
+        if isinstance(example, Bad):
+            part.bad.append(example)
+            part.could.append(False)
+            continue
+        try:
+            trees = [prepared(tree, file.reading, drop) for tree in example.trees]
+        except ValueError as error:
+            part.bad.append(Bad(example.line, str(error), example.file))
+            part.could.append(False)
+            continue
+        part.could.append(True)
+        flat += trees
+        part.lines.append(example.line)
+        part.labels.append(example.label)
+        part.splits.append(example.split)
+        part.ids.append(example.id)
+        part.groups.append(example.group)
+        part.files.append(example.file)
+    if flat:
+        part.trees = flatten(flat, file.reading)
+    return part
+
+
+def flatten(trees: list[Tree], reading: Reading) -> TreeBatch:
+    """Trees in a vocabulary of their own, with what the settings ask for."""
+    found = with_leaf_tokens(batch(trees, Vocabulary.from_trees(trees)))
+    return with_numbers(found) if reading.numbers else found
+
+
+def with_leaf_tokens(batch: TreeBatch) -> TreeBatch:
+    """Leaves without a token or number get the name of their function as token, for cells to embed."""
+    bare = (batch.arity == 0) & (batch.token == NO_TOKEN)
+    if batch.value is not None:
+        bare &= batch.value.isnan()
+    if not bare.any():
+        return batch
+    own = _vocabulary(batch)
+    names = [own.functions[f][0] for f in batch.function[bare].tolist()]
+    tokens = list(dict.fromkeys([*own.tokens, *names]))
+    number = {token: i for i, token in enumerate(tokens)}
+    token = batch.token.clone()
+    token[bare] = torch.tensor([number[name] for name in names])
+    return replace(batch, token=token, vocabulary=Vocabulary(own.functions, tokens))
+
+
+def with_numbers(batch: TreeBatch) -> TreeBatch:
+    """Leaves whose token is written as a finite number carry that number instead."""
+    found = [number(token) for token in _vocabulary(batch).tokens]
+    numbers = torch.tensor([*(nan if value is None else value for value in found), nan], dtype=torch.float64)
+    value = torch.where(batch.arity == 0, numbers[batch.token], torch.nan)
+    token = torch.where(value.isnan(), batch.token, NO_TOKEN)
+    value = torch.where(value.isnan(), _values(batch), value)
+    return replace(batch, token=token, value=None if bool(value.isnan().all()) else value)
+
+
+def _vocabulary(batch: TreeBatch) -> Vocabulary:
+    assert batch.vocabulary is not None
+    return batch.vocabulary
+
+
+def _values(batch: TreeBatch) -> Tensor:
+    if batch.value is not None:
+        return batch.value
+    return torch.full((batch.num_nodes,), torch.nan, dtype=torch.float64)
+
+
+def dropped(reading: Reading) -> re.Pattern[str] | None:
+    """What leaves are taken out of the trees."""
+    return None if reading.drop is None else re.compile(reading.drop)
+
+
+def prepared(tree: Tree, reading: Reading, drop: re.Pattern[str] | None) -> Tree:
+    """A tree with what the settings ask for. Raises ``ValueError`` where nothing is left of it."""
+    if drop is not None:
+        tree = _without_leaves(tree, drop)
+    return tree if reading.binarize is None else tree.binarize(reading.binarize)
+
+
+def _without_leaves(tree: Tree, drop: re.Pattern[str]) -> Tree:
+    """A tree without the leaves that match, and without the inner nodes that have no leaves then."""
+
+    def kept(node: Tree, children: list[Tree | None]) -> Tree | None:
+        if not node.children:
+            return None if node.token is not None and drop.fullmatch(node.token) else node
+        left = [child for child in children if child is not None]
+        if not left and node.token is None:
+            return None
+        return (
+            node if len(left) == len(children) and all(map(is_, left, node.children)) else node.replace(children=left)
+        )
+
+    found = tree.fold(kept)
+    if found is None:
+        raise ValueError(f"nothing is left of the tree without the leaves that match {drop.pattern!r} (--drop)")
+    return found

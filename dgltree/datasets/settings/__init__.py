@@ -1,0 +1,1 @@
+"""How a file is read: the options, and what the fields of a record may say."""

@@ -1,0 +1,39 @@
+"""Where a label, a split or a group stands when no column has it alone: ``sent_id:^[a-z]+``."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dgltree.datasets.settings.field_texts import text_of
+
+
+@dataclass(frozen=True)
+class ColumnPattern:
+    """A column, and what of its text is meant."""
+
+    column: str
+    """Of a table, a comment of a CoNLL-U sentence, or ``file``, ``folder``, ``id``."""
+    pattern: re.Pattern[str] | None = None
+    """What is meant is its first group, or all that it matches; of named groups, the name of the one that matched."""
+
+    @classmethod
+    def of(cls, option: str, text: str) -> "ColumnPattern":
+        """Read ``COLUMN`` or ``COLUMN:REGEX``. Raises ``ValueError`` for what is no regular expression."""
+        column, colon, pattern = text.partition(":")
+        try:
+            return cls(column, re.compile(pattern) if colon else None)
+        except re.error as error:
+            raise ValueError(f"{option} is {text!r}: {pattern!r} is no regular expression ({error})") from None
+
+    def __call__(self, fields: Mapping[str, Any]) -> str | None:
+        """What a record says, None for nothing. Raises ``ValueError`` for a value that is no text or number."""
+        text = text_of(fields, self.column)
+        if text is None or self.pattern is None:
+            return text
+        match = self.pattern.search(text)
+        if match is None:
+            return None
+        if self.pattern.groupindex:
+            return match.lastgroup
+        return match[1 if self.pattern.groups else 0] or None

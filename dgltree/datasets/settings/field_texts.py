@@ -1,0 +1,52 @@
+"""What the fields of records say: texts that do not break the lines of a table, and numbers."""
+
+import json
+import re
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+import torch
+
+from dgltree.read.text import CONTROL
+
+
+def text_of(fields: Mapping[str, Any], column: str) -> str | None:
+    """What a column says; ``ValueError`` for what is no text or finite number, or would break the lines of a table."""
+    value = fields.get(column)
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool | list | dict | bytes) or (isinstance(value, float) and not isfinite(value)):
+        raise ValueError(f"{column}: found {_in_json(value)}; expected a text or a finite number")
+    return printable(str(value), column)
+
+
+def _in_json(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except TypeError:  # bytes
+        return repr(value)
+
+
+def printable(text: str, what: str) -> str:
+    """The text itself; ``ValueError`` where it would break the lines of a table, or do things to a terminal."""
+    if CONTROL.search(text):
+        raise ValueError(
+            f"{what}: {text!r} contains a tab, a line break, another control character or half of a surrogate pair"
+        )
+    return text
+
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+LARGEST = torch.finfo(torch.float32).max
+
+
+def number(text: str) -> float | None:
+    """The finite number that a text is written as, None where it is none: ``nan``, ``inf`` and ``1_000`` are words."""
+    return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else None
+
+
+def label_number(text: str) -> float | None:
+    """The same for what is to be predicted, which float32 has to hold."""
+    value = number(text)
+    return value if value is not None and -LARGEST <= value <= LARGEST else None

@@ -1,0 +1,82 @@
+"""How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from dgltree.arguments import check_types
+from dgltree.datasets.settings.column_pattern import ColumnPattern
+from dgltree.read.conllu import COLUMNS
+from dgltree.read.notations import NOTATIONS
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The settings of a reader. What is None follows from the file.
+
+    Args:
+        notation: how each tree is written: sst, treebank, brackets, sexpr, json, node_link, infix, python or smiles.
+            Default: detected and printed.
+        tree: the column that holds the tree.
+        left: the column that holds the first tree of a pair.
+        right: the column that holds the second tree of a pair.
+        label: the column that holds the label; in a CoNLL-U file the comment of this name.
+        label_from: read the label from elsewhere, given as COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of a
+            CoNLL-U sentence, or one of file, folder and id. The label is what REGEX matches, or its first group, or
+            the name of the named group that matched, as in "text:(?P<question>[?]$)|(?P<statement>$)".
+        split: the column that says train, validation (or valid, val, dev) or test.
+        split_from: read the split from elsewhere, given as for label_from, such as "file:train|dev|test".
+        group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
+            "sent_id:(.*)-". Default: no groups, with a warning where a file of a folder is in two splits.
+        id: the column with a name for each example, each another one; in a CoNLL-U file the comment of this name, or
+            else sent_id.
+        drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
+        columns: the column names of a table without a header line, separated by commas.
+        keys: the names that JSON trees have for label, children and token, separated by commas; other names imply the
+            notation json.
+        node: the CoNLL-U column used as a node's function.
+        word: the CoNLL-U column used as a node's token.
+        unit: whether a tree of Python sources is a whole "file" or one "function".
+        numbers: read numeric leaves as numbers instead of tokens.
+        binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
+        max_line: leave out, and report, lines, CoNLL-U sentences and source files of more bytes than this.
+    """
+
+    notation: str | None = None
+    tree: str = "tree"
+    left: str = "left"
+    right: str = "right"
+    label: str = "label"
+    label_from: str | None = None
+    split: str = "split"
+    split_from: str | None = None
+    group_by: str | None = None
+    id: str = "id"
+    drop: str | None = None
+    columns: str | None = None
+    keys: str = "label,children,token"
+    node: str = "deprel"
+    word: str = "form"
+    unit: Literal["file", "function"] = "file"
+    numbers: bool = False
+    binarize: Literal["left", "right"] | None = None
+    max_line: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        check_types(self)
+        if self.notation is not None and self.notation not in NOTATIONS:
+            raise ValueError(f"the notation is {self.notation!r}; it must be one of {', '.join(NOTATIONS)}")
+        for name in (self.node, self.word):
+            if name not in COLUMNS:
+                raise ValueError(f"a CoNLL-U file has no column {name!r}; it has {', '.join(COLUMNS)}")
+        for name in ("label_from", "split_from", "group_by"):
+            if (text := getattr(self, name)) is not None:
+                ColumnPattern.of(name, text)
+        if self.drop is not None:
+            ColumnPattern.of("drop", f"token:{self.drop}")
+        if len(self.keys.split(",")) != 3:
+            raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
+        if self.max_line < 1:
+            raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)

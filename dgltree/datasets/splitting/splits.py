@@ -1,0 +1,122 @@
+"""Which examples are trained on, chosen by, and tested on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dgltree.datasets.splitting.duplicates import tree_digests
+from dgltree.datasets.splitting.stratified_split import stratified_parts, units_of
+from dgltree.datasets.tree_dataset import TreeDataset
+
+SPLITS = ("train", "validation", "test")
+SYNONYMS = {
+    **dict.fromkeys(("train", "training"), "train"),
+    **dict.fromkeys(("valid", "validation", "val", "dev"), "validation"),
+    "test": "test",
+}
+"""What a column of splits may say."""
+TENTH = 10
+
+
+def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dict[str, TreeDataset]:
+    """The splits of a data set by their names: by its own column, else by chance.
+
+    By chance a tenth each is for validation and test, with about the same share of each class. What belongs to one
+    group stays together, and where there are no groups equal trees do, so that none is trained on and tested on; more
+    than a tenth of all examples that belong together are trained on. A column that names no examples for validation
+    gets a tenth of the training examples. Fewer than ten examples are too few.
+
+    Args:
+        dataset: to be split.
+        seed: of the choice.
+        names: of those that are wanted of a choice by chance; what is not is trained on.
+
+    Raises ``ValueError`` for an unknown name in the column, and where a split would have no examples.
+    """
+    if any(dataset.splits):
+        found = _by_column(dataset)
+        if "validation" not in found:
+            train = dataset.select(found.pop("train"))
+            rest = {name: dataset.select(rows) for name, rows in found.items()}
+            return split(_without_column(train), seed, SPLITS[:2]) | rest
+    else:
+        found = _by_chance(dataset, seed, names)
+    for name in SPLITS[:2]:
+        if not found.get(name):
+            raise ValueError(_too_few(f"a {name} set", dataset))
+    return {name: dataset.select(rows) for name, rows in found.items()}
+
+
+def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for i, name in enumerate(dataset.splits):
+        if (name or "").lower() not in SYNONYMS:
+            raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it must be one of {', '.join(SYNONYMS)}")
+        found.setdefault(SYNONYMS[str(name).lower()], []).append(i)
+    if "train" not in found:
+        raise ValueError("the column of splits names no examples to train on")
+    return found
+
+
+def _without_column(dataset: TreeDataset) -> TreeDataset:
+    dataset.splits = [None] * len(dataset)
+    return dataset
+
+
+def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[str, list[int]]:
+    part = stratified_parts(dataset, TENTH, seed, most=max(1, len(dataset) // TENTH))
+    filled = [tenth for tenth in range(TENTH - 1, 0, -1) if (part == tenth).any()]  # few groups fill fewer parts
+    filled = filled if len(dataset) >= TENTH else []
+    held_out = dict(zip(names[1:], filled, strict=False))
+    found = {name: np.flatnonzero(part == tenth).tolist() for name, tenth in held_out.items()}
+    return {"train": np.flatnonzero(~np.isin(part, list(held_out.values()))).tolist(), **found}
+
+
+def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
+    """The data set ``count`` times, each with another part for testing and a tenth of the rest for validation.
+
+    Every example is tested once. Raises ``ValueError`` for a column of splits, which says otherwise, for fewer than two
+    folds, and where there is too little to deal out.
+    """
+    if count < 2:
+        raise ValueError(f"folds is {count}; it must be 2 or more")
+    if any(dataset.splits):
+        raise ValueError("folds make splits of their own, but the data has a column of splits; leave one of them out")
+    part = stratified_parts(dataset, count, seed)
+    found = []
+    for fold in range(count):
+        rest = np.flatnonzero(part != fold)
+        chosen = _by_chance(dataset.select(rest.tolist()), seed, SPLITS[:2])
+        if not chosen["train"] or not chosen.get("validation") or len(rest) == len(dataset):
+            raise ValueError(_too_few(f"{count} folds", dataset))
+        copy = dataset.select(range(len(dataset)))
+        names = np.full(len(dataset), "test", object)
+        names[rest[chosen["train"]]], names[rest[chosen["validation"]]] = "train", "validation"
+        copy.splits = names.tolist()
+        found.append(copy)
+    return found
+
+
+def _too_few(what: str, dataset: TreeDataset) -> str:
+    kinds = int(units_of(dataset).max()) + 1
+    together = f"{kinds} groups that stay together (equal trees, or --group-by)"
+    return f"too few examples for {what}: {len(dataset)} in {together}"
+
+
+def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
+    """How many groups of the other splits, or else files of a folder, have examples in the training split too."""
+    by_split = {
+        name: {group or file for group, file in zip(data.groups, data.files, strict=True)} - {""}
+        for name, data in splits.items()
+    }
+    train = by_split.pop("train")
+    return {name: len(groups & train) for name, groups in by_split.items()}
+
+
+def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
+    """How many examples of the other splits stand in the training split too, trees and all; labels do not count."""
+    kinds = np.unique(np.concatenate([tree_digests(data) for data in splits.values()]), axis=0, return_inverse=True)[1]
+    ends = np.cumsum([len(data) for data in splits.values()])
+    by_split = dict(zip(splits, np.split(kinds.reshape(-1), ends[:-1]), strict=True))
+    train = by_split.pop("train")
+    return {name: int(np.isin(rows, train).sum()) for name, rows in by_split.items()}

@@ -1,0 +1,132 @@
+"""Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
+
+UNKNOWN_FUNCTION = " (fit with --unk to learn <unk> for unknown functions)"
+UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
+LONGEST = 400
+"""Characters of a message: a name may be as long as its file."""
+FEW = 10
+"""Unknown functions for which the known ones most like them are looked up, which takes a while."""
+
+
+def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Tensor]:
+    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary stands."""
+    functions = torch.zeros(len(own.functions), dtype=torch.int64)
+    tokens = torch.zeros(len(own.tokens) + 1, dtype=torch.int64)
+    for batch in batches:
+        functions += torch.bincount(batch.function, minlength=len(functions))
+        tokens += torch.bincount(batch.token + 1, minlength=len(tokens))  # the first is that of nodes without one
+    return functions, tokens[1:]
+
+
+def vocabulary_of(
+    batches: Iterable[TreeBatch], own: Vocabulary, any_arity: bool, min_count: int, unk: bool
+) -> Vocabulary:
+    """The functions and tokens of flat trees, sorted; tokens that stand at fewer than ``min_count`` nodes are left out.
+
+    Args:
+        batches: the trees to learn from.
+        own: their vocabulary.
+        any_arity: give functions ``ANY_ARITY``, for cells that add up their children.
+        min_count: of a token, and with ``unk`` of a function.
+        unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
+    """
+    at_functions, at_tokens = stands_at(batches, own)
+    functions: dict[tuple[str, int | None], int] = {}
+    for (name, arity), count in zip(own.functions, at_functions.tolist(), strict=True):
+        key = (name, ANY_ARITY if any_arity else arity)
+        functions[key] = functions.get(key, 0) + count
+    kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
+    kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
+    tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
+    return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
+
+
+class Translation:
+    """From the ids of one vocabulary to those of another.
+
+    Args:
+        own: the vocabulary of the trees.
+        vocabulary: that of a model.
+    """
+
+    def __init__(self, own: Vocabulary, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        functions = [self.vocabulary.find_function(*f) for f in own.functions]
+        unknown = [i for i, known in enumerate(functions) if known is None]
+        self._functions = torch.tensor([known or 0 for known in functions])
+        self._why = {i: _why(self.vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
+        tokens, self._strange = _token_ids(own.tokens, self.vocabulary)
+        self._tokens = torch.tensor([*tokens, NO_TOKEN])  # the last by its number, -1
+
+    def __call__(self, batch: TreeBatch) -> TreeBatch:
+        """The same trees in the other vocabulary; the ids of what it does not know are wrong."""
+        function, token = self._functions[batch.function], self._tokens[batch.token]
+        return replace(batch, function=function, token=token, vocabulary=self.vocabulary)
+
+    def after(self, first: "Translation") -> "Translation":
+        """Both in one, for trees that ``first`` did not translate yet."""
+        both = copy(self)
+        both._functions, both._tokens = self._functions[first._functions], self._tokens[first._tokens]
+        return both
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether the other vocabulary lacks something."""
+        return bool(self._why or self._strange)
+
+    def unknown(self, batch: TreeBatch) -> dict[int, str]:
+        """What the other vocabulary does not know of trees in the first: tree number to message."""
+        bad: dict[int, str] = {}
+        ends = torch.cumsum(batch.sizes, 0)
+        for ids, messages in ((batch.function, self._why), (batch.token, self._strange)):
+            if messages:
+                nodes = torch.nonzero(torch.isin(ids, torch.tensor(list(messages)))).flatten()
+                trees = torch.searchsorted(ends, nodes, right=True).tolist()
+                for tree, number in zip(trees, ids[nodes].tolist(), strict=True):
+                    bad.setdefault(tree, messages[number])
+        return bad
+
+
+def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:
+    """What is wrong with a function that a model does not know, and what would help; in brief without its likes."""
+    names = {known for known, _ in vocabulary.functions}
+    if brief and name not in names:
+        return f"unknown function {name[:LONGEST]!r}"
+    try:
+        vocabulary.function_id(name, arity)
+    except ValueError as error:
+        help_ = UNKNOWN_ARITY if name in names else "" if UNKNOWN in names else UNKNOWN_FUNCTION
+        return str(error)[:LONGEST] + help_
+    raise AssertionError(f"{name!r} is known")
+
+
+def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], dict[int, str]]:
+    """The ids that a vocabulary gives, 0 where it gives none, and why."""
+    found, why = [], {}
+    for i, token in enumerate(tokens):
+        try:
+            found.append(vocabulary.token_id(token))
+        except ValueError as error:
+            found.append(0)
+            why[i] = str(error)[:LONGEST]
+    return found, why
+
+
+def with_classes(batch: TreeBatch, classes: Sequence[str]) -> TreeBatch:
+    """Labels of nodes as numbers of classes; ``NO_LABEL`` for others."""
+    if bool((batch.label == NO_LABEL).all()):
+        return batch
+    highest = int(batch.label.max())
+    known = {name: i for i, name in enumerate(classes)}
+    table = torch.tensor([*(known.get(str(label), NO_LABEL) for label in range(highest + 1)), NO_LABEL])
+    return replace(batch, label=table[batch.label.clamp(min=-1)])

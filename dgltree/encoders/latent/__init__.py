@@ -1,0 +1,1 @@
+"""Networks that find the trees themselves: Ordered Memory and ON-LSTM."""

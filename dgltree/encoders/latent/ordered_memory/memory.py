@@ -1,0 +1,182 @@
+"""Ordered Memory over sequences of vectors."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.latent.ordered_memory.attention import ATTENTIONS, allocate
+from dgltree.encoders.latent.ordered_memory.operators import OPERATORS
+from dgltree.encoders.latent.ordered_memory.slots import Slots
+from dgltree.encoders.latent.ragged import Ragged, front
+from dgltree.encoders.sequence.padding import check_vectors
+
+
+class MemorySteps(NamedTuple):
+    """What one direction of Ordered Memory computed for B sequences of T steps."""
+
+    root: Tensor
+    """(B, D), the last slot after the last word read."""
+    states: Tensor
+    """(B, T, D), the last slot after each word; 0 at padding."""
+    p: Tensor
+    """(B, T, N), the attention over the slots, of which a tree can be read; 0 at padding and at the first word read."""
+    computed: int
+    """For how many of the B * T * N rows, steps and slots the cell ran."""
+
+    @property
+    def share(self) -> float:
+        """The part of all B * T * N for which the cell ran."""
+        return self.computed / self.p.numel()
+
+
+class OrderedMemory(nn.Module):
+    r"""Ordered Memory over vectors (Shen et al. 2019, arXiv 1910.13466), from the first to the last.
+
+    Slots i = 1 ... N; memories M and :math:`\hat M`, (N, D), at first 0; :math:`\tilde x_t = LN(W x_t + b)`. At each
+    step the attention over the slots of :math:`\hat M_{t-1}`
+    (:mod:`dgltree.encoders.latent.ordered_memory.attention`) gives p; at the first word p = 0.
+    Then, for i = 1 ... N in order,
+
+    .. math::
+        \overrightarrow\pi_i &= \sum_{j \le i} p_j, \quad \overleftarrow\pi_i = \sum_{j \ge i} p_j \\
+        M_t^i &= M_{t-1}^i (1 - \overleftarrow\pi_i) + \hat M_{t-1}^i \overleftarrow\pi_i \\
+        o^i &= cell(\hat M_t^{i-1}, M_t^i), \quad \hat M_t^0 = \tilde x_t \\
+        \hat M_t^i &= \tilde x_t (1 - \overrightarrow\pi_i) + o^i \overrightarrow\pi_i
+
+    The state of a step is :math:`\hat M_t^N`. The cell's LayerNorm is that of the input.
+
+    Where :math:`\overrightarrow\pi_i` is exactly 0 the cell changes neither a value nor a gradient, and does not run:
+    at slots which no row can have reached yet; and on the CPU for each row by itself. A GPU computes all rows of a
+    slot, because it would have to be waited for to know which ones are needed.
+
+    Args:
+        input_size: of a vector.
+        hidden_size: D.
+        operator: the cell: "tree_cell" is the Gated Recursive Cell, "tree_rnn" ``tanh(W [h_1; h_2] + b)``.
+        attention: "published" or "paper".
+        allowed_maximum: as in :func:`dgltree.encoders.latent.ordered_memory.attention.allocate`.
+        dynamic: whether the CPU leaves out single rows; the results are the same up to rounding.
+        cell_dropout: probability, in training only, on [h_1; h_2], and in the Gated Recursive Cell before W_2.
+        attention_dropout: probability, in training only, before W_q, before W_k and before w.
+
+    Initialisation: torch's of ``Linear`` and ``LayerNorm``.
+
+    Raises ``ValueError`` for a size below 1, a dropout outside of 0 to below 1, another operator or attention.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        *,
+        operator: str = "tree_cell",
+        attention: str = "published",
+        allowed_maximum: bool = False,
+        dynamic: bool = True,
+        cell_dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_size("input_size", input_size)
+        check_size("hidden_size", hidden_size)
+        for dropout in (cell_dropout, attention_dropout):
+            check_dropout(dropout)
+        if operator not in OPERATORS:
+            raise ValueError(f"operator is {operator!r}; it must be one of {', '.join(OPERATORS)}")
+        if attention not in ATTENTIONS:
+            raise ValueError(f"attention is {attention!r}; it must be one of {', '.join(ATTENTIONS)}")
+        self.input_size = input_size
+        self.allowed_maximum, self.dynamic = allowed_maximum, dynamic
+        self.input = nn.Linear(input_size, hidden_size)
+        self.norm = nn.LayerNorm(hidden_size)
+        self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
+        self.cell = OPERATORS[operator](hidden_size, cell_dropout)
+
+    def forward(self, x: Tensor, padding: Tensor, num_slots: int) -> MemorySteps:
+        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
+
+        No weight depends on the number of slots, so it may differ from call to call.
+
+        Raises ``ValueError`` for other shapes, for a sequence without a word, and for num_slots below 1.
+        """
+        check_vectors(x, padding, self.input_size)
+        check_size("num_slots", num_slots)
+        ends = Ragged.of(padding)
+        x, present = self.norm(self.input(x.masked_fill(padding.unsqueeze(2), 0))), ~padding
+        attended = present & (present.cumsum(1) > 1)  # all words but the first
+        queries = self.attention.queries(x)
+        at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
+        slot = Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
+        states, attention, computed = [], [], 0
+        for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
+            x_t, query, attends, here = (front(part, count) for part in next(at_step))
+            before = slot.first(count).opened(min(t, num_slots))
+            p = self._attend(query, before, num_slots).where(attends.unsqueeze(1), 0)
+            slot, ran = self._step(before, x_t, p)
+            slot = slot if complete else slot.where(here, before)
+            states.append(slot.state)
+            attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
+            computed += ran
+        root, length = ends.last(states), x.shape[1]
+        at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
+        return MemorySteps(root, at_words, ends.padded(attention, length), computed)
+
+    def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
+        """p (b, k) over the k open slots, from the query (b, D).
+
+        Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
+        are left out even where the maximum is over all slots. With dropout their scores could be others, but p does not
+        depend on the maximum.
+        """
+        if not slot.M_hat.shape[1]:
+            return slot.pi
+        return allocate(self.attention(query, slot.M_hat, num_slots), slot.pi, self.allowed_maximum)
+
+    def _step(self, before: Slots, x: Tensor, p: Tensor) -> tuple[Slots, int]:
+        """The slots after a word, from its x~ (b, D) and p (b, k), and for how many of them the cell ran."""
+        left, right = p.flip(1).cumsum(1).flip(1), p.cumsum(1)
+        M = before.M.lerp(before.M_hat, left.unsqueeze(2))
+        M_hat, computed = self._write(x, M, right)
+        return Slots(M, M_hat, right, x), computed
+
+    def _write(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
+        """M_hat (b, k, D) from x~ (b, D), M (b, k, D) and ->pi (b, k), and for how many rows and slots the cell ran."""
+        if not M.shape[1]:
+            return M, 0
+        if self.dynamic and x.device.type == "cpu" and not pi.all():
+            return self._write_used(x, M, pi)
+        rows, slots = pi.shape
+        written = self._cells(x, M.transpose(0, 1).flatten(0, 1), pi.t().reshape(-1, 1), [rows] * slots)
+        return torch.stack(written, 1), rows * slots
+
+    def _write_used(self, x: Tensor, M: Tensor, pi: Tensor) -> tuple[Tensor, int]:
+        """As ``_write``, where ->pi is not 0: from some slot on, because it never falls. Elsewhere M_hat is x~."""
+        used = pi != 0
+        order = used.sum(1).argsort(descending=True, stable=True)
+        slot, rank = used[order].t().nonzero(as_tuple=True)
+        place = order[rank] * pi.shape[1] + slot  # slot after slot, in each the rows that use most slots first
+        M_used, pi_used = M.flatten(0, 1).index_select(0, place), pi.reshape(-1, 1).index_select(0, place)
+        written = self._cells(x.index_select(0, order), M_used, pi_used, used.sum(0).tolist())
+        source = torch.arange(len(x)).repeat_interleave(pi.shape[1])
+        source[place] = torch.arange(len(x), len(x) + len(place))
+        return torch.cat([x, *written]).index_select(0, source).view_as(M), len(place)
+
+    def _cells(self, x: Tensor, M: Tensor, pi: Tensor, counts: list[int]) -> list[Tensor]:
+        """M_hat of one slot after another, (counts[i], D) each.
+
+        Args:
+            x: x~, (rows, D).
+            M: of the first counts[i] rows for each slot, which never are fewer than for the slot before: (pairs, D).
+            pi: of the same, (pairs, 1).
+            counts: rows of each slot.
+        """
+        written: list[Tensor] = []
+        below = x[:0]
+        for M_i, of_memory, pi_i in zip(*(part.split(counts) for part in (M, self.cell.of_memory(M), pi)), strict=True):
+            here = x[: len(M_i)]
+            below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
+            below = here.lerp(self.cell(below, M_i, of_memory, self.norm), pi_i)
+            written.append(below)
+        return written

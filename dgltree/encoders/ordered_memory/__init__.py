@@ -1,6 +1,0 @@
-"""Ordered Memory (Shen et al. 2019, arXiv 1910.13466): attention, operators, slots, memory, and its core over ids."""
-
-from dgltree.encoders.ordered_memory.core import SequenceOrderedMemory
-from dgltree.encoders.ordered_memory.memory import MemorySteps, OrderedMemory
-
-__all__ = ["MemorySteps", "OrderedMemory", "SequenceOrderedMemory"]

@@ -1,0 +1,1 @@
+"""Cores over sequences of ids, and how trees are written as sequences."""

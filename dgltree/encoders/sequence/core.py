@@ -1,0 +1,75 @@
+"""The core of a sequence encoder: sequences of ids to one vector each."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+from torch import Tensor, nn
+
+from dgltree.arguments import check_size
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.encoders.sequence.length_groups import in_groups
+from dgltree.encoders.sequence.linearization import Order, linearize
+from dgltree.encoders.sequence.padding import check_sequences
+from dgltree.trees.tree import Tree
+
+
+class SequenceCore(nn.Module, ABC):
+    """Padded sequences to one vector each; a subclass says how, for sequences of similar lengths.
+
+    It knows no trees, so it serves data without them; :class:`dgltree.encoders.SequenceEncoder` runs it over trees.
+
+    Args:
+        size: the number of ids.
+        max_length: of a sequence; None: any.
+        options: the subclass's other options, for ``config``.
+    """
+
+    grouped: ClassVar[bool] = True
+    """Whether sequences of similar lengths are encoded together, because in a batch of trees a few are much longer than
+    the others, and all would be padded to them. A core that leaves out what stands behind an end needs no groups."""
+    place_options: ClassVar[tuple[str, ...]] = ()
+    """The options that say how it is told where in its tree each node stands. A core that has some reads the nodes of
+    one tree in preorder; one that has none reads words, in any order and of two trees, too."""
+
+    def __init__(self, size: int, max_length: int | None, **options: Any) -> None:
+        super().__init__()
+        check_size("size", size)
+        if max_length is not None:
+            check_size("max_length", max_length)
+        self.size, self.max_length = size, max_length
+        self.config: dict[str, Any] = {**options, "max_length": max_length}
+
+    @classmethod
+    def for_vocabulary(cls, vocabulary: Vocabulary, size: int, hidden_size: int, **options: Any) -> Self:
+        """One for trees over a vocabulary, from which a subclass may take options that were not given."""
+        return cls(size, hidden_size, **options)
+
+    def linearized(self, batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, ...]:
+        """What a call takes, of the trees of a batch, on its device: ids (B, T), lengths (B,), and places, if any."""
+        return linearize(batch, order, vocabulary)
+
+    @abstractmethod
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
+
+    def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what stands behind a length is not read.
+
+        Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
+        """
+        check_sequences(ids, lengths, self.size, self.max_length)
+        return in_groups(self.encode, ids, lengths, *more) if self.grouped else self.encode(ids, lengths, *more)
+
+
+class InducingCore(SequenceCore):
+    """A core that, reading words, finds a tree over them; a subclass says of which numbers it can be read."""
+
+    @abstractmethod
+    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, ...) of ids (B, T) and lengths (B,): what each word says about the tree. Raises as a call does."""
+
+    @abstractmethod
+    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
+        """The tree over T words, from the scores of their sequence, (T, ...)."""

@@ -1,0 +1,146 @@
+"""LSTM over a sequence."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.sequence.core import SequenceCore
+from dgltree.encoders.sequence.linearization import PADDING
+from dgltree.encoders.sequence.padding import check_sequences, padding_mask
+from dgltree.encoders.sequence.recurrent import (
+    LayerState,
+    LayerSteps,
+    RecurrentLayers,
+    RecurrentSteps,
+    State,
+    check_layer,
+    drawn_weight,
+    read,
+)
+
+
+class LSTMLayer(nn.LSTM):
+    """One layer: torch's LSTM, with its parameters and their names.
+
+    Args:
+        input_size: of x.
+        hidden_size: D.
+        weight_dropout: probability with which each of the hidden-to-gates weights is left out, as
+            :func:`dgltree.encoders.sequence.recurrent.drawn_weight` does.
+
+    Raises ``ValueError`` for a size below 1, and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, weight_dropout: float) -> None:
+        check_layer(input_size, hidden_size, weight_dropout)
+        super().__init__(input_size, hidden_size, batch_first=True)
+        self.weight_dropout = weight_dropout
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, padding: Tensor | None = None, state: LayerState | None = None
+    ) -> LayerSteps:
+        """States, the last state, and no distances, for x (B, T, input_size), from ``state`` on, or from 0.
+
+        Raises ``ValueError`` where ``padding`` (B, T) bool is true before a word.
+        """
+        zero = x.new_zeros(len(x), self.hidden_size)
+        h, c = (zero, zero) if state is None else state
+        if padding is None:
+            states, h, c = self._read(x, None, h, c)
+        else:
+            packed = pack_padded_sequence(x, _lengths(padding).cpu(), batch_first=True, enforce_sorted=False)
+            order = packed.sorted_indices
+            data, h, c = self._read(packed.data, packed.batch_sizes, h[order], c[order])
+            found = PackedSequence(data, packed.batch_sizes, order, packed.unsorted_indices)
+            states, _ = pad_packed_sequence(found, batch_first=True, total_length=x.shape[1])
+            h, c = h[packed.unsorted_indices], c[packed.unsorted_indices]
+        return LayerSteps(states, (h, c), states[:, :, :0])
+
+    def _read(self, x: Tensor, batch_sizes: Tensor | None, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """torch's own call, with the weights of this pass."""
+        inputs, recurrent, *biases = self.all_weights[0]
+        drawn = drawn_weight(recurrent, self.weight_dropout, self.training)
+        weights = [inputs, drawn, *biases]
+        hidden, how = [h.unsqueeze(0), c.unsqueeze(0)], (True, 1, 0.0, self.training, False)
+        if batch_sizes is None:
+            states, h, c = torch.lstm(x, hidden, weights, *how, True)
+        else:
+            states, h, c = torch.lstm(x, batch_sizes, hidden, weights, *how)
+        return states, h.squeeze(0), c.squeeze(0)
+
+
+def _lengths(padding: Tensor) -> Tensor:
+    lengths = (~padding).sum(1)
+    if not torch.equal(padding_mask(padding, lengths), padding):
+        raise ValueError("padding stands before a word; an LSTM reads sequences that are padded at the end")
+    return lengths
+
+
+class LSTM(RecurrentLayers):
+    """Layers of :class:`LSTMLayer` over vectors; padding stands at the end.
+
+    Args:
+        input_size: of a vector.
+        sizes: D of each layer, from below.
+        weight_dropout: as in :class:`LSTMLayer`.
+        dropout: as in :class:`dgltree.encoders.sequence.recurrent.RecurrentLayers`.
+
+    Initialisation: torch's of ``LSTM``.
+
+    Raises ``ValueError`` as :class:`LSTMLayer` does, and where there is no layer.
+    """
+
+    def __init__(
+        self, input_size: int, sizes: Sequence[int], *, dropout: float = 0.0, weight_dropout: float = 0.0
+    ) -> None:
+        below = [input_size, *sizes]
+        layers = [LSTMLayer(*of, weight_dropout) for of in zip(below, sizes, strict=False)]
+        super().__init__(input_size, layers, dropout)
+
+
+class SequenceLSTM(SequenceCore):
+    """The hidden state of an LSTM after the last id of each sequence (Hochreiter & Schmidhuber 1997).
+
+    Embedding, then the layers; dropout acts on the embeddings and between layers.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n, the width of embeddings and states.
+        num_layers: how many LSTMs stand on top of one another.
+        dropout: probability, in training only.
+        max_length: of a sequence; None: any.
+
+    Initialisation: torch's ``Embedding``, N(0, 1), and ``LSTM``.
+
+    Raises ``ValueError`` for a size below 1 and a dropout outside of 0 to below 1.
+    """
+
+    def __init__(
+        self, size: int, hidden_size: int, *, num_layers: int = 1, dropout: float = 0.0, max_length: int | None = None
+    ) -> None:
+        super().__init__(size, max_length, hidden_size=hidden_size, num_layers=num_layers, dropout=dropout)
+        check_size("hidden_size", hidden_size)
+        check_size("num_layers", num_layers)
+        check_dropout(dropout)
+        self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
+        # One module a layer, because masks between the layers of one cuDNN module do not follow torch.manual_seed.
+        self.layers = nn.ModuleList(LSTMLayer(hidden_size, hidden_size, 0.0) for _ in range(num_layers))
+        self.dropout = nn.Dropout(dropout)
+
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n). Padding stands behind the end, so no state up to the last one depends on it."""
+        return self._read(ids, None, None).states[torch.arange(len(ids), device=ids.device), lengths - 1]
+
+    def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
+        """What the layers computed for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
+
+        Raises ``ValueError`` as a call does, and for a state of another shape.
+        """
+        check_sequences(ids, lengths, self.size, self.max_length)
+        return self._read(ids, padding_mask(ids, lengths), state)
+
+    def _read(self, ids: Tensor, padding: Tensor | None, state: State | None) -> RecurrentSteps:
+        return read(self.layers, self.dropout(self.embedding(ids)), padding, state, self.dropout)

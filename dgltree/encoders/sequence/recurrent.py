@@ -1,0 +1,141 @@
+"""Layers that read vectors from left to right, and can go on where they were."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.sequence.padding import check_vectors
+
+LayerState = tuple[Tensor, Tensor]
+"""h and c of a layer, (B, D) each."""
+State = tuple[LayerState, ...]
+"""What the layers, from below, carry from one part of a text to the next."""
+
+
+class LayerSteps(NamedTuple):
+    """What one layer computed for B sequences of T steps."""
+
+    states: Tensor
+    """(B, T, D)"""
+    state: LayerState
+    """After the last word of each sequence."""
+    d: Tensor
+    """(B, T, 1), its distances, or (B, T, 0) of a layer that has none."""
+
+
+class RecurrentSteps(NamedTuple):
+    """What all layers computed for B sequences of T steps."""
+
+    root: Tensor
+    """(B, n), the last layer's state after the last word."""
+    states: Tensor
+    """(B, T, n), the last layer's state after each word; 0 at padding."""
+    d: Tensor
+    """(B, T, layers), the distances D_m - sum_k f~_k of an ON-LSTM, from 0 to D_m, of which a tree can be read; 0 at
+    padding. (B, T, 0) of an LSTM, which has none."""
+    state: State
+    """Of each layer after the last word: with it, what follows is read as if all were read at once."""
+
+
+class RecurrentLayers(nn.Module):
+    """Layers on top of one another, over vectors.
+
+    Args:
+        input_size: of a vector.
+        layers: from below; each gives :class:`LayerSteps` of x (B, T, d), padding (B, T) or None, and its state or
+            None, and has a ``hidden_size``.
+        dropout: probability, in training only, between layers, with one mask for all steps of a sequence.
+
+    Raises ``ValueError`` where there is no layer.
+    """
+
+    def __init__(self, input_size: int, layers: Sequence[nn.Module], dropout: float) -> None:
+        super().__init__()
+        check_size("the number of layers", len(layers))
+        self.input_size = input_size
+        self.layers = nn.ModuleList(layers)
+        self.dropout = LockedDropout(dropout)
+
+    def forward(self, x: Tensor, padding: Tensor | None = None, state: State | None = None) -> RecurrentSteps:
+        """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true.
+
+        Args:
+            x: of words.
+            padding: where there is no word; None: every place has one, and nothing waits for a GPU.
+            state: that of an earlier call, from which to go on; None: 0.
+
+        Raises ``ValueError`` for other shapes, and for a sequence without a word.
+        """
+        check_vectors(x, padding, self.input_size)
+        return read(
+            self.layers, x if padding is None else x.masked_fill(padding.unsqueeze(2), 0), padding, state, self.dropout
+        )
+
+
+def read(
+    layers: Iterable[nn.Module],
+    x: Tensor,
+    padding: Tensor | None,
+    state: State | None,
+    dropout: Callable[[Tensor], Tensor],
+) -> RecurrentSteps:
+    """Run the layers over x (B, T, d), with ``dropout`` between them. Raises ``ValueError`` for another state."""
+    layers = list(layers)
+    _check_state(layers, len(x), state)
+    steps, after, distances = None, [], []
+    for i, layer in enumerate(layers):
+        steps = layer(x if steps is None else dropout(steps.states), padding, None if state is None else state[i])
+        after.append(steps.state)
+        distances.append(steps.d)
+    assert steps is not None
+    states, d = steps.states, torch.cat(distances, 2)
+    if padding is not None:
+        absent = padding.unsqueeze(2)
+        states, d = states.masked_fill(absent, 0), d.masked_fill(absent, 0)
+    return RecurrentSteps(after[-1][0], states, d, tuple(after))
+
+
+def drawn_weight(weight: Tensor, p: float, training: bool) -> Tensor:
+    """The hidden-to-gates weights of one pass, of which training leaves each out with probability p.
+
+    What is kept is not rescaled; in evaluation the weights are multiplied by 1 - p.
+    """
+    if not p:
+        return weight
+    return weight * (torch.empty_like(weight).bernoulli_(1 - p) if training else 1 - p)
+
+
+def check_layer(input_size: int, hidden_size: int, weight_dropout: float) -> None:
+    """``ValueError`` for sizes below 1 and a dropout outside of 0 to below 1."""
+    check_size("input_size", input_size)
+    check_size("hidden_size", hidden_size)
+    check_dropout(weight_dropout)
+
+
+def _check_state(layers: Sequence[nn.Module], rows: int, state: State | None) -> None:
+    expected = [(rows, layer.hidden_size) for layer in layers]
+    found = None if state is None else [tuple(part.shape) for h_and_c in state for part in h_and_c]
+    if found is not None and found != [shape for shape in expected for _ in range(2)]:
+        raise ValueError(f"the state has {found}; it has h and c of each layer: {expected}")
+
+
+class LockedDropout(nn.Module):
+    """Drops the same columns at every step (Gal & Ghahramani 2016, arXiv 1512.05287), in training only.
+
+    Args:
+        p: probability; what is kept is divided by 1 - p.
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        check_dropout(p)
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, n) to the same; the mask is (B, 1, n)."""
+        if not self.training or not self.p:
+            return x
+        return x * nn.functional.dropout(torch.ones_like(x[:, :1]), self.p)

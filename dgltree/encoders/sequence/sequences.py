@@ -1,0 +1,48 @@
+"""The plan of a sequence encoder: sequences of ids."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.encoders.sequence.linearization import PADDING
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences(PickledAsArrays):
+    """Sequences of ids, padded at the end, and for which encoders they were made."""
+
+    ids: Tensor
+    """(B, T) int64"""
+    lengths: Tensor
+    """(B,) int64, 1 to T."""
+    places: Tensor | None = None
+    """(B, T, k) int64, where in its tree the node of each id stands, for a core that reads it."""
+    form: str = ""
+    """How trees became these sequences, and by which vocabulary."""
+
+    def to(self, device: torch.device | str) -> "Sequences":
+        places = None if self.places is None else self.places.to(device)
+        return Sequences(self.ids.to(device), self.lengths.to(device), places, self.form)
+
+
+def joined(ids: Tensor, lengths: Tensor, separator: int) -> tuple[Tensor, Tensor]:
+    """Sequences 2i and 2i + 1 as one, with ``separator`` between them: ids (B / 2, T') and lengths (B / 2,).
+
+    Args:
+        ids: (B, T) int64.
+        lengths: (B,) int64.
+        separator: an id that no sequence has.
+
+    Raises ``ValueError`` for an odd number of sequences.
+    """
+    if len(lengths) % 2:
+        raise ValueError(f"a batch of {len(lengths)} trees; pairs are an even number of them")
+    first, second = lengths[::2], lengths[1::2]
+    row, t = (torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+    start = torch.stack([torch.zeros_like(first), first + 1], 1).flatten()
+    pairs = ids.new_full((len(first), int((first + second).max()) + 1), PADDING)
+    pairs[row // 2, start[row] + t] = ids[row, t]
+    pairs[torch.arange(len(first), device=ids.device), first] = separator
+    return pairs, first + 1 + second

@@ -1,0 +1,163 @@
+"""Sequence encoders: trees, written as sequences, to vectors."""
+
+import hashlib
+import json
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.encoders.encoder import Encoder
+from dgltree.encoders.latent.on_lstm import SequenceONLSTM
+from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
+from dgltree.encoders.sequence.core import InducingCore, SequenceCore
+from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
+from dgltree.encoders.sequence.lstm import SequenceLSTM
+from dgltree.encoders.sequence.sequences import Sequences, joined
+from dgltree.encoders.sequence.transformer import SequenceTransformer
+from dgltree.encoders.sequence.tree_transformer import TreeTransformer
+from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
+from dgltree.trees.tree import Tree
+
+SEPARATOR = "|"  # how the id between two trees is written
+
+
+class SequenceEncoder(Encoder):
+    """A core for sequences, chosen by name, run over linearised trees.
+
+    With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
+    words of the one may attend to those of the other: the inter-sentence form of the Transformers on logic (Shen et al.
+    2019, arXiv 1910.13466, table 1).
+
+    Args:
+        name: a key of ``dgltree.encoders.SEQUENCE_ENCODERS``.
+        vocabulary: of the trees.
+        hidden_size: n.
+        order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`; None: "bracketed", or
+            "preorder" for a core that is told the places of nodes, which reads no other.
+        joint: whether pairs of trees are read, and there is one vector a pair. The separator has the id after the last
+            of :func:`dgltree.encoders.linearize`.
+        options: of the core.
+
+    Raises ``ValueError`` for another name or order, for ``joint`` with a core that is told the places of one tree's
+    nodes, and what the core raises.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        order: Order | None = None,
+        joint: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__()
+        core = core_named(name)
+        self.name, self.vocabulary, self.joint = name, vocabulary, joint
+        self.order = _order(name, core, order)
+        if joint and core.place_options:
+            raise ValueError(f"{name!r} is told where in one tree each node stands, so it cannot read two: joint=False")
+        self.separator = symbol_count(vocabulary)
+        self.core = core.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
+        self.config = {**self.core.config, "order": self.order, "joint": joint}
+        self.induces_trees = isinstance(self.core, InducingCore) and not joint
+        self.form = self._form()
+
+    def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
+        """(B, n), one row a root, or with ``joint`` (P, n), one a pair. Nothing is shared, whatever ``share`` is.
+
+        Raises ``ValueError`` as :meth:`plan` does, and for a plan of an encoder that reads otherwise.
+        """
+        sequences = self._sequences(batch)
+        more = () if sequences.places is None else (sequences.places,)
+        return self.core(sequences.ids, sequences.lengths, *more)
+
+    def plan(self, batch: TreeBatch, share: bool) -> Sequences:
+        """The sequences of a batch, on its device.
+
+        Raises ``ValueError`` as :func:`dgltree.encoders.linearize` does, with ``joint`` for an odd number of trees, and
+        what the core raises.
+        """
+        ids, lengths, *places = self.core.linearized(batch, self.order, self.vocabulary)
+        if self.joint:
+            ids, lengths = joined(ids, lengths, self.separator)
+        return Sequences(ids, lengths, places[0] if places else None, self.form)
+
+    def words(self, batch: TreeBatch | Sequences) -> list[list[str]]:
+        """What each sequence reads: tokens, names of functions, and the brackets ``(`` and ``)``."""
+        sequences, names = self._sequences(batch), [*symbol_names(self.vocabulary), SEPARATOR]
+        rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
+        return [[names[i] for i in ids[:length]] for ids, length in rows]
+
+    def syntactic_scores(self, batch: TreeBatch | Sequences) -> Tensor:
+        """(B, T, ...), what each word says about the tree over its sequence, without gradients; see the core.
+
+        Raises ``ValueError`` where ``induces_trees`` is false.
+        """
+        if not isinstance(self.core, InducingCore) or self.joint:
+            able = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
+            raise ValueError(
+                f"{self.name!r}{' of joint pairs' * self.joint} induces no trees; {', '.join(able)} of single trees do"
+            )
+        sequences = self._sequences(batch)
+        with torch.no_grad():
+            return self.core.syntactic_scores(sequences.ids, sequences.lengths)
+
+    def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
+        """The tree induced over the sequence of each tree of a batch; one a root.
+
+        Its leaves are :meth:`words`; :func:`dgltree.induction.binary_trees.without_tokens` takes the brackets among
+        them out. Inner nodes are ``phrase``, with two children.
+
+        Raises ``ValueError`` where ``induces_trees`` is false.
+        """
+        sequences = self._sequences(batch)
+        scores = self.syntactic_scores(sequences).cpu()
+        rows = zip(self.words(sequences), scores, strict=True)
+        assert isinstance(self.core, InducingCore)
+        return [self.core.tree(words, of_row[: len(words)]) for words, of_row in rows]
+
+    def _sequences(self, batch: TreeBatch | Sequences) -> Sequences:
+        if not isinstance(batch, Sequences):
+            return self.plan(batch, share=False)
+        if batch.form != self.form:
+            raise ValueError(f"the plan is of sequences with {batch.form}; this encoder reads {self.form}")
+        return batch
+
+    def _form(self) -> str:
+        """All that its sequences depend on; of the vocabulary a hash, because plans travel between processes."""
+        options = ", ".join(f"{name}={self.config[name]}" for name in ("order", "joint", *self.core.place_options))
+        known = hashlib.sha256(json.dumps(self.vocabulary.to_json()).encode()).hexdigest()
+        return f"{options}, vocabulary {known[:8]}"
+
+
+def core_named(name: str) -> type[SequenceCore]:
+    """``ValueError`` for a name that is no sequence encoder's."""
+    if name not in SEQUENCE_ENCODERS:
+        raise ValueError(f"{name!r} is no sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
+    return SEQUENCE_ENCODERS[name]
+
+
+def _order(name: str, core: type[SequenceCore], order: Order | None) -> Order:
+    """The order that a core reads, if none is asked for; ``ValueError`` for one that it does not read."""
+    if order is None:
+        return "preorder" if core.place_options else "bracketed"
+    check_order(order)
+    if core.place_options and order != "preorder":
+        raise ValueError(f"order is {order!r}; {name!r} is told the places of nodes in preorder, and reads no other")
+    return order
+
+
+SEQUENCE_ENCODERS: dict[str, type[SequenceCore]] = {
+    "lstm": SequenceLSTM,
+    "on_lstm": SequenceONLSTM,
+    "ordered_memory": SequenceOrderedMemory,
+    "transformer": SequenceTransformer,
+    "universal_transformer": SequenceUniversalTransformer,
+    "tree_transformer": TreeTransformer,
+}
+"""The cores by name: what :class:`dgltree.encoders.SequenceEncoder` and ``--encoder`` take, and model files name."""

@@ -1,0 +1,124 @@
+"""``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from dgltree.engine.kernels.choice import kernels
+from dgltree.equations.completion.completer import Completer, Completion, Order, shortest
+from dgltree.equations.completion.filler_list import FillerList, known
+from dgltree.equations.pretrained.shipped import form_scorer, open_model, shipped_fillers
+from dgltree.equations.ranking.probabilities import probabilities
+from dgltree.equations.search.search import BUDGET
+from dgltree.equations.truth.verdict import Counterexample, Judge, Verdict
+from dgltree.models.tree_model import EquationModel
+from dgltree.read.typed import Typed, read_typed
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+TRUST = 0.3
+"""Share of what the model of forms adds to a length that counts, chosen on the benchmark's tuned part: all of it lets
+the model prefer ornate forms that it never met in training."""
+
+
+class Verification(NamedTuple):
+    """What arithmetic and a network say of an equation."""
+
+    equation: Equation
+    verdict: Verdict
+    probability: float | None
+    """That the network calls it correct; None where it cannot read the equation."""
+    counterexample: Counterexample | None
+    """A point at which the sides differ, where the equation does not hold."""
+
+    def __str__(self) -> str:
+        against = f": {self.counterexample}" if self.counterexample else ""
+        says = "" if self.probability is None else f"; the network calls it correct with {self.probability:.4f}"
+        return f"{self.verdict}{against}{says}"
+
+
+def complete(
+    equation: str | Equation,
+    top: int = 10,
+    model: str | EquationModel = "default",
+    budget: int = BUDGET,
+    seconds: float | None = None,
+) -> Completion:
+    """What may fill the blanks of an equation: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
+
+    Args:
+        equation: as a person types it (:func:`dgltree.read.typed.read_typed`), or read already.
+        top: how many fillers.
+        model: what guesses where nothing is found: a shipped model, a file, or a model.
+        budget: how many values the search looks at, at most.
+        seconds: after which it answers with what it has; None for no limit.
+
+    Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
+    without a blank, and a function without a value.
+    """
+    typed = _typed(equation)
+    return completer(model, budget, seconds).complete(typed.equation, typed.blanks, top)
+
+
+@lru_cache(maxsize=4)  # a model takes a moment to open
+def completer(model: str | EquationModel = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
+    """What answers :func:`complete`, for many equations."""
+    opened = open_model(model) if isinstance(model, str) else model
+
+    @lru_cache(maxsize=1)
+    def fillers() -> FillerList:
+        return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
+
+    def guess(equation: Equation) -> list[Tree]:
+        return fillers().guess(equation)
+
+    return Completer(textbook_order(), guess, budget, seconds)
+
+
+def textbook_order() -> Order:
+    """Shorter forms first, and of those the ones that a textbook would write, by the shipped model of forms."""
+    scorer = form_scorer()
+
+    def order(equation: Equation, fillers: Sequence[Tree]) -> Sequence[float]:
+        try:
+            with kernels("off"):  # some hundred small trees: loading Numba would take longer
+                scores: list[float] = scorer.scores(equation, fillers).tolist()
+        except ValueError:  # more variables than the model has
+            return shortest(equation, fillers)
+        lengths = shortest(equation, fillers)
+        return [length - TRUST * (length + score) for length, score in zip(lengths, scores, strict=True)]
+
+    return order
+
+
+def verify(equation: str | Equation, model: str | EquationModel | None = "default") -> Verification:
+    """Whether an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
+
+    Args:
+        equation: as a person types it, or read already.
+        model: what gives the probability: a shipped model, a file, or a model; None for arithmetic alone.
+
+    Raises ``ValueError`` for a text that cannot be read, and for a blank.
+    """
+    asked, blanks = _typed(equation)
+    if blanks:
+        raise ValueError("the equation has a blank: complete it, or write what stands there")
+    judge = Judge()
+    verdict = judge.verdict(asked)
+    against = judge.counterexample(asked) if verdict is Verdict.FALSE else None
+    return Verification(asked, verdict, _probability(asked, model), against)
+
+
+def _probability(equation: Equation, model: str | EquationModel | None) -> float | None:
+    opened = open_model(model) if isinstance(model, str) else model
+    try:
+        return None if opened is None else float(probabilities(opened, [equation])[0])
+    except ValueError:  # a function that the network does not know
+        return None
+
+
+def _typed(equation: str | Equation) -> Typed:
+    if isinstance(equation, str):
+        return read_typed(equation)
+    blanks = (node.token or "_" for side in equation for node in side.distinct_preorder() if node.function == "_")
+    return Typed(equation, tuple(dict.fromkeys(blanks)))

@@ -1,0 +1,69 @@
+"""How many equations are completed: by a search, or by the ranking of a list."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from dgltree.equations.completion.answers import completer
+from dgltree.equations.completion.completer import Completion
+from dgltree.equations.completion.filler_list import FillerList
+from dgltree.equations.pretrained.shipped import open_model, shipped_fillers
+from dgltree.equations.search.search import BUDGET
+from dgltree.models.tree_model import EquationModel
+from dgltree.read.typed import Typed
+from dgltree.trees.tree import Tree
+
+A = TypeVar("A")
+R = TypeVar("R")
+SOME = 64
+"""Equations that are ranked together."""
+
+
+@dataclass(frozen=True)
+class BatchCompletion:
+    """The settings.
+
+    Args:
+        model: what guesses or ranks: a shipped model, a file, or a model.
+        top: how many fillers.
+        seconds: after which a search answers with what it has; None for no limit.
+        budget: how many values a search looks at, at most; None: as many as by default.
+        by_score: rank a list by the network's score, instead of searching.
+        fillers: the list; None: the shipped one.
+        any_variables: of a list also fillers with variables that the equation lacks.
+    """
+
+    model: str | EquationModel = "default"
+    top: int = 10
+    seconds: float | None = None
+    budget: int | None = None
+    by_score: bool = False
+    fillers: tuple[Tree, ...] | None = None
+    any_variables: bool = False
+
+    @property
+    def together(self) -> int:
+        """Equations that are best answered by one call."""
+        return SOME if self.by_score else 1
+
+    def answerer(self) -> Callable[[list[Typed]], list[Completion]]:
+        """What answers some equations; raises ``ValueError`` where one of them cannot be answered."""
+        if not self.by_score:
+            made = completer(self.model, self.budget or BUDGET, self.seconds)
+            return lambda asked: [made.complete(typed.equation, typed.blanks, self.top) for typed in asked]
+        fillers = shipped_fillers() if self.fillers is None else self.fillers
+        opened = open_model(self.model) if isinstance(self.model, str) else self.model
+        ranked = FillerList(opened, fillers)
+        return lambda asked: ranked.complete([typed.equation for typed in asked], self.top, self.any_variables)
+
+
+def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | ValueError]:
+    """The answers; where one equation is bad, each is answered alone, and of that one there is the error."""
+    try:
+        yield from answer(asked)
+    except ValueError as error:
+        if len(asked) == 1:
+            yield error
+            return
+        for one in asked:
+            yield from each(answer, [one])

@@ -1,0 +1,54 @@
+"""The network's own ranking of a list of fillers, right and wrong ones, with what arithmetic says of each."""
+
+import time
+from collections.abc import Sequence
+
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.equations.completion.completer import Completion, Filler
+from dgltree.equations.ranking.ranker import Ranker, check_fillers
+from dgltree.equations.truth.verdict import Judge
+from dgltree.models.tree_model import EquationModel
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+
+def known(fillers: Sequence[Tree], vocabulary: Vocabulary) -> list[Tree]:
+    """Those of a list that a model can read: the published models lack most numbers."""
+
+    def reads(filler: Tree) -> bool:
+        try:
+            check_fillers([filler], vocabulary)
+        except ValueError:
+            return False
+        return True
+
+    return [filler for filler in fillers if reads(filler)]
+
+
+class FillerList:
+    """Ranks a list of fillers; see :class:`dgltree.Ranker` for arguments and errors."""
+
+    def __init__(self, model: EquationModel, fillers: Sequence[Tree]) -> None:
+        self._ranker = Ranker(model, fillers)
+
+    def complete(self, equations: Sequence[Equation], top: int, any_variables: bool = False) -> list[Completion]:
+        """The best fillers of the one blank of each equation, by the network's score."""
+        start = time.monotonic()
+        rankings = self._ranker.rank(equations, top, any_variables)
+        seconds = (time.monotonic() - start) / max(1, len(equations))
+        judge, found = Judge(), []
+        for equation, ranking in zip(equations, rankings, strict=True):
+            fillers = tuple(
+                Filler((tree,), judge.verdict(equation.fill(tree)), "list", score)
+                for tree, score in zip(ranking.fillers, ranking.scores.tolist(), strict=True)
+            )
+            tried = len(self._ranker.fillers)
+            found.append(Completion(equation, ("_",), fillers, tried, seconds, stopped=False, memory=0))
+        return found
+
+    def guess(self, equation: Equation) -> list[Tree]:
+        """The best of the list; nothing for an equation that the network cannot read."""
+        try:
+            return list(self._ranker.rank([equation], top=10, any_variables=False)[0].fillers)
+        except ValueError:
+            return []

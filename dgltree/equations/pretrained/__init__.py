@@ -1,0 +1,1 @@
+"""Models by name or file: what comes with the package, and the published weights."""

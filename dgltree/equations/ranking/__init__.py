@@ -1,0 +1,1 @@
+"""What a network says of fillers, forms and equations: ranks, scores and probabilities."""

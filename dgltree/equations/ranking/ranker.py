@@ -1,0 +1,166 @@
+"""Rank the fillers of a blank."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.equations.expressions.names import VARIABLE, Names, model_variables, spell, variables
+from dgltree.equations.ranking.path_engine import FillerStates, score_blocks
+from dgltree.models.tree_model import EquationModel
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
+
+KEPT = 8
+"""Ways to name the fillers' own variables for which a ranker keeps their states."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Fillers of one blank, best first; equal scores in the order of the list that was given."""
+
+    scores: Tensor
+    """(top,) logits."""
+    probabilities: Tensor
+    """(top,) sigmoid of the scores: how likely the filled equation is correct."""
+    index: Tensor
+    """(top,) int64, positions in the list that was given."""
+    given: Sequence[Tree] = field(repr=False)
+    names: Names = field(repr=False)
+
+    @property
+    def fillers(self) -> tuple[Tree, ...]:
+        """The fillers, in the variable names of the equation."""
+        return tuple(self.names.decode(self.given[i]) for i in self.index.tolist())
+
+
+class Ranker:
+    """Ranks fillers for the blanks of any number of equations; what does not depend on these is computed once.
+
+    Args:
+        model: on any device; it is run in evaluation mode and left in the mode it was in. When its weights change, the
+            states of the fillers are computed anew.
+        fillers: trees of any shape. Names that the model knows (``var_0``) mean the equation's variables in order of
+            appearance, other names mean themselves. Equal fillers are computed once and get the same score to the bit.
+        memory_bytes: what intermediate states may take, besides the model, the fillers' own states and the results.
+            Less memory means smaller blocks of equations and fillers, and the same scores.
+
+    Raises ``ValueError`` for no fillers, a blank in a filler, or a function or literal that the model does not know.
+    """
+
+    def __init__(self, model: EquationModel, fillers: Sequence[Tree], memory_bytes: int = 2**28) -> None:
+        if not fillers:
+            raise ValueError("no fillers to rank")
+        vocabulary = model.cell.vocabulary
+        check_fillers(fillers, vocabulary)
+        self.model, self.fillers, self.memory_bytes = model, fillers, memory_bytes
+        self._variables = [frozenset(variables(filler)) for filler in fillers]
+        self._foreign = sorted(frozenset[str]().union(*self._variables) - set(model_variables(vocabulary)))
+        self._states: dict[tuple[object, ...], FillerStates] = {}
+
+    def rank(self, equations: Sequence[Equation], top: int | None = None, any_variables: bool = True) -> list[Ranking]:
+        """Rank the fillers for the blank of each equation, by the model's logit for the filled equation.
+
+        Only the path from the blank to the root is computed for each filler; the scores are those of filling the blank
+        and running the whole tree, up to rounding.
+
+        Args:
+            equations: each with exactly one ``BLANK``, anywhere, a whole side included. Variables may have any names:
+                they are mapped to the model's by first appearance, and back in the answer.
+            top: keep so many of the best; all by default.
+            any_variables: whether to offer fillers with variables that the equation lacks.
+
+        Returns one :class:`Ranking` an equation. Raises ``ValueError`` for no blank or several, more variables than the
+        model knows, or a function or literal that it does not know.
+        """
+        rankings = dict(self.rank_each(equations, top, any_variables))
+        return [rankings[number] for number in range(len(equations))]
+
+    def rank_each(
+        self, equations: Sequence[Equation], top: int | None = None, any_variables: bool = True
+    ) -> Iterator[tuple[int, Ranking]]:
+        """As :meth:`rank`, one (number of the equation, its ranking) at a time, in the order of their computation."""
+        if top is not None and top < 1:
+            raise ValueError(f"top is {top}; it must be 1 or more, or None for all")
+        for group in _same_names(self.model.cell.vocabulary, equations, self._foreign):
+            states = self._states_for(group[0].names)
+            asked = [question.encoded for question in group]
+            for numbers, scores in score_blocks(self.model, asked, states, self.memory_bytes):
+                for i, row in zip(numbers, scores, strict=True):
+                    names = group[i].names
+                    offered = None if any_variables else self._within(names)
+                    yield group[i].number, _best(self.fillers, row, top, names, offered)
+
+    def _states_for(self, names: Names) -> FillerStates:
+        """The fillers' states where their own variables have these names, by the model's weights as they are."""
+        weights = tuple(
+            (parameter.data_ptr(), -1 if parameter.is_inference() else parameter._version)
+            for parameter in self.model.parameters()
+        )
+        key = (weights, *(names.to_model[name] for name in self._foreign))
+        if key not in self._states:
+            self._states = {known: found for known, found in self._states.items() if known[0] == weights}
+            if len(self._states) >= KEPT:
+                self._states.pop(next(iter(self._states)))
+            self._states[key] = FillerStates(self.model, [names.encode(filler) for filler in self.fillers])
+        return self._states[key]
+
+    def _within(self, names: Names) -> list[int]:
+        """The fillers whose variables the equation has."""
+        return [i for i, own in enumerate(self._variables) if own <= names.present]
+
+
+def rank(
+    model: EquationModel,
+    equations: Sequence[Equation],
+    fillers: Sequence[Tree],
+    top: int | None = None,
+    memory_bytes: int = 2**28,
+    any_variables: bool = True,
+) -> list[Ranking]:
+    """:meth:`Ranker.rank` for fillers that are used once; see there and :class:`Ranker` for arguments and errors."""
+    return Ranker(model, fillers, memory_bytes).rank(equations, top, any_variables)
+
+
+def check_fillers(fillers: Sequence[Tree], vocabulary: Vocabulary) -> None:
+    """``ValueError`` naming the first filler that has a blank, or a function or literal that a model does not know."""
+    for i, filler in enumerate(fillers):
+        for node in spell(filler, vocabulary).distinct():
+            if node == BLANK:
+                raise ValueError(f"filler {i + 1} has a blank itself")
+            try:
+                vocabulary.function_id(node.function, len(node.children))
+                if node.token is not None and node.function != VARIABLE:
+                    vocabulary.token_id(node.token)
+            except ValueError as error:
+                raise ValueError(f"filler {i + 1}: {error}") from None
+
+
+class _Question(NamedTuple):
+    number: int
+    encoded: Equation
+    names: Names
+
+
+def _same_names(vocabulary: Vocabulary, equations: Sequence[Equation], foreign: list[str]) -> list[list[_Question]]:
+    """Equations for which the fillers' own variable names mean the same, so that they share the fillers' states."""
+    groups: dict[tuple[str, ...], list[_Question]] = {}
+    for number, equation in enumerate(equations):
+        try:
+            names = Names(equation, vocabulary, foreign)
+        except ValueError as error:
+            raise ValueError(f"equation {number + 1}: {error}") from None
+        question = _Question(number, Equation(*map(names.encode, equation)), names)
+        groups.setdefault(tuple(names.to_model[name] for name in foreign), []).append(question)
+    return list(groups.values())
+
+
+def _best(fillers: Sequence[Tree], scores: Tensor, top: int | None, names: Names, offered: list[int] | None) -> Ranking:
+    index = torch.sort(scores if offered is None else scores[offered], descending=True, stable=True).indices[:top]
+    if offered is not None:
+        index = torch.tensor(offered, device=index.device)[index]
+    best = scores[index]
+    return Ranking(best, torch.sigmoid(best), index, fillers, names)

@@ -1,0 +1,1 @@
+"""Whether and where an equation holds, by exact and by bounded arithmetic."""

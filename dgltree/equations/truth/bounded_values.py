@@ -1,0 +1,288 @@
+"""Values of nodes at fixed random complex points, each with a bound on its rounding error (to first order).
+
+Call these with numpy's floating-point warnings off: a point that fails is marked by its error bound.
+"""
+
+import functools
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from dgltree.equations.truth.elementary import ELEMENTARY, INVERSES, RECIPROCALS, Array
+from dgltree.trees.tree import Tree
+
+POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
+LARGEST, SMALLEST = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
+EPS = 2.0**-51  # the relative error charged for one operation
+NEAR_CUT = 1e-9  # relative distance from its branch cut at which a function says nothing
+
+__all__ = [
+    "ELEMENTARY",
+    "EPS",
+    "LARGEST",
+    "POINTS",
+    "SMALLEST",
+    "Array",
+    "Domain",
+    "Value",
+    "apply",
+    "finite",
+    "leaf_value",
+    "number_of",
+    "only_real",
+    "variable_values",
+]
+
+Domain = Literal["complex", "wide", "real", "positive"]
+"""Which values variables take."""
+Result = tuple[Array, Array]
+"""(values, error bounds), each (..., POINTS)"""
+Value = tuple[Array, Array, Array]
+"""(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point
+that is not usable."""
+
+
+CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+
+
+@functools.lru_cache(maxsize=3000)
+def variable_values(name: str, domain: Domain = "complex") -> Array:
+    """The values of the variable ``name`` at the points of a domain: they depend on the name only.
+
+    Complex points stand in one quadrant after another, the wide ones farther from 0; of real ones half are below 1,
+    and half negative.
+    """
+    key = f"equations {name}" if domain == "complex" else f"equations {name} {domain}"
+    random = np.random.default_rng(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big"))
+    if domain in ("real", "positive"):
+        below = random.permutation(np.arange(POINTS) % 2) == 0
+        size = np.where(below, random.uniform(0.1, 1, POINTS), random.uniform(1, 3, POINTS))
+        sign = random.permutation(np.arange(POINTS) % 2) * 2 - 1 if domain == "real" else 1
+        real: Array = size * sign + 0j
+        return real
+    quadrant = random.permutation(np.arange(POINTS) % 4)
+    angle = (quadrant + random.uniform(0.1, 0.9, POINTS)) * (math.pi / 2)
+    low, high = (0.4, 2.5) if domain == "complex" else (2.5, 7)
+    values: Array = random.uniform(low, high, POINTS) * np.exp(1j * angle)
+    return values
+
+
+def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
+    """The value of a leaf. Raises ``ValueError`` for one that is no variable, finite number, pi or e."""
+    return _settle(_leaf(node, domain))
+
+
+def number_of(leaf: Tree) -> float:
+    """The number that a leaf is: an integer, a fraction, a decimal, pi or e; NaN for what is none."""
+    if leaf.function in CONSTANTS:
+        return CONSTANTS[leaf.function]
+    top, slash, bottom = (leaf.token or "").partition("/")
+    try:
+        return float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ZeroDivisionError):
+        return math.nan
+
+
+def finite(leaf: Tree) -> float:
+    """The number that a leaf is. Raises ``ValueError`` for what is none, or not finite."""
+    number = number_of(leaf)
+    if not math.isfinite(number):
+        raise ValueError(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
+    return number
+
+
+def only_real(value: Value, arguments: Sequence[Value]) -> Value:
+    """``value`` with NaN where it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
+    v, size, error = value
+    lost = np.abs(v.imag) > 1e-9 * size + 4 * error
+    for argument in arguments:
+        lost = lost | np.isnan(argument[0])
+    v = np.where(lost, np.nan, np.where(np.isnan(v), np.inf, v))
+    return v, np.where(lost, np.nan, size), np.where(lost, np.inf, error)
+
+
+def apply(function: str, arguments: list[Value]) -> Value:
+    """The value of a node from those of its children; of as many nodes as the first child has rows.
+
+    A second child has as many rows, or one for all; the exponent of a power has one, because whole ones are special.
+    Raises ``ValueError`` for a function without a value.
+    """
+    operation = _OPERATIONS.get((function, len(arguments)))
+    if operation is None:
+        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
+    return _settle(operation(*arguments))
+
+
+def _leaf(node: Tree, domain: Domain) -> Result:
+    if node.function == "Symbol" and node.token is not None:
+        return variable_values(node.token, domain), np.zeros(POINTS)
+    number = finite(node)
+    if node.function in CONSTANTS:
+        return np.full(POINTS, number + 0j), np.full(POINTS, EPS)
+    exact = "/" not in (node.token or "") and number == int(number)
+    return np.full(POINTS, number + 0j), np.full(POINTS, 0.0 if exact else EPS * abs(number))
+
+
+def _settle(result: Result) -> Value:
+    """Make 0 of what its error swallows; mark what is out of range."""
+    v, error = result
+    size = np.abs(v)
+    inside = ((size <= LARGEST) & (size >= SMALLEST)).all(axis=-1, keepdims=True)
+    if not inside.all():
+        zero = ~inside & (size <= 4 * error)
+        v, size = np.where(zero, 0.0, v), np.where(zero, 0.0, size)
+        error = np.where((size <= LARGEST) & ((size >= SMALLEST) | (size == 0)), error, np.inf)
+    return v, size, error
+
+
+def _add(a: Value, b: Value) -> Result:
+    return a[0] + b[0], a[2] + b[2] + EPS * (a[1] + b[1])
+
+
+def _multiply(a: Value, b: Value) -> Result:
+    return a[0] * b[0], a[1] * b[2] + b[1] * (a[2] + EPS * a[1]) + a[2] * b[2]
+
+
+def _power(a: Value, b: Value) -> Result:
+    n = round(float(b[0][0].real)) if abs(b[0][0]) <= LARGEST else 0
+    if abs(n) <= 20 and (np.abs(b[0] - n) <= 1e-12 + 4 * b[2]).all():  # a whole exponent: no logarithm, no branch
+        return _whole_power(a, n, b[2])
+    log = np.log(a[0])
+    v = np.exp(b[0] * log)
+    exponent_error = np.abs(log) * (b[2] + 3 * EPS * b[1]) + b[1] * (a[2] / a[1])
+    error = np.abs(v) * (exponent_error + 2 * EPS)
+    zero = (a[1] == 0) & (a[2] == 0) & (b[0].real > SMALLEST) & (b[0].imag == 0)
+    v, error = np.where(zero, 0.0, v), np.where(zero, 0.0, error)
+    return v, np.where(_on_cut(a) | (~zero & (a[1] == 0)), np.inf, error)
+
+
+def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
+    if n == 2:
+        v = a[0] * a[0]
+    elif n == -1:
+        v = 1.0 / a[0]
+    else:
+        v = a[0] ** n
+    size = np.abs(v)
+    if n > 0:
+        error = n * a[2] * (a[1] + a[2]) ** (n - 1) + n * EPS * size
+    else:  # 0 ^ 0 is left undecided
+        error = size * (abs(n) * (a[2] / a[1]) + (abs(n) + 1) * EPS) + np.where(a[1] == 0, np.inf, 0.0)
+    return v, error + np.where(np.isfinite(exponent_error), 0.0, np.inf)
+
+
+def _sin(a: Value) -> Result:
+    v = ELEMENTARY["sin"](a[0])
+    return v, np.abs(np.cos(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
+
+
+def _cos(a: Value) -> Result:
+    v = ELEMENTARY["cos"](a[0])
+    return v, np.abs(np.sin(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
+
+
+def _sinh(a: Value) -> Result:
+    v, error = _sin((1j * a[0], a[1], a[2]))
+    return -1j * v, error
+
+
+def _cosh(a: Value) -> Result:
+    return _cos((1j * a[0], a[1], a[2]))
+
+
+def _exp(a: Value) -> Result:
+    v = ELEMENTARY["exp"](a[0])
+    return v, np.abs(v) * (a[2] + EPS * (1 + a[1]))
+
+
+def _inverse(of: Callable[[Value], Result]) -> Callable[[Value], Result]:
+    def inverse(a: Value) -> Result:
+        v, size, error = _settle(of(a))
+        inverted = 1.0 / v
+        return inverted, np.abs(inverted) * (error / size + EPS)
+
+    return inverse
+
+
+def _product(first: Callable[[Value], Result], second: Callable[[Value], Result]) -> Callable[[Value], Result]:
+    return lambda a: _multiply(_settle(first(a)), _settle(second(a)))
+
+
+def _natural_log(a: Value) -> Result:
+    v = np.log(a[0])
+    error = a[2] / a[1] + EPS * (1 + np.abs(v))
+    return v, np.where(_on_cut(a) | (a[1] == 0), np.inf, error)
+
+
+def _log(a: Value, base: Value) -> Result:
+    v, size, error = _settle(_natural_log(base))
+    inverted = 1.0 / v
+    return _multiply(_settle(_natural_log(a)), (inverted, np.abs(inverted), np.abs(inverted) * (error / size + EPS)))
+
+
+def _on_cut(a: Value) -> Array:
+    """Where the sign of the imaginary part, which a logarithm depends on, is lost in rounding."""
+    on_cut: Array = (a[0].real < 0) & (np.abs(a[0].imag) <= NEAR_CUT * a[1]) & (a[2] > 0)
+    return on_cut
+
+
+def _abs(a: Value) -> Result:
+    v = ELEMENTARY["abs"](a[0])
+    return v, a[2] + EPS * a[1]
+
+
+def _inverse_function(name: str) -> Callable[[Value], Result]:
+    """An inverse circular or hyperbolic function. Its derivative is bounded over all that the argument may be."""
+    function, (sign, power, cut, beside) = ELEMENTARY[name], INVERSES[name]
+
+    def inverse_function(a: Value) -> Result:
+        z, size, error = a
+        v = function(z)
+        slack = np.abs(1 + sign * z * z) - error * (2 * size + error)
+        slope = np.where(slack > 0, slack, np.nan) ** -power
+        near = np.where(error > 0, np.maximum(NEAR_CUT * (1 + size), error), 0.0)
+        on_cut = (cut(z) > -near) & (beside(z) <= near)
+        moved = np.where(error > 0, slope * error, 0.0)  # an exact argument may be a branch point: asin(1) = pi/2
+        return v, np.where(on_cut, np.inf, moved + EPS * (1 + np.abs(v)))
+
+    return inverse_function
+
+
+def _of_reciprocal(name: str) -> Callable[[Value], Result]:
+    function = _inverse_function(name)
+
+    def of_reciprocal(a: Value) -> Result:
+        inverted = 1.0 / a[0]
+        size = np.abs(inverted)
+        return function((inverted, size, size * (a[2] / a[1] + EPS)))
+
+    return of_reciprocal
+
+
+_sec, _csc, _sech, _csch = (_inverse(function) for function in (_cos, _sin, _cosh, _sinh))
+
+_OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
+    ("Add", 2): _add,
+    ("Mul", 2): _multiply,
+    ("Pow", 2): _power,
+    ("log", 2): _log,
+    ("exp", 1): _exp,
+    ("sin", 1): _sin,
+    ("cos", 1): _cos,
+    ("tan", 1): _product(_sin, _sec),
+    ("cot", 1): _product(_cos, _csc),
+    ("sec", 1): _sec,
+    ("csc", 1): _csc,
+    ("sinh", 1): _sinh,
+    ("cosh", 1): _cosh,
+    ("tanh", 1): _product(_sinh, _sech),
+    ("coth", 1): _product(_cosh, _csch),
+    ("sech", 1): _sech,
+    ("csch", 1): _csch,
+    ("abs", 1): _abs,
+    **{(name, 1): _inverse_function(name) for name in INVERSES},
+    **{(name, 1): _of_reciprocal(of) for name, of in RECIPROCALS.items()},
+}
