@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
     from dgltree.training.fitting import fit
-    from dgltree.training.trained import TrainedModel
+    from dgltree.training.trained_model import TrainedModel
+    from dgltree.trees.binarize import binarize, unbinarize
     from dgltree.trees.equation import BLANK, Equation
     from dgltree.trees.tree import Tree
 
@@ -41,7 +42,8 @@ _MODULES = {
     "read.infix": ("read_equation", "read_infix"),
     "read.infix_writer": ("write_equation", "write_infix"),
     "training.fitting": ("fit",),
-    "training.trained": ("TrainedModel",),
+    "training.trained_model": ("TrainedModel",),
+    "trees.binarize": ("binarize", "unbinarize"),
     "trees.equation": ("BLANK", "Equation"),
     "trees.tree": ("Tree",),
 }
@@ -106,6 +108,7 @@ __all__ = [
     "Verification",
     "Vocabulary",
     "batch",
+    "binarize",
     "complete",
     "fit",
     "load",
@@ -121,6 +124,7 @@ __all__ = [
     "select",
     "shipped_fillers",
     "unbatch",
+    "unbinarize",
     "verify",
     "write_equation",
     "write_infix",

@@ -132,7 +132,11 @@ class TreeBatch(PickledAsArrays):
     @cached_property
     def graph(self) -> "dgl.DGLGraph":
         """The same batch as a DGLGraph: edges child -> parent, ``edata["slot"]``, our fields in ``ndata``."""
-        return to_dgl(self)
+        columns = {name: getattr(self, name) for name in ("function", "token", "label", "value", "x")}
+        ndata = {name: column for name, column in columns.items() if column is not None}
+        ends = torch.cumsum(self.sizes, 0)
+        num_edges = self.child_ptr[ends] - self.child_ptr[ends - self.sizes]
+        return to_dgl((self.child_index, self.parent_index), self.slot, ndata, self.sizes, num_edges)
 
     @classmethod
     def from_graph(cls, graph: "dgl.DGLGraph", vocabulary: Vocabulary | None = None) -> "TreeBatch":

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,26 +14,29 @@ from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
 if TYPE_CHECKING:
     import dgl
 
-    from dgltree.batching.batch import TreeBatch
 
+def to_dgl(
+    edges: tuple[Tensor, Tensor], slot: Tensor, ndata: Mapping[str, Tensor], num_nodes: Tensor, num_edges: Tensor
+) -> "dgl.DGLGraph":
+    """One DGLGraph of a whole batch, made from its flat arrays (``dgl.batch`` of small graphs is far slower).
 
-def to_dgl(batch: "TreeBatch") -> "dgl.DGLGraph":
-    """One DGLGraph of the whole batch, made from its flat arrays (``dgl.batch`` of small graphs is far slower)."""
+    Args:
+        edges: (E,) int64 each, the children and their parents.
+        slot: (E,) int64, the child's position among its siblings.
+        ndata: (N, ...) each, the fields of the nodes.
+        num_nodes, num_edges: (B,) int64, of each tree.
+    """
     os.environ.setdefault("DGLBACKEND", "pytorch")  # else DGL prints and writes a file in the user's home
     try:
         import dgl
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(_no_dgl(str(error)), name=error.name) from None
 
-    graph = dgl.graph((batch.child_index, batch.parent_index), num_nodes=batch.num_nodes)
-    graph.edata["slot"] = batch.slot
-    for name in ("function", "token", "label", "value", "x"):
-        column = getattr(batch, name)
-        if column is not None:
-            graph.ndata[name] = column
-    graph.set_batch_num_nodes(batch.sizes)
-    ends = torch.cumsum(batch.sizes, 0)
-    graph.set_batch_num_edges(batch.child_ptr[ends] - batch.child_ptr[ends - batch.sizes])
+    graph = dgl.graph(edges, num_nodes=int(num_nodes.sum()))
+    graph.edata["slot"] = slot
+    graph.ndata.update(ndata)
+    graph.set_batch_num_nodes(num_nodes)
+    graph.set_batch_num_edges(num_edges)
     return graph
 
 

@@ -24,7 +24,7 @@ from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
-from dgltree.training.trained import MOST_NODES, TrainedModel
+from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
 if TYPE_CHECKING:
     from dgltree.training.evaluation import Evaluation

@@ -27,7 +27,7 @@ def run(name: str, arguments: list[str]) -> int:
     parser.add_argument("--no-browser", action="store_true", help="open no browser")
     options = parser.parse_args(arguments)
 
-    from dgltree.explore.opened import open_all
+    from dgltree.explore.open_models import open_all
     from dgltree.explore.serve import serve
 
     try:

@@ -51,7 +51,7 @@ def _main(given: list[str]) -> int:
     import warnings
 
     from dgltree.commands.failures import packages_for, said_of
-    from dgltree.commands.stopping import TERMINATED, Terminated
+    from dgltree.commands.signals import TERMINATED, Terminated
 
     name = _command(given)
     warnings.formatwarning = lambda message, *_, **__: f"dgltree: {message}\n"
@@ -85,7 +85,7 @@ def _log_to_stderr() -> None:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    from dgltree.commands.stopping import leaving_at_once, unwinding
+    from dgltree.commands.signals import leaving_at_once, unwinding
 
     with unwinding():
         with leaving_at_once():

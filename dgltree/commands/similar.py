@@ -13,7 +13,7 @@ from dgltree.read.brief import WIDTH, brief
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.neighbours import nearest
-from dgltree.training.trained import MOST_NODES, TrainedModel
+from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
 EXAMPLES = """\
 examples:

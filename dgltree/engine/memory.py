@@ -9,7 +9,7 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.cells.typed import Segments
 from dgltree.engine.accumulate import Sink
-from dgltree.engine.available import available_bytes
+from dgltree.engine.available_memory import available_bytes
 from dgltree.engine.generator import generator_at, generator_state
 from dgltree.engine.schedule import Schedule, Step
 from dgltree.engine.step import forward_step

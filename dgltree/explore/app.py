@@ -20,7 +20,7 @@ from dgltree.explore.batches import BatchesRoom
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.equations import EquationsRoom
 from dgltree.explore.guard import Guard
-from dgltree.explore.opened import Opened
+from dgltree.explore.open_models import Opened
 from dgltree.explore.own_trees import OwnTreesRoom
 from dgltree.explore.sequences import SequencesRoom
 from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
@@ -52,7 +52,7 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
     """The application for the models that were opened.
 
     Args:
-        opened: by :func:`dgltree.explore.opened.open_all`.
+        opened: by :func:`dgltree.explore.open_models.open_all`.
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}

@@ -14,7 +14,7 @@ from dgltree.engine.planned import plan
 from dgltree.engine.propagate import propagate
 from dgltree.engine.schedule import Schedule
 from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.shown import drawn, unfolded
+from dgltree.explore.tree_drawing import drawn, unfolded
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.typed import read_typed_expression
 from dgltree.trees.tree import Tree

@@ -14,8 +14,8 @@ from dgltree.equations.expressions.names import Names, variables
 from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.pretrained.shipped import shipped_fillers
 from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.opened import Opened
-from dgltree.explore.shown import drawn, looked_into, unfolded
+from dgltree.explore.open_models import Opened
+from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.read.infix_writer import write_equation, write_infix

@@ -13,7 +13,7 @@ from dgltree.datasets.labels import with_labels
 from dgltree.datasets.splitting.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.engine.kernels.choice import kernels
-from dgltree.explore.opened import OwnTrees
+from dgltree.explore.open_models import OwnTrees
 from dgltree.training.folder import CARD
 
 MOST = 20_000

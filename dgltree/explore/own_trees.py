@@ -11,9 +11,9 @@ from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.model_answers import ModelAnswers, read_card
-from dgltree.explore.opened import Opened, OwnTrees
+from dgltree.explore.open_models import Opened, OwnTrees
 from dgltree.explore.projection import STAGES, neighbouring, principal
-from dgltree.explore.shown import drawn, looked_into, unfolded
+from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
 from dgltree.read.brief import brief

@@ -8,8 +8,8 @@ from torch import Tensor
 from dgltree.batching.batch import batch
 from dgltree.encoders import SequenceEncoder
 from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.opened import Opened
-from dgltree.explore.shown import HUNDREDTH, unfolded
+from dgltree.explore.open_models import Opened
+from dgltree.explore.tree_drawing import HUNDREDTH, unfolded
 from dgltree.induction import right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, Status, score_sentence
 from dgltree.induction.evalb.brackets import Brackets

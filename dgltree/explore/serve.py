@@ -7,7 +7,7 @@ from threading import Thread
 import uvicorn
 
 from dgltree.explore.app import make_app
-from dgltree.explore.opened import Opened
+from dgltree.explore.open_models import Opened
 
 ADDRESS = "127.0.0.1"
 PORT = 8723

@@ -23,7 +23,7 @@ from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
 from dgltree.training.folder import READING, WEIGHTS
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
-from dgltree.training.trained import TrainedModel
+from dgltree.training.trained_model import TrainedModel
 
 if TYPE_CHECKING:
     import pyarrow
@@ -138,7 +138,7 @@ class Encode(TreeJob):
         nodes: a row for each node, in preorder, with ``node``, ``function`` and ``token``.
         reading: settings of :class:`dgltree.datasets.Reading`; those of the training for what is not given.
 
-    Raises ``FileNotFoundError`` and ``ValueError`` as :meth:`dgltree.training.trained.TrainedModel.load`, and
+    Raises ``FileNotFoundError`` and ``ValueError`` as :meth:`dgltree.training.trained_model.TrainedModel.load`, and
     ``ValueError`` for the nodes of an encoder that has no vectors of them.
     """
 
@@ -180,7 +180,7 @@ class Predict(TreeJob):
         cell: the class, or ``FILE.py:CLASS``, of a model with a cell of your own.
         reading: settings of :class:`dgltree.datasets.Reading`; those of the training for what is not given.
 
-    Raises ``FileNotFoundError`` and ``ValueError`` as :meth:`dgltree.training.trained.TrainedModel.load`, and
+    Raises ``FileNotFoundError`` and ``ValueError`` as :meth:`dgltree.training.trained_model.TrainedModel.load`, and
     ``ValueError`` for a class that is called as a column is.
     """
 

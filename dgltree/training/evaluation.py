@@ -14,7 +14,7 @@ from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
-from dgltree.training.trained import TrainedModel
+from dgltree.training.trained_model import TrainedModel
 
 ALONE: dict[str, Any] = {"sync_on_compute": False}
 """For metrics of what this process alone looked at, whatever other processes there are."""
@@ -56,7 +56,7 @@ def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
 
     Examples without a label, or for numbers with one that is none, are left out.
 
-    Raises ``ValueError`` where there are no others, and as :meth:`dgltree.training.trained.TrainedModel.predict`.
+    Raises ``ValueError`` where there are no others, and as :meth:`dgltree.training.trained_model.TrainedModel.predict`.
     """
     known = with_labels(model.dataset(dataset), model.gives_numbers)
     answers, labels = model.predict(known), label_numbers(known.labels, model.classes or None)

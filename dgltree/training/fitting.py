@@ -24,18 +24,18 @@ from dgltree.read.text import shown
 from dgltree.training import harness, pictures, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
-from dgltree.training.card import BASELINE as NAME
-from dgltree.training.card import card, digest_of, markdown
 from dgltree.training.checkpoints import BEST, checked
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.folder import CARD, finished, left_by_now, read_epochs, write
+from dgltree.training.model_card import BASELINE as NAME
+from dgltree.training.model_card import card, digest_of, markdown
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience
 from dgltree.training.processes import check_started, first
 from dgltree.training.report import EpochReport
-from dgltree.training.trained import TrainedModel
+from dgltree.training.trained_model import TrainedModel
 
 PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
 """Options to what Lightning calls them."""

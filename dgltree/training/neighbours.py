@@ -5,7 +5,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.trained import Examples, TrainedModel
+from dgltree.training.trained_model import Examples, TrainedModel
 
 
 class Neighbour(NamedTuple):

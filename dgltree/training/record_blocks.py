@@ -7,7 +7,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.loading.parse import ParsedChunk
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.trained import TrainedModel
+from dgltree.training.trained_model import TrainedModel
 
 Repeated = Callable[[Sequence[str | None], Sequence[int], Sequence[str]], dict[int, Bad]]
 """Of examples with these ids, lines and files those whose id occurred before: ``Ids.repeated``."""

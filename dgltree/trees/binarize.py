@@ -1,32 +1,42 @@
 """Nodes of many children as nodes of two, and back."""
 
 from operator import is_
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree
 
 MARK = "|"
 """What the function of an intermediate node ends with: ``NP|`` stands for some of the children of an ``NP``."""
 
 
-def binarize(tree: "Tree", branching: Literal["left", "right"]) -> "Tree":
-    """See :meth:`dgltree.Tree.binarize`."""
+def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
+    """Intermediate nodes for the children of a node that has more than two, so that no node has more.
+
+    They carry the function with ``|`` behind it and nothing else. To the right ``NP(a, b, c, d)`` becomes
+    ``NP(a, NP|(b, NP|(c, d)))``, to the left ``NP(NP|(NP|(a, b), c), d)``. What needs none is kept as it is, and
+    shared objects stay shared.
+
+    Raises ``ValueError`` for another ``branching``, and for a function that ends with ``|`` already.
+    """
     if branching not in ("left", "right"):
         raise ValueError(f"branching is {branching!r}; it must be 'left' or 'right'")
 
-    def split(node: "Tree", children: "list[Tree]") -> "Tree":
+    def split(node: Tree, children: list[Tree]) -> Tree:
         if _is_intermediate(node):
             raise ValueError(f"the function {node.function!r} ends with {MARK!r}, which marks intermediate nodes")
         if len(children) > 2:
-            children = _in_pairs(type(node), node.function + MARK, children, branching)
+            children = _in_pairs(node.function + MARK, children, branching)
         return _with_children(node, children)
 
     return tree.fold(split)
 
 
-def unbinarize(tree: "Tree") -> "Tree":
-    """See :meth:`dgltree.Tree.unbinarize`."""
+def unbinarize(tree: Tree) -> Tree:
+    """The tree that :func:`binarize` was called with.
+
+    Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
+    token, value or label, beside another one, or with more or fewer than two children.
+    """
     if _is_intermediate(tree):
         raise ValueError(f"the root is an intermediate node, {tree.function!r}; expected the node that it is part of")
     whole: dict[int, Tree] = {}
@@ -37,32 +47,30 @@ def unbinarize(tree: "Tree") -> "Tree":
     return whole[id(tree)]
 
 
-def _is_intermediate(node: "Tree") -> bool:
+def _is_intermediate(node: Tree) -> bool:
     return node.function.endswith(MARK)
 
 
-def _with_children(node: "Tree", children: "list[Tree]") -> "Tree":
+def _with_children(node: Tree, children: list[Tree]) -> Tree:
     """``node`` itself where nothing changes, so that unchanged parts stay the objects they are."""
     same = len(children) == len(node.children) and all(map(is_, children, node.children))
     return node if same else node.replace(children=children)
 
 
-def _in_pairs(
-    make: "type[Tree]", function: str, children: "list[Tree]", branching: Literal["left", "right"]
-) -> "list[Tree]":
+def _in_pairs(function: str, children: list[Tree], branching: Literal["left", "right"]) -> list[Tree]:
     """Two children in place of three or more."""
     if branching == "right":
         rest = children[-1]
         for child in children[-2:0:-1]:
-            rest = make(function, (child, rest))
+            rest = Tree(function, (child, rest))
         return [children[0], rest]
     rest = children[0]
     for child in children[1:-1]:
-        rest = make(function, (rest, child))
+        rest = Tree(function, (rest, child))
     return [rest, children[-1]]
 
 
-def _own_children(node: "Tree") -> "list[Tree]":
+def _own_children(node: Tree) -> list[Tree]:
     """The children of a node, with those of its intermediate nodes in their places."""
     own: list[Tree] = []
     stack = list(node.children[::-1])
@@ -75,7 +83,7 @@ def _own_children(node: "Tree") -> "list[Tree]":
     return own
 
 
-def _check(node: "Tree") -> None:
+def _check(node: Tree) -> None:
     """``ValueError`` for what :func:`binarize` does not make of a node and its children."""
     intermediate = [child for child in node.children if _is_intermediate(child)]
     for child in intermediate:

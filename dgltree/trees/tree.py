@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
-
-from dgltree.trees.binarize import binarize, unbinarize
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -167,25 +165,6 @@ class Tree:
         for node in self.distinct():
             results[id(node)] = combine(node, [results[id(child)] for child in node.children])
         return results[id(self)]
-
-    def binarize(self, branching: Literal["left", "right"]) -> "Tree":
-        """Intermediate nodes for the children of a node that has more than two, so that no node has more.
-
-        They carry the function with ``|`` behind it and nothing else. To the right ``NP(a, b, c, d)`` becomes
-        ``NP(a, NP|(b, NP|(c, d)))``, to the left ``NP(NP|(NP|(a, b), c), d)``. What needs none is kept as it is, and
-        shared objects stay shared.
-
-        Raises ``ValueError`` for another ``branching``, and for a function that ends with ``|`` already.
-        """
-        return binarize(self, branching)
-
-    def unbinarize(self) -> "Tree":
-        """The tree that :meth:`binarize` was called on.
-
-        Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
-        token, value or label, beside another one, or with more or fewer than two children.
-        """
-        return unbinarize(self)
 
     def replace(self, **fields: Any) -> "Tree":
         """A copy with some of ``function, children, token, value, label`` changed."""

@@ -66,7 +66,7 @@ def test_ctrl_c_during_the_imports_prints_no_traceback(module: str, trees: Path,
 
 
 def test_a_process_that_ignores_a_signal_or_has_a_handler_keeps_that() -> None:
-    from dgltree.commands.stopping import leaving_at_once, unwinding
+    from dgltree.commands.signals import leaving_at_once, unwinding
 
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN), signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
 from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
-from dgltree.engine import available, memory
+from dgltree.engine import available_memory, memory
 from dgltree.engine.kernels.choice import fused_pass, kernels
 from dgltree.read.infix import read_infix
 
@@ -163,5 +163,5 @@ def test_what_is_left_is_the_least_of_system_and_groups(
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     for name, file in (("MEMINFO", "meminfo"), ("GROUPS", "cgroup"), ("MOUNTED", "sys")):
-        monkeypatch.setattr(available, name, tmp_path / file)
-    assert available.available_bytes(torch.device("cpu")) == expected
+        monkeypatch.setattr(available_memory, name, tmp_path / file)
+    assert available_memory.available_bytes(torch.device("cpu")) == expected

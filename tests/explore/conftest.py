@@ -19,7 +19,7 @@ def opened() -> Any:
     from dgltree.cells import TreeSMU
     from dgltree.encoders import TreeEncoder, make_encoder
     from dgltree.equations.pretrained.shipped import open_model
-    from dgltree.explore.opened import open_all
+    from dgltree.explore.open_models import open_all
     from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 
     found = open_all([])

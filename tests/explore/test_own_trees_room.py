@@ -18,7 +18,7 @@ pytest.importorskip("sklearn", reason="the explore extra is not installed")
 from starlette.applications import Starlette
 
 from dgltree.explore.app import make_app
-from dgltree.explore.opened import open_all
+from dgltree.explore.open_models import open_all
 from dgltree.explore.projection import neighbouring, principal
 from dgltree.training.neighbours import nearest
 

@@ -47,7 +47,7 @@ def test_a_port_that_is_taken_and_a_model_that_is_none_are_told(
 
 def test_the_page_needs_none_of_the_packages_for_training() -> None:
     code = (
-        "import sys; from dgltree.explore.app import make_app; from dgltree.explore.opened import open_all; "
+        "import sys; from dgltree.explore.app import make_app; from dgltree.explore.open_models import open_all; "
         "make_app(open_all([]), ['x']); "
         "print({'lightning', 'torchmetrics', 'matplotlib', 'numba', 'dgl'} & {*sys.modules})"
     )

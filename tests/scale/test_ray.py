@@ -32,7 +32,7 @@ from dgltree.scale.cluster import connected  # noqa: E402
 from dgltree.scale.equations import Complete  # noqa: E402
 from dgltree.scale.trees import TreeJob  # noqa: E402
 from dgltree.training.own_cells import register  # noqa: E402
-from dgltree.training.trained import TrainedModel  # noqa: E402
+from dgltree.training.trained_model import TrainedModel  # noqa: E402
 
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own, of what it does beside its work
 ROWS = 60

@@ -11,7 +11,7 @@ from own_trees import QUIET, SMALL, expression, table
 
 from dgltree import TrainedModel, TreeDataset
 from dgltree.commands.main import main
-from dgltree.commands.stopping import Terminated
+from dgltree.commands.signals import Terminated
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 

@@ -5,7 +5,7 @@ from helpers import braid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree import Tree, Vocabulary
+from dgltree import Tree, Vocabulary, binarize, unbinarize
 from dgltree.read.bracket import read_treebank
 
 BOTH = pytest.mark.parametrize("branching", ["left", "right"])
@@ -39,12 +39,12 @@ def wide(width: int) -> Tree:
     ],
 )
 def test_a_node_of_four_children_gets_two_intermediate_nodes(branching: str, expected: str) -> None:
-    assert read_treebank("(NP (A a) (B b) (C c) (D d))").binarize(branching) == read_treebank(expected)
+    assert binarize(read_treebank("(NP (A a) (B b) (C c) (D d))"), branching) == read_treebank(expected)
 
 
 @BOTH
 def test_the_node_keeps_its_fields_and_intermediate_nodes_have_none(branching: str) -> None:
-    tree = wide(3).replace(token="t", value=1.0).binarize(branching)
+    tree = binarize(wide(3).replace(token="t", value=1.0), branching)
     assert tree.fields == ("NP", "t", 1.0, 1)
     assert [node.fields for node in tree.children if node.children] == [("NP|", None, None, None)]
 
@@ -52,10 +52,10 @@ def test_the_node_keeps_its_fields_and_intermediate_nodes_have_none(branching: s
 @BOTH
 @given(tree=trees())
 def test_no_node_has_more_than_two_children_and_the_way_back_gives_the_tree(branching: str, tree: Tree) -> None:
-    binary = tree.binarize(branching)
+    binary = binarize(tree, branching)
     assert all(len(node.children) <= 2 for node in binary.distinct())
     assert binary.size == tree.fold(lambda node, below: 1 + sum(below) + max(0, len(below) - 2))
-    back = binary.unbinarize()
+    back = unbinarize(binary)
     assert back == tree
     assert len(list(back.distinct())) == len(list(tree.distinct())), "shared objects stay shared"
     assert (binary is tree) == (max(len(node.children) for node in tree.distinct()) <= 2)
@@ -65,12 +65,12 @@ def test_no_node_has_more_than_two_children_and_the_way_back_gives_the_tree(bran
 def test_unchanged_parts_are_the_same_objects(branching: str) -> None:
     small = read_treebank("(NP (A a) (B b))")
     tree = Tree("S", (small, wide(5), small))
-    binary = tree.binarize(branching)
+    binary = binarize(tree, branching)
     kept = {id(node) for node in tree.distinct() if len(node.children) <= 2}
     assert kept <= {id(node) for node in binary.distinct()}
-    assert kept <= {id(node) for node in binary.unbinarize().distinct()}
-    assert binary.unbinarize().children[0] is binary.unbinarize().children[2]
-    assert small.unbinarize() is small
+    assert kept <= {id(node) for node in unbinarize(binary).distinct()}
+    assert unbinarize(binary).children[0] is unbinarize(binary).children[2]
+    assert unbinarize(small) is small
 
 
 @BOTH
@@ -82,23 +82,23 @@ def test_deep_wide_and_shared_trees_take_linear_time(branching: str) -> None:
     for _ in range(60):
         shared = Tree("NP", (shared, shared, shared))
     for tree, depth in (deep, 40_000), (wide(100_000), 99_999), (shared, 120), (braid(60), 60):
-        binary = tree.binarize(branching)
+        binary = binarize(tree, branching)
         assert binary.depth == depth
-        assert binary.unbinarize() == tree
+        assert unbinarize(binary) == tree
 
 
 @BOTH
 def test_a_vocabulary_of_binarized_trees_has_the_intermediate_functions(branching: str) -> None:
-    functions = Vocabulary.from_trees([wide(5).binarize(branching)]).functions
+    functions = Vocabulary.from_trees([binarize(wide(5), branching)]).functions
     assert functions == (("N", 0), ("NP", 2), ("NP|", 2))
 
 
 def test_what_cannot_be_binarized_is_named() -> None:
     with pytest.raises(ValueError, match="branching is 'up'; it must be 'left' or 'right'"):
-        wide(3).binarize("up")
-    for tree in (Tree("NP|"), Tree("S", (Tree("NP|", (Tree("N"), Tree("N"))),)), wide(3).binarize("left")):
+        binarize(wide(3), "up")
+    for tree in (Tree("NP|"), Tree("S", (Tree("NP|", (Tree("N"), Tree("N"))),)), binarize(wide(3), "left")):
         with pytest.raises(ValueError, match=r"the function 'NP\|' ends with '\|'"):
-            tree.binarize("left")
+            binarize(tree, "left")
 
 
 a, b, c = (Tree("N", token=token) for token in "abc")
@@ -123,4 +123,4 @@ part = Tree("NP|", (a, b))
 )
 def test_what_binarize_does_not_make_is_not_undone(tree: Tree, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        tree.unbinarize()
+        unbinarize(tree)

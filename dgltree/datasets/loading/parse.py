@@ -15,6 +15,7 @@ from dgltree.datasets.formats import Bad, Format
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.settings.field_texts import number
 from dgltree.datasets.settings.reading import Reading
+from dgltree.trees.binarize import binarize
 from dgltree.trees.tree import Tree
 
 
@@ -126,7 +127,7 @@ def prepared(tree: Tree, reading: Reading, drop: re.Pattern[str] | None) -> Tree
     """A tree with what the settings ask for. Raises ``ValueError`` where nothing is left of it."""
     if drop is not None:
         tree = _without_leaves(tree, drop)
-    return tree if reading.binarize is None else tree.binarize(reading.binarize)
+    return tree if reading.binarize is None else binarize(tree, reading.binarize)
 
 
 def _without_leaves(tree: Tree, drop: re.Pattern[str]) -> Tree:

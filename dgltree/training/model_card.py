@@ -14,7 +14,7 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
 from dgltree.training.evaluation import Evaluation
 from dgltree.training.options import FitOptions
-from dgltree.training.trained import TrainedModel
+from dgltree.training.trained_model import TrainedModel
 
 MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
 BASELINE = "a linear model of the counts of nodes and of parent-child pairs"

@@ -8,7 +8,7 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
 from dgltree.equations.pretrained.shipped import logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
-from dgltree.training.trained import TrainedModel
+from dgltree.training.trained_model import TrainedModel
 
 DEFAULT, LOGIC = "default", "logic"
 """What the shipped models are called."""
