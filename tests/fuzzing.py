@@ -39,7 +39,6 @@ TEXTS = {
     "brackets": "( not ( e ( or ( not f ) ) ) )",
     "sexpr": '(+ x "a b" (sin y)) ; comment',
     "json": '{"label": "add", "children": [{"label": "x", "token": "t"}, {"label": "2"}]}',
-    "node_link": NOTATIONS["node_link"].example,
     "infix": "sin(x)^-2*(y - 3/4) + sqrt(x_1, ) - log(e, 10)*_ / 0.7e-3",
     "python": "def f(x, *y):\n    return [x + 1 for z in y if not z]\n",
 }
@@ -133,7 +132,7 @@ def notation(name: str) -> Target:
                 assert NOTATIONS[name].read(written[0]) == tree, f"written as {written[0]!r}"
         return True
 
-    return Target(mutated(TEXTS[name]), run)
+    return Target(mutated(TEXTS.get(name, NOTATIONS[name].example)), run)
 
 
 def equation(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Every cell with its options: the rows of all tests that hold for every cell."""
+"""Every cell, sequence encoder and readout with its options: the rows of all tests that hold for every one."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from helpers import ANY, VOCABULARY
 
 from dgltree import Vocabulary
 from dgltree.cells import CELLS, Cell
+from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, make_encoder
 
 GATES = {"input_size": 3, "leaf": "gates"}
 
@@ -61,6 +62,31 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the fir
     "tree_cell, inputs": {"input_size": 3},
     "tree_cell, leaf gates": {**GATES},
 }
+
+
+ENCODERS: dict[str, dict[str, Any]] = {  # each with all that is its own, at the width that make_sequence_encoder takes
+    "lstm": {"num_layers": 2},
+    "on_lstm": {"num_layers": 2, "chunk_size": 3},
+    "ordered_memory": {"num_slots": 4},
+    "transformer": {"num_layers": 2, "num_heads": 3},
+    "universal_transformer": {"num_steps": 3, "num_heads": 3},
+    "tree_transformer": {"num_layers": 2, "num_heads": 3, "path_length": 3},
+}
+READOUT_ROWS: dict[str, dict[str, Any]] = {  # each at a width of 8
+    "pair": {"size": 8, "classes": 3},
+    "classifier": {"size": 8, "classes": 3, "hidden_size": 5},
+    "number": {"size": 8},
+}
+PAIRS = [name for name, core in SEQUENCE_ENCODERS.items() if not core.place_options]
+"""The sequence encoders that read pairs as one sequence, and trees in any order."""
+
+
+def make_sequence_encoder(name: str, vocabulary: Vocabulary, **options: Any) -> SequenceEncoder:
+    """The encoder of a row of ENCODERS, 12 wide, drawn from seed 0."""
+    torch.manual_seed(0)
+    made = make_encoder(name, vocabulary, 12, **ENCODERS[name], **options)
+    assert isinstance(made, SequenceEncoder)
+    return made
 
 
 def make_cell(name: str, vocabulary: Vocabulary | None = None, hidden_size: int = 5, seed: int = 0) -> Cell:

@@ -1,4 +1,4 @@
-"""A cell, a notation and an encoder, added to a copy of the package by the table of docs/design.md alone."""
+"""One entry of each kind, added to a copy of the project by the table of docs/design.md alone, and used."""
 
 import os
 import re
@@ -65,6 +65,54 @@ class First(SequenceCore):
 '''
 
 
+FORMAT = '''
+from dataclasses import dataclass
+
+from dgltree.datasets.formats.records import LineRecords
+
+
+@dataclass(kw_only=True)
+class Assignments(LineRecords):
+    """``label = tree``"""
+
+    suffixes = (".assignments",)
+
+    def fields_of(self, text):
+        label, _, tree = text.partition(" = ")
+        return {self.reading.label: label, self.reading.tree: tree}
+'''
+READOUT = '''
+class SumReadout(nn.Module):
+    """The sum of a state."""
+
+    def __init__(self, scale):
+        super().__init__()
+        self.config = {"scale": scale}
+
+    def forward(self, states):
+        return states.sum(-1, keepdim=True) * self.config["scale"]
+'''
+USED = """
+import torch
+import dgltree
+from dgltree.encoders import make_encoder
+from dgltree.models import TreeModel
+from dgltree.models.readouts import SumReadout
+
+trees = [dgltree.read_infix("x + y")]
+vocabulary = dgltree.Vocabulary.from_trees(trees)
+model = TreeModel(make_encoder("tree_lstm", vocabulary, 4), SumReadout(2.5)).eval()
+dgltree.save(model, "sums.safetensors")
+flat = dgltree.batch(trees, vocabulary)
+assert torch.equal(dgltree.load("sums.safetensors")(flat), model(flat))
+"""
+MAIN = """
+
+def main(arguments=None):
+    run(SumClassifier, Sums, "accuracy", program="toy", arguments=arguments)
+"""
+
+
 class Kind(NamedTuple):
     """A row of the table: the file to write, the registry, and the file that the registry stands in."""
 
@@ -90,10 +138,16 @@ def add(package: Path, kind: Kind, name: str, source: str, entry: str) -> None:
     text = registry.read_text(encoding="utf-8")
     imported = re.sub(r"\W", ".", module.removesuffix(".py"))
     made = re.search(r"^(?:class|def) (\w+)", source, re.MULTILINE)[1]
-    text, count = re.subn(rf"^({kind.registry}: .*{{)$", rf"\1\n    {entry}", text, flags=re.MULTILINE)
-    assert count == 1, f"{kind.where} has no {kind.registry}"
+    text = registered(text, kind, entry)
     start = text.index("from dgltree")
     registry.write_text(f"{text[:start]}from {imported} import {made}\n{text[start:]}", encoding="utf-8")
+
+
+def registered(text: str, kind: Kind, entry: str) -> str:
+    """The file of a registry with one more line in it."""
+    text, count = re.subn(rf"^({kind.registry}\b.*?[{{(])(\n|(?=\"))", rf"\1\2    {entry}\2", text, flags=re.MULTILINE)
+    assert count == 1, f"{kind.where} has no {kind.registry}"
+    return text
 
 
 def test_the_files_that_the_page_names_are_there() -> None:
@@ -103,26 +157,80 @@ def test_the_files_that_the_page_names_are_there() -> None:
     assert set(table()) == {"cell", "notation", "file format", "sequence encoder", "readout", "task"}
 
 
-def test_a_toy_cell_notation_and_encoder_are_added_as_the_page_says(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project with a toy cell, notation, format, encoder and readout, and no tests of theirs."""
     pytest.importorskip("lightning", reason="the train extra is not installed")
-    shutil.copytree(ROOT / "dgltree", tmp_path / "dgltree", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = tmp_path_factory.mktemp("copy")
+    for part in ("dgltree", "tasks", "docs"):
+        ignored = shutil.ignore_patterns("__pycache__", "pictures", "*.png", "identities")
+        shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+    (folder / "tests").mkdir()
+    for name in ("helpers", "oracle", "rows", "test_registries"):
+        shutil.copy(ROOT / "tests" / f"{name}.py", folder / "tests")
     kinds = table()
-    add(tmp_path, kinds["cell"], "toy_cell", CELL, '"toy_cell": Mean,')
-    add(tmp_path, kinds["notation"], "arrows", NOTATION, '"arrows": Notation(read_arrows, "f<-x,y"),')
-    add(tmp_path, kinds["sequence encoder"], "toy_encoder", ENCODER, '"toy_encoder": First,')
-    lines = [f"{'f' if i % 2 else 'g'}<-w{i % 5},w{i % 3}\t{i % 2}" for i in range(80)]
-    (tmp_path / "trees.tsv").write_text("\n".join(["tree\tlabel", *lines]) + "\n", encoding="utf-8")
+    add(folder, kinds["cell"], "toy_cell", CELL, '"toy_cell": Mean,')
+    add(folder, kinds["notation"], "arrows", NOTATION, '"arrows": Notation(read_arrows, "f<-x,y"),')
+    add(folder, kinds["file format"], "assignments", FORMAT, "Assignments,")
+    add(folder, kinds["sequence encoder"], "toy_encoder", ENCODER, '"toy_encoder": First,')
+    for path, more in ((kinds["readout"].write, READOUT), (kinds["readout"].where, "")):
+        text = (folder / path).read_text(encoding="utf-8")
+        text = registered(text, kinds["readout"], '"sum": (SumReadout, TreeModel),') if not more else text + "\n" + more
+        (folder / path).write_text(text.replace(" NumberReadout,", " NumberReadout, SumReadout,"), encoding="utf-8")
+    return folder
+
+
+def test_toys_are_used_from_the_command(copy: Path) -> None:
+    lines = [f"{i % 2} = {'f' if i % 2 else 'g'}<-w{i % 5},w{i % 3}" for i in range(80)]
+    (copy / "trees.assignments").write_text("\n".join(lines) + "\n", encoding="utf-8")
     for encoder in ("toy_cell", "toy_encoder"):
         how = ["--encoder", encoder, "--out", encoder, "--hidden-size", "8", "--epochs", "2", "--device", "cpu"]
-        assert "read as arrows" in run(tmp_path, "fit", "trees.tsv", *how)
-    lines = run(tmp_path, "predict", "toy_cell", "trees.tsv").splitlines()
+        assert "read as arrows" in run(copy, "dgltree", "fit", "trees.assignments", *how)
+    lines = run(copy, "dgltree", "predict", "toy_cell", "trees.assignments").splitlines()
     assert len([line for line in lines if "\t" in line]) == 1 + 80
+    assert "arrows" in run(copy, "dgltree", "predict", "--help")
+    (copy / "use.py").write_text(USED, encoding="utf-8")
+    run(copy, "use")
 
 
-def run(package: Path, *arguments: str) -> str:
-    """``dgltree ...`` of the package in this folder; what it printed."""
-    environment = {**os.environ, "PYTHONPATH": str(package)}
-    command = [sys.executable, "-m", "dgltree", *arguments]
-    done = subprocess.run(command, cwd=package, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
+    found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", status=1)
+    for message in (
+        'add "toy_cell": {} to ROWS in tests/rows.py',
+        'add "toy_encoder" with its options at width 12 to ENCODERS in tests/rows.py',
+        "describe the notation `arrows` in docs/reading.md",
+        "describe .assignments (Assignments) in the table of docs/own_trees.md",
+        'add "sum" with its options at width 8 to READOUT_ROWS in tests/rows.py',
+    ):
+        assert message in found
+
+
+def test_a_toy_task_is_compared(copy: Path) -> None:
+    kind = table()["task"]
+    classes, command, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/howto/task.md").read_text(), re.DOTALL)
+    task = copy / kind.write.replace("NAME", "toy").partition("/toy/")[0] / "toy"
+    (task / "configs").mkdir(parents=True)
+    (task / "__init__.py").touch()
+    (task / "model.py").write_text(classes, encoding="utf-8")
+    imports = "from tasks.cli import run\nfrom tasks.toy.model import SumClassifier, Sums\n"
+    assert command.startswith("from tasks.cli import run\n")
+    (task / "__main__.py").write_text(imports + MAIN, encoding="utf-8")
+    (task / "variants.py").write_text(
+        'VARIANTS = {"full": ()}\nAXIS = "depth"\nLOGARITHMIC = False\n', encoding="utf-8"
+    )
+    (task / "configs" / "small.yaml").write_text("trainer: {max_epochs: 2}\ndata: {count: 200}\n", encoding="utf-8")
+    registry = copy / kind.where
+    registry.write_text(registered(registry.read_text(encoding="utf-8"), kind, '"toy",'), encoding="utf-8")
+    found = run(copy, "tasks.compare", "toy", "--out", "compared", "--seeds", "0", "--jobs", "1")
+    assert "1 of 1 trainings are done." in found
+    found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", "-k", "task", status=1)
+    assert "add tasks/toy/README.md" in found
+
+
+def run(folder: Path, module: str, *arguments: str, status: int = 0) -> str:
+    """``python -m`` a module of the copy in this folder; what it printed."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "tests")])}
+    command = [sys.executable, "-m", module, *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -17,15 +17,12 @@ class Option(NamedTuple):
     type: Any
     default: Any
     help: str
+    choices: tuple[str, ...] = ()
+    """The values that there are, where they are few."""
 
     @property
     def flag(self) -> str:
         return "--" + self.name.replace("_", "-")
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The values that there are, where they are few."""
-        return next((get_args(t) for t in (self.type, *get_args(self.type)) if get_origin(t) is Literal), ())
 
     @property
     def description(self) -> str:
@@ -37,10 +34,16 @@ class Option(NamedTuple):
 
 
 def options_of(settings: type) -> Iterator[Option]:
-    """The fields of a dataclass, each with what the class's docstring says of it."""
+    """The fields of a dataclass, each with what the class's docstring says of it.
+
+    Its choices are those of a ``Literal``, or the keys of the registry that the field's metadata name.
+    """
     texts, hints = _descriptions(settings), get_type_hints(settings)
     for field in fields(settings):
-        yield Option(field.name, hints[field.name], field.default, texts[field.name])
+        kinds = (hints[field.name], *get_args(hints[field.name]))
+        literal = next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), ())
+        choices = literal or tuple(field.metadata.get("choices", ()))
+        yield Option(field.name, hints[field.name], field.default, texts[field.name], choices)
 
 
 def _descriptions(settings: type) -> dict[str, str]:

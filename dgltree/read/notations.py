@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.infix import read_infix
@@ -13,13 +13,22 @@ from dgltree.read.sexpr import read_sexpr
 from dgltree.read.smiles import read_smiles
 from dgltree.trees.tree import Tree
 
+_OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
+_TIGHT = re.compile(r"[()](?=\S)")
+
 
 class Notation(NamedTuple):
-    """How a tree is written."""
+    """How a tree is written, and when texts are taken for it."""
 
     read: Callable[[str], Tree]
     """The tree of a text; ``ValueError`` for a text that has none."""
     example: str
+    detectable: Literal["always", "last", "never"] = "always"
+    """Whether :func:`detect` finds it: "last", where no other notation reads half of the texts."""
+    accepts: Callable[[str], object] = bool
+    """Whether a text that it reads is taken for it: what else it would read is meant otherwise."""
+    shown_by: Callable[[str], object] = bool
+    """What one text of a sample must be like: a notation that reads every lone word shows in others."""
 
 
 NOTATIONS: dict[str, Notation] = {
@@ -31,49 +40,59 @@ NOTATIONS: dict[str, Notation] = {
     "json": Notation(read_json_tree, '{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}'),
     "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
     "infix": Notation(read_infix, "sin(x)^2 + y"),
-    "brackets": Notation(read_unlabelled, "( not ( e ( or f ) ) )"),
+    "brackets": Notation(
+        read_unlabelled,
+        "( not ( e ( or f ) ) )",
+        accepts=lambda text: not _TIGHT.search(text),  # white space behind every bracket, which labelled ones lack
+        shown_by=_OPENING.match,
+    ),
     "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),
-    "sexpr": Notation(read_sexpr, "(+ x (sin y))"),
-    "python": Notation(read_python, "def f(x): return x + 1"),
-    "smiles": Notation(read_smiles, "c1ccccc1C(=O)O"),
+    "sexpr": Notation(read_sexpr, "(+ x (sin y))", shown_by=_OPENING.match),
+    "python": Notation(
+        read_python,
+        "def f(x): return x + 1",
+        detectable="last",  # it reads much that is meant otherwise: x^2 is its "xor"
+        accepts=lambda text: not text.lstrip().startswith("{"),  # an object of JSON, which reads as a dictionary
+    ),
+    "smiles": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),  # nearly every word of capital letters
 }
 """In the order in which they are tried: what reads less comes first, because an S-expression could be nearly anything
-with brackets around it. Python comes late, because it reads much that is meant otherwise: x^2 is its "xor". SMILES are
-never detected: nearly every word of capital letters is one."""
+with brackets around it."""
 
 MOST = 100_000
 """Characters that are looked at: a megabyte takes infix ten seconds."""
-_ORDER = tuple(name for name in NOTATIONS if name not in ("python", "smiles"))
-_OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
-_TIGHT = re.compile(r"[()](?=\S)")
 
 
 def detect(texts: Sequence[str]) -> str:
     """The name of the notation that the sample ``texts`` are in: the strictest that reads all but a few.
 
     Brackets without labels are told from labelled ones by the white space behind every bracket. A lone word is taken
-    for such a tree or an S-expression only beside a text with brackets. ``python`` is taken where no other
-    notation reads half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters
-    altogether are not looked at, so that it takes a second or two; of longer ones alone the shortest is.
+    for such a tree or an S-expression only beside a text with brackets. Python is taken where no other notation reads
+    half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters altogether are not looked at, so
+    that it takes a second or two; of longer ones alone the shortest is.
 
     Raises ``ValueError`` where no notation reads any text, listing all with an example.
     """
     texts = _few_long([text for text in texts if text.strip()])
     counts: dict[str, int] = {}
-    for name in _ORDER:
-        counts[name] = _count(name, texts)
+    for name in _named("always"):
+        counts[name] = _count(NOTATIONS[name], texts)
         if counts[name] and _few(len(texts) - counts[name], len(texts)):
             return name
-    best = max(_ORDER, key=lambda name: counts[name])
-    if texts and 2 * counts[best] >= len(texts):
-        return best
-    if texts and _count("python", texts) > counts[best]:
-        return "python"
+    best = max(counts, key=lambda name: counts[name])
+    if 2 * counts[best] < len(texts):
+        counts |= {name: _count(NOTATIONS[name], texts) for name in _named("last")}
+        best = max(counts, key=lambda name: counts[name])
     if counts[best]:
         return best
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
     raise ValueError(f"{found}; expected one of{known}")
+
+
+def _named(detectable: str) -> list[str]:
+    """The notations of this kind. They are looked up at each call: a user may have added some."""
+    return [name for name, notation in NOTATIONS.items() if notation.detectable == detectable]
 
 
 def _few_long(texts: list[str]) -> list[str]:
@@ -91,21 +110,17 @@ def _few(bad: int, texts: int) -> bool:
     return 10 * bad <= texts or (bad == 1 and texts > 3)
 
 
-def _count(name: str, texts: Sequence[str]) -> int:
-    """How many of ``texts`` the notation reads."""
-    read = [text for text in texts if _reads(name, text)]
-    if name in ("brackets", "sexpr") and not any(_OPENING.match(text) for text in read):
-        return 0  # they read every lone word
-    return len(read)
+def _count(notation: Notation, texts: Sequence[str]) -> int:
+    """How many of ``texts`` are taken for the notation."""
+    read = [text for text in texts if _reads(notation, text)]
+    return len(read) if any(map(notation.shown_by, read)) else 0
 
 
-def _reads(name: str, text: str) -> bool:
-    if name == "brackets" and _TIGHT.search(text):
+def _reads(notation: Notation, text: str) -> bool:
+    if not notation.accepts(text):
         return False
-    if name == "python" and text.lstrip().startswith("{"):
-        return False  # an object of JSON reads as a dictionary of Python
     try:
-        NOTATIONS[name].read(text)
+        notation.read(text)
     except ValueError:
         return False
     return True

@@ -11,6 +11,10 @@ from own_trees import written
 
 from dgltree import TreeDataset
 from dgltree.commands.main import main
+from dgltree.datasets.formats import FORMATS, Format, open_format
+from dgltree.datasets.formats.parquet import Parquet
+from dgltree.datasets.formats.tree_lines import SMILESLines
+from dgltree.datasets.settings.reading import Reading
 
 TWO = [{"tree": "x+y", "label": "a"}, {"tree": "x*y", "label": "b"}]
 PENN = "( (S\n    (NP (DT The) (NN cat))\n    (VP (VBZ sleeps))))\n\n( (SBARQ (WHNP (WP What))\n   (SQ (VBZ is))))\n"
@@ -120,6 +124,14 @@ def test_a_kind_of_file_is_refused_with_what_would_be_right(
     err = capsys.readouterr().err
     assert message in err
     assert str(path) in err
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_has_an_example(kind: type[Format], tmp_path: Path) -> None:
+    for number, (name, (content, *_)) in enumerate(READ.items()):
+        if type(open_format(_file(tmp_path / str(number), name, content), Reading())) is kind:
+            return
+    assert kind in (Parquet, SMILESLines), f"add a file that {kind.__name__} reads to READ here"  # which need packages
 
 
 def test_there_are_as_many_kinds_as_promised() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from helpers import ANY, FUNCTIONS, TOKENS, chain, random_dag, random_tree, square
+from rows import ENCODERS, PAIRS, make_sequence_encoder
 from torch import Tensor
 
 import dgltree
@@ -27,21 +28,11 @@ from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel, EquationReadout
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
-OPTIONS: dict[str, dict[str, Any]] = {
-    "lstm": {"num_layers": 2},
-    "on_lstm": {"num_layers": 2, "chunk_size": 3},
-    "ordered_memory": {"num_slots": 4},
-    "transformer": {"num_layers": 2, "num_heads": 3},
-    "universal_transformer": {"num_steps": 3, "num_heads": 3},
-    "tree_transformer": {"num_layers": 2, "num_heads": 3, "path_length": 3},
-}
-SEQUENCES = [name for name in OPTIONS if name != "tree_transformer"]
 TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
 
 
 def make(name: str, dtype: torch.dtype = torch.float64, **options: Any) -> Encoder:
-    torch.manual_seed(0)
-    return make_encoder(name, VOCABULARY, 12, **OPTIONS[name], **options).to(dtype)
+    return make_sequence_encoder(name, VOCABULARY, **options).to(dtype)
 
 
 def states_and_gradients(encoder: Encoder, trees: list[Tree], rows: int) -> list[Tensor]:
@@ -61,7 +52,7 @@ def differ(first: list[Tensor], second: list[Tensor]) -> float:
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-6), (torch.float64, 1e-12)])
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
     name: str, dtype: torch.dtype, tolerance: float
 ) -> None:
@@ -76,7 +67,7 @@ def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
             encoder.train()
 
 
-@pytest.mark.parametrize("name", SEQUENCES)
+@pytest.mark.parametrize("name", PAIRS)
 def test_padding_within_one_group_of_lengths_changes_nothing(name: str) -> None:
     encoder = make(name)
     ids = torch.tensor([[3, 4, 5, 6, 7, 0, 0, 0], [3, 9, 8, 7, 6, 5, 4, 3]])
@@ -86,7 +77,7 @@ def test_padding_within_one_group_of_lengths_changes_nothing(name: str) -> None:
     torch.testing.assert_close(encoder.core(ids, torch.tensor([5, 8])), beside, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_the_order_of_a_batch_and_sharing_change_nothing(name: str) -> None:
     encoder = make(name)
     states = encoder(batch(TREES, VOCABULARY))
@@ -95,7 +86,7 @@ def test_the_order_of_a_batch_and_sharing_change_nothing(name: str) -> None:
     torch.testing.assert_close(encoder(batch(TREES, VOCABULARY), share=True), states, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_the_order_of_children_changes_the_state(name: str) -> None:
     x, y = Tree("var", token="x"), Tree("var", token="y")
     a, b = make(name)(batch([Tree("pow", (x, y)), Tree("pow", (y, x))], VOCABULARY))
@@ -205,7 +196,7 @@ def test_tree_positions_follow_the_formula_with_several_copies() -> None:
     assert (positions.p.grad != 0).all(), "the scales are learned"
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_dropout_acts_in_training_only(name: str) -> None:
     encoder, flat = make(name, dropout=0.5), batch(TREES, VOCABULARY)
     assert not torch.equal(encoder(flat), encoder(flat))
@@ -213,10 +204,10 @@ def test_dropout_acts_in_training_only(name: str) -> None:
     assert torch.equal(encoder(flat), encoder(flat))
 
 
-@pytest.mark.parametrize("name", [*CELLS, *OPTIONS])
+@pytest.mark.parametrize("name", [*CELLS, *ENCODERS])
 def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str) -> None:
     torch.manual_seed(0)
-    model = EquationModel(make_encoder(name, VOCABULARY, 12, **OPTIONS.get(name, {})), EquationReadout())
+    model = EquationModel(make_encoder(name, VOCABULARY, 12, **ENCODERS.get(name, {})), EquationReadout())
     flat = batch([(square(), chain(3)), (chain(2), square())], VOCABULARY)
     logits = model(flat, share=True)
     assert logits.shape == (2,)
@@ -293,7 +284,7 @@ def test_impossible_options_are_refused(name: str, options: dict[str, Any], erro
         make_encoder(name, VOCABULARY, 12, **options)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_sequences_beyond_the_limit_are_refused(name: str) -> None:
     encoder, x = make(name, max_length=7), Tree("var", token="x")
     encoder(batch([x, chain(2)], VOCABULARY))
@@ -341,7 +332,7 @@ def test_the_example_of_the_docs_runs() -> None:
     assert found["distances"].shape == (2, 19, 3)
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_models_of_sequences_verify_and_are_saved_but_do_not_rank(name: str, tmp_path: Path) -> None:
     equation = Equation(square(), chain(1))
     model = EquationModel(make(name), EquationReadout())
@@ -353,7 +344,7 @@ def test_models_of_sequences_verify_and_are_saved_but_do_not_rank(name: str, tmp
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", ENCODERS)
 def test_a_gpu_gives_the_same_states(name: str) -> None:
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device")

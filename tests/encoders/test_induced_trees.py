@@ -3,6 +3,7 @@
 import pytest
 import torch
 from helpers import random_tree
+from rows import make_sequence_encoder
 
 from dgltree import Tree, Vocabulary, batch
 from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, make_encoder
@@ -70,9 +71,8 @@ def test_the_tree_of_on_lstm_is_that_of_the_distances_of_its_middle_layer(layers
 
 @pytest.mark.parametrize("name", SEQUENCE_ENCODERS)
 def test_only_cores_that_find_trees_induce_them(name: str) -> None:
-    options: dict[str, object] = {"path_length": 2} if name == "tree_transformer" else {}
-    encoder, flat = make_encoder(name, VOCABULARY, 12, **options), batch(TREES, VOCABULARY)
-    assert encoder.induces_trees == isinstance(encoder.core, InducingCore) == (name in ("on_lstm", "ordered_memory"))
+    encoder, flat = make_sequence_encoder(name, VOCABULARY), batch(TREES, VOCABULARY)
+    assert encoder.induces_trees == isinstance(encoder.core, InducingCore)
     if not encoder.induces_trees:
         for ask in (encoder.trees, encoder.syntactic_scores):
             with pytest.raises(ValueError, match=f"'{name}' induces no trees; on_lstm, ordered_memory of single trees"):

@@ -5,27 +5,24 @@ import pickle
 import pytest
 import torch
 from helpers import random_tree, square
+from rows import PAIRS, make_sequence_encoder
 
 from dgltree import Tree, Vocabulary, batch
-from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, Sequences, make_encoder
+from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, Sequences
 
 TREES = [square(), Tree("var", token="y"), random_tree(3, 2, 1), random_tree(2, 2, 2)]
 VOCABULARY = Vocabulary.from_trees(TREES)
 OTHER = Vocabulary(VOCABULARY.functions, [*VOCABULARY.tokens[1:], VOCABULARY.tokens[0]])
-PATHS = {"path_length": 2}
-CASES = [*((name, False) for name in SEQUENCE_ENCODERS), ("transformer", True), ("lstm", True)]
+CASES = [*((name, False) for name in SEQUENCE_ENCODERS), *((name, True) for name in PAIRS)]
 
 
 def make(name: str, vocabulary: Vocabulary = VOCABULARY, **options: object) -> SequenceEncoder:
-    torch.manual_seed(0)
-    made = make_encoder(name, vocabulary, 12, **options).double()
-    assert isinstance(made, SequenceEncoder)
-    return made
+    return make_sequence_encoder(name, vocabulary, **options).double()
 
 
 @pytest.mark.parametrize(("name", "joint"), CASES)
 def test_a_plan_gives_what_its_trees_give_also_from_another_process(name: str, joint: bool) -> None:
-    options = PATHS if name == "tree_transformer" else {"joint": joint}
+    options = {"joint": True} if joint else {}
     encoder, flat = make(name, **options), batch(TREES, VOCABULARY)
     plan = encoder.plan(flat, share=True)
     sent = pickle.loads(pickle.dumps(plan))
@@ -35,13 +32,13 @@ def test_a_plan_gives_what_its_trees_give_also_from_another_process(name: str, j
 
 
 def test_a_plan_travels_as_arrays() -> None:
-    plan = make("tree_transformer", **PATHS).plan(batch(TREES, VOCABULARY), share=False)
+    plan = make("tree_transformer").plan(batch(TREES, VOCABULARY), share=False)
     assert b"torch" not in pickle.dumps(plan)
 
 
 @pytest.mark.parametrize("name", ["lstm", "tree_transformer"])
 def test_a_plan_moves_to_a_device(name: str) -> None:
-    encoder = make(name, **(PATHS if name == "tree_transformer" else {}))
+    encoder = make(name)
     plan = encoder.plan(batch(TREES, VOCABULARY), share=False)
     moved = plan.to("meta")
     assert isinstance(moved, Sequences)
@@ -59,7 +56,7 @@ def test_a_plan_moves_to_a_device(name: str) -> None:
     ],
 )
 def test_a_plan_of_another_reading_is_refused(name: str, options: dict, vocabulary: Vocabulary, error: str) -> None:
-    own = make(name, **(PATHS if name == "tree_transformer" else {}))
+    own = make(name)
     plan = make(name, vocabulary, **options).plan(batch(TREES, vocabulary), share=False)
     with pytest.raises(ValueError, match=error):
         own(plan)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from disks import full_disk, read_only_folder
 from helpers import random_tree
-from rows import ROWS, make_cell
+from rows import PAIRS, READOUT_ROWS, ROWS, make_cell, make_sequence_encoder
 from safetensors import safe_open
 from safetensors.torch import save_file
 
@@ -26,6 +26,7 @@ from dgltree.models import (
     TreeModel,
     checkpoint,
 )
+from dgltree.models.checkpoint import READOUTS
 from dgltree.read.infix import read_infix
 
 FORMAT_2 = Path(__file__).parent / "transformer_format_2.safetensors"
@@ -93,14 +94,13 @@ def test_a_model_of_pairs_is_loaded_with_its_classes(name: str, options: dict, t
     ("name", "joint"),
     [
         *((name, False) for name in SEQUENCE_ENCODERS),
-        *((n, True) for n in SEQUENCE_ENCODERS if n != "tree_transformer"),
+        *((name, True) for name in PAIRS),
     ],
 )
 def test_every_sequence_encoder_is_saved_and_loaded(name: str, joint: bool, tmp_path: Path) -> None:
     trees = [random_tree(3, 2, seed) for seed in range(4)]
-    options = {"chunk_size": 2} if name == "on_lstm" else {"path_length": 2} if name == "tree_transformer" else {}
-    encoder = make_encoder(name, Vocabulary.from_trees(trees), 8, **options, **({"joint": True} if joint else {}))
-    model = TreeModel(encoder, ClassifierReadout(8, 3), ["<", "=", ">"]).eval()
+    encoder = make_sequence_encoder(name, Vocabulary.from_trees(trees), **({"joint": True} if joint else {}))
+    model = TreeModel(encoder, ClassifierReadout(12, 3), ["<", "=", ">"]).eval()
     dgltree.save(model, tmp_path / "model")
     loaded = dgltree.load(tmp_path / "model")
     assert loaded.encoder.config == encoder.config
@@ -168,11 +168,12 @@ def test_an_encoder_that_no_file_can_name_is_not_saved(tmp_path: Path) -> None:
         dgltree.save(TreeModel(Own(), ClassifierReadout(8, 3)), tmp_path / "model")
 
 
-@pytest.mark.parametrize("readout", [ClassifierReadout(8, 3, hidden_size=5), NumberReadout(8)])
-def test_a_model_of_single_trees_is_loaded_with_its_readout(readout: torch.nn.Module, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", READOUTS)
+def test_a_model_is_loaded_with_its_readout(name: str, tmp_path: Path) -> None:
     trees = [random_tree(3, 2, seed) for seed in range(4)]
     encoder = make_encoder("tree_lstm", Vocabulary.from_trees(trees), 8)
-    model = TreeModel(encoder, readout).eval()
+    readout, kind = READOUTS[name]
+    model = kind(encoder, readout(**READOUT_ROWS[name])).eval()
     dgltree.save(model, tmp_path / "model")
     flat = batch(trees, encoder.vocabulary)
     assert torch.equal(dgltree.load(tmp_path / "model")(flat), model(flat))

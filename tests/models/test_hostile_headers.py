@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from helpers import random_tree
+from rows import ENCODERS
 from safetensors import safe_open
 from safetensors.torch import save_file
 
@@ -25,10 +26,10 @@ MODELS = ("tree_smu", "child_sum", "on_lstm", "ordered_memory", "transformer", "
 HOSTILE = [-1, 0, 1.5, 8000, 10**6, 10**9, 10**18, 10**40, float("nan"), "x", None, True, [], {}, [[[[]]]], {"a": [1]}]
 
 
-def model_file(name: str, path: Path, **options: Any) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+def model_file(name: str, path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     """A model of pairs, its header and its weights."""
-    encoder = make_encoder(name, Vocabulary.from_trees(TREES), 8, **options)
-    dgltree.save(PairModel(encoder, PairReadout(8, 3), ["<", "=", ">"]), path)
+    encoder = make_encoder(name, Vocabulary.from_trees(TREES), 12, **ENCODERS.get(name, {}))
+    dgltree.save(PairModel(encoder, PairReadout(12, 3), ["<", "=", ">"]), path)
     with safe_open(path, framework="pt") as file:
         tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
         return json.loads(file.metadata()[checkpoint.HEADER]), tensors
@@ -108,7 +109,7 @@ def places(value: Any, path: tuple = ()) -> list[tuple]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_damaged_header_is_one_line_that_names_the_file(name: str, tmp_path: Path) -> None:
-    header, tensors = model_file(name, tmp_path / "model", **({"chunk_size": 2} if name == "on_lstm" else {}))
+    header, tensors = model_file(name, tmp_path / "model")
     rng, before, refused = random.Random(0), most_memory(), 0
     for _ in range(250):
         damaged = copy.deepcopy(header)
@@ -132,8 +133,7 @@ def test_a_damaged_header_is_one_line_that_names_the_file(name: str, tmp_path: P
 
 @pytest.mark.parametrize("name", [*CELLS, *SEQUENCE_ENCODERS])
 def test_a_whole_file_loads_and_draws_as_many_random_numbers_as_before(name: str, tmp_path: Path) -> None:
-    options = {"chunk_size": 2} if name == "on_lstm" else {"path_length": 2} if name == "tree_transformer" else {}
-    header, _ = model_file(name, tmp_path / "model", **options)
+    header, _ = model_file(name, tmp_path / "model")
     torch.manual_seed(0)
     model = dgltree.load(tmp_path / "model")
     drawn = torch.get_rng_state()

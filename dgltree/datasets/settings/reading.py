@@ -1,6 +1,6 @@
 """How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from dgltree.arguments import check_types
@@ -14,8 +14,7 @@ class Reading:
     """The settings of a reader. What is None follows from the file.
 
     Args:
-        notation: how each tree is written: sst, treebank, brackets, sexpr, json, node_link, infix, python or smiles.
-            Default: detected and printed.
+        notation: how each tree is written. Default: detected and printed.
         tree: the column that holds the tree.
         left: the column that holds the first tree of a pair.
         right: the column that holds the second tree of a pair.
@@ -41,7 +40,7 @@ class Reading:
         max_line: leave out, and report, lines, CoNLL-U sentences and source files of more bytes than this.
     """
 
-    notation: str | None = None
+    notation: str | None = field(default=None, metadata={"choices": NOTATIONS})
     tree: str = "tree"
     left: str = "left"
     right: str = "right"
