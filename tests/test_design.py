@@ -231,6 +231,6 @@ def run(folder: Path, module: str, *arguments: str, status: int = 0) -> str:
     """``python -m`` a module of the copy in this folder; what it printed."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "tests")])}
     command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr

@@ -83,6 +83,16 @@ def test_every_file_that_is_named_is_there(page: Path) -> None:
 
 
 @pages
+def test_every_file_that_is_named_without_its_folder_is_there(page: Path) -> None:
+    """Below the page of a task, elsewhere anywhere in the project."""
+    below = page.parent if page.name == "README.md" and page.parent != ROOT else ROOT
+    there = [path.relative_to(ROOT) for top in FOLDERS.split("|") for path in (ROOT / top).rglob("*.py")]
+    for part in code(page):
+        if re.fullmatch(r"[\w/]+\.py", part) and not FILE.match(part):
+            assert any(f"/{path}".endswith(f"/{part}") and (ROOT / path).is_relative_to(below) for path in there), part
+
+
+@pages
 def test_every_name_of_the_package_is_there(page: Path) -> None:
     for part in code(page):
         for name in NAME.findall(part):
