@@ -13,7 +13,7 @@ from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
 
 
-class Cell(CellContract, MessagePassing):
+class Cell(MessagePassing):
     __doc__ = CellContract.__doc__  # what an author of a cell and its users read
 
     def build(self) -> None:

@@ -1,18 +1,14 @@
 """What a cell refuses to run on: batches of another vocabulary, and inputs that it would lose."""
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, check_vocabulary, place
 from dgltree.batching.vocabulary import NO_TOKEN
-
-if TYPE_CHECKING:
-    from dgltree.cells.cell import Cell
+from dgltree.cells.contract import CellContract
 
 
-def check_batch(cell: "Cell", batch: TreeBatch) -> None:
+def check_batch(cell: CellContract, batch: TreeBatch) -> None:
     """``ValueError`` for a batch of another vocabulary or device, or with inputs that the cell cannot read."""
     check_vocabulary(batch, cell.vocabulary, "cell")
     weight = next(cell.parameters())
@@ -22,12 +18,12 @@ def check_batch(cell: "Cell", batch: TreeBatch) -> None:
         _check_x(cell, batch, batch.x, weight.dtype)
 
 
-def read_of(cell: "Cell") -> tuple[object, ...]:
+def read_of(cell: CellContract) -> tuple[object, ...]:
     """What a cell reads of nodes: equal for cells that :func:`check_nodes` treats alike."""
     return cell.numbers, cell.leaf, cell.input_size
 
 
-def check_nodes(cell: "Cell", batch: TreeBatch) -> None:
+def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
     """``ValueError`` where a cell would lose something that a node carries, or lacks something at one."""
     inner, token = batch.arity > 0, batch.token != NO_TOKEN
     number = torch.zeros_like(token) if batch.value is None else ~batch.value.isnan()
@@ -53,7 +49,7 @@ def check_nodes(cell: "Cell", batch: TreeBatch) -> None:
         )
 
 
-def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
+def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> None:
     if cell.input_size is None:
         raise ValueError("the batch carries input vectors x, and this cell has no input_size: they would be lost")
     if x.shape != (batch.num_nodes, cell.input_size):
@@ -65,7 +61,7 @@ def _check_x(cell: "Cell", batch: TreeBatch, x: Tensor, dtype: torch.dtype) -> N
         raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
 
 
-def check_finite(cell: "Cell", batch: TreeBatch, states: dict[str, Tensor]) -> None:
+def check_finite(cell: CellContract, batch: TreeBatch, states: dict[str, Tensor]) -> None:
     """``ValueError`` naming the lowest node whose state is not finite, and what is not finite there."""
     bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
     wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)

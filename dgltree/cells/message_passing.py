@@ -1,21 +1,21 @@
 """The functions that DGL calls, derived from a cell's own statement of its mathematics."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells.check import check_batch, check_nodes
-from dgltree.cells.typed import sorted_by
-
-if TYPE_CHECKING:
-    from dgltree.cells.cell import Cell
+from dgltree.cells.contract import CellContract
+from dgltree.cells.step import Children, Computed
+from dgltree.cells.typed import Linear, Segments, sorted_by
 
 Frame = dict[str, Tensor]
-C = TypeVar("C", bound="Cell")
+C = TypeVar("C", bound="MessagePassing")
 Result = TypeVar("Result")
 
 
@@ -30,11 +30,27 @@ def outside_autocast(function: Callable[[C, Any], Result]) -> Callable[[C, Any],
     return run
 
 
-class MessagePassing:
+class MessagePassing(CellContract):
     """``prepare``, ``message_func``, ``reduce_func`` and ``apply_node_func``, for DGL and for our runner."""
 
+    @abstractmethod
+    def leaf_states(self, batch: TreeBatch, leaves: Tensor, segments: Segments) -> Computed:
+        """States of leaves; these four are :class:`dgltree.cells.Cell`'s."""
+
+    @abstractmethod
+    def node_inputs(self, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
+        """(rows, d)"""
+
+    @abstractmethod
+    def linear_for(self, arity: int | None, segments: Segments) -> Linear:
+        """The maps of rows."""
+
+    @abstractmethod
+    def compute(self, i: Tensor, x_pre: Tensor | None, children: Children, linear: Linear) -> Computed:
+        """New states of rows."""
+
     @outside_autocast
-    def prepare(self: "Cell", graph: Any) -> None:  # type: ignore[misc]
+    def prepare(self, graph: Any) -> None:
         """Put fresh states into ``graph.ndata``: leaf states at the leaves, 0 elsewhere. Call it before every pass.
 
         ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states of
@@ -52,12 +68,12 @@ class MessagePassing:
             empty = states[part].new_zeros(batch.num_nodes, *states[part].shape[1:])
             graph.ndata[part] = empty.index_copy(0, leaves, states[part])
 
-    def message_func(self: "Cell", edges: Any) -> Frame:  # type: ignore[misc]
+    def message_func(self, edges: Any) -> Frame:
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
         return {**prepared(self, edges.src), "slot": edges.data["slot"]}
 
     @outside_autocast
-    def reduce_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
+    def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
         check_fresh(nodes.data)
         order, segments, back = sorted_by(nodes.data["function"])
@@ -72,12 +88,12 @@ class MessagePassing:
         computed = self.compute(mail["h"].flatten(1), None if x is None else linear("input", x), children, linear)
         return {part: computed[part][back] for part in self.state}
 
-    def apply_node_func(self: "Cell", nodes: Any) -> Frame:  # type: ignore[misc]
+    def apply_node_func(self, nodes: Any) -> Frame:
         """The state as it stands: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
         return prepared(self, nodes.data)
 
 
-def prepared(cell: "Cell", frame: Frame) -> Frame:
+def prepared(cell: MessagePassing, frame: Frame) -> Frame:
     """The states in a frame. Raises ``ValueError`` where ``prepare`` did not put them there."""
     for part, shape in cell.state.items():
         if part not in frame or tuple(frame[part].shape[1:]) != shape:
@@ -94,7 +110,7 @@ def check_fresh(frame: Frame) -> None:
         raise ValueError("the graph has the states of an earlier pass: call cell.prepare(graph) before every pass")
 
 
-def inputs_of(cell: "Cell", frame: Frame, order: Tensor) -> Tensor | None:
+def inputs_of(cell: MessagePassing, frame: Frame, order: Tensor) -> Tensor | None:
     """(rows, d), the inputs of inner nodes (or of the nodes that edges lead to), in this order."""
     if cell.input_size is None:
         return None
