@@ -52,7 +52,7 @@ def test_a_plan_moves_to_a_device(name: str) -> None:
         ("lstm", {"order": "leaves"}, VOCABULARY, "with order=leaves, joint=False.*reads order=bracketed"),
         ("lstm", {"order": "bracketed", "joint": True}, VOCABULARY, "with order=bracketed, joint=True"),
         ("lstm", {}, OTHER, "vocabulary .*; this encoder reads"),
-        ("tree_transformer", {"path_length": 2, "branching": 3}, VOCABULARY, "with order=preorder, .*branching=3"),
+        ("tree_transformer", {"branching": 3}, VOCABULARY, "with order=preorder, .*branching=3"),
     ],
 )
 def test_a_plan_of_another_reading_is_refused(name: str, options: dict, vocabulary: Vocabulary, error: str) -> None:
