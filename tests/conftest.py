@@ -24,6 +24,21 @@ else:
     settings.load_profile("steady")
 
 
+TRAINING = (b"lightning", b"fitted")  # what a file of tests names that trains
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="leave out the files of tests that train")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Whether ``--fast`` leaves a file out; None leaves that to others."""
+    if not config.getoption("--fast") or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_bytes()
+    return True if any(name in text for name in TRAINING) else None
+
+
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The folder of published data."""

@@ -1,5 +1,6 @@
 """Every way to run a cell, by name, and how its results are compared with the oracle's."""
 
+import importlib.util
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -77,6 +78,9 @@ ENGINES: dict[str, Engine] = {
     "levels shared": levels(share=True),
     **KERNELS,
 }
+NEEDS = {"dgl": "dgl"} | dict.fromkeys(KERNELS, "numba")
+INSTALLED = {name: run for name, run in ENGINES.items() if name not in NEEDS or importlib.util.find_spec(NEEDS[name])}
+"""Those that run here: for tests of all engines at once, of which a missing package would skip the whole."""
 INTERPRETED: dict[str, Engine] = {"triton": triton_engine}
 """Too slow to run by default."""
 TABLE = ENGINES | INTERPRETED
@@ -121,15 +125,32 @@ def assert_close(found: Tensor, expected: Tensor, what: str, tolerance: float = 
     assert difference <= tolerance * largest, f"{what}: {difference:.2e} off, largest entry {largest:.2e}"
 
 
-def check(cell: Cell, trees: TreeBatch, engine: Engine, tolerance: float = 1e-10) -> tuple[State, State]:
-    """Compare an engine with recursion; returns the expected states and gradients."""
-    expected = recursion(cell, trees)
+def by_recursion(cell: Cell, trees: TreeBatch) -> tuple[State, State]:
+    """The oracle's states and gradients."""
+    states = recursion(cell, trees)
+    found = gradients(cell, states, asked_for(trees))
+    return {part: tensor.detach() for part, tensor in states.items()}, found
+
+
+def asked_for(trees: TreeBatch) -> Tensor | None:
+    """The input vectors, if they require gradients."""
+    return trees.x if trees.x is not None and trees.x.requires_grad else None
+
+
+def compare(
+    cell: Cell, trees: TreeBatch, engine: Engine, expected: State, wanted: State, tolerance: float = 1e-10
+) -> None:
+    """An engine's states and gradients with those expected and wanted."""
     found = engine(cell, trees)
     assert set(found) == set(expected)
     for part in expected:
         assert_close(found[part], expected[part], part, tolerance)
-    x = trees.x if trees.x is not None and trees.x.requires_grad else None
-    wanted = gradients(cell, expected, x)
-    for name, gradient in gradients(cell, found, x).items():
+    for name, gradient in gradients(cell, found, asked_for(trees)).items():
         assert_close(gradient, wanted[name], f"gradient of {name}", tolerance)
+
+
+def check(cell: Cell, trees: TreeBatch, engine: Engine, tolerance: float = 1e-10) -> tuple[State, State]:
+    """Compare an engine with recursion; returns the expected states and gradients."""
+    expected, wanted = by_recursion(cell, trees)
+    compare(cell, trees, engine, expected, wanted, tolerance)
     return expected, wanted

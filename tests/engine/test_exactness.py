@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
-from engines import CASES, ENGINES, assert_close, check, gradients
+from engines import CASES, ENGINES, INSTALLED, State, assert_close, by_recursion, check, compare, gradients
 from helpers import EDGE_CASES, TOKENS, VOCABULARY, chain, random_tree, suited
 from oracle import fixed_dropout
 from rows import ROWS, make_cell
@@ -17,7 +18,8 @@ from dgltree.engine import accumulate
 from dgltree.engine.kernels import cell_pass
 from dgltree.engine.kernels.choice import kernels
 
-DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4), (160, 2, 5)]  # (depth, arity, seed)
+DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4)]  # (depth, arity, seed)
+DEEP = (160, 2, 5)
 SMALLEST = 1e-6  # the largest entry of every tensor compared exceeds this: nothing passes by vanishing
 
 
@@ -32,20 +34,42 @@ def every_function() -> list[Tree]:
 
 
 def drawn(cell: Cell) -> TreeBatch:
-    """Deep and wide trees, with all that the cell reads."""
+    """Trees of several depths and widths, with all that the cell reads."""
     trees = [random_tree(*draw) for draw in DRAWS] + EDGE_CASES["wide node"] + every_function()
+    return batch(suited(cell, trees), cell.vocabulary)
+
+
+def deep(cell: Cell) -> TreeBatch:
+    """A deep tree beside two that end early."""
+    trees = [random_tree(*DEEP), *(random_tree(*draw) for draw in DRAWS[:2])]
     assert max(tree.depth for tree in trees) > 150
     return batch(suited(cell, trees), cell.vocabulary)
+
+
+@cache
+def oracle(name: str, trees: Callable[[Cell], TreeBatch] = drawn, dropout: float = 0.0) -> tuple[State, State]:
+    """States and gradients of a row's cell by recursion: walked once for all engines."""
+    cell = make_cell(name)
+    cell.dropout = dropout
+    return by_recursion(cell, trees(cell))
 
 
 @pytest.mark.parametrize(("name", "engine"), CASES)
 def test_engines_agree_with_recursion(name: str, engine: str) -> None:
     cell = make_cell(name)
-    states, wanted = check(cell, drawn(cell), ENGINES[engine])
+    states, wanted = oracle(name)
+    compare(cell, drawn(cell), ENGINES[engine], states, wanted)
     for what, tensor in [*states.items(), *wanted.items()]:
         assert not tensor.numel() or float(tensor.detach().abs().max()) > SMALLEST, (
             f"{what} vanishes: the comparison says nothing"
         )
+
+
+@pytest.mark.parametrize(("name", "engine"), [case for case in CASES if case[0] in (*CELLS, "tree_smu, no_op")])
+def test_engines_agree_with_recursion_on_a_deep_tree(name: str, engine: str) -> None:
+    """The equations of one cell of each kind: depth is the engine's, and options are compared above."""
+    cell = make_cell(name)
+    compare(cell, deep(cell), ENGINES[engine], *oracle(name, deep))
 
 
 @pytest.mark.parametrize("case", EDGE_CASES)
@@ -63,8 +87,9 @@ def test_engines_agree_with_recursion(name: str, engine: str) -> None:
 def test_edge_cases_agree_with_recursion(name: str, case: str) -> None:
     cell = make_cell(name)
     trees = batch(EDGE_CASES[case], cell.vocabulary)
-    for engine in ENGINES.values():
-        check(cell, trees, engine)
+    expected = by_recursion(cell, trees)
+    for engine in INSTALLED.values():
+        compare(cell, trees, engine, *expected)
 
 
 WITH_INPUTS = [name for name, options in ROWS.items() if "input_size" in options and "numbers" not in options]
@@ -79,14 +104,21 @@ def with_vectors(cell: Cell, trees: list[Tree]) -> TreeBatch:
     return batch(trees, cell.vocabulary, x=x)
 
 
+def drawn_with_vectors(cell: Cell) -> TreeBatch:
+    """Drawn trees, whose input vectors ask for gradients."""
+    trees = with_vectors(cell, [random_tree(*draw) for draw in DRAWS])
+    trees.x.requires_grad_()
+    return trees
+
+
 @pytest.mark.parametrize(
     ("name", "engine"), [case for case in CASES if case[0] in WITH_INPUTS and "shared" not in case[1]]
 )
 def test_input_vectors_reach_every_node_and_receive_gradients(name: str, engine: str) -> None:
     cell = make_cell(name)
-    trees = with_vectors(cell, [random_tree(*draw) for draw in DRAWS[:4]])
-    trees.x.requires_grad_()
-    _, wanted = check(cell, trees, ENGINES[engine])
+    trees = drawn_with_vectors(cell)
+    expected, wanted = oracle(name, drawn_with_vectors)
+    compare(cell, trees, ENGINES[engine], expected, wanted)
     reading = trees.arity >= (0 if cell.leaf == "gates" else 1)
     assert float(wanted["x"][reading].abs().amax(1).min()) > 0, "a node's own input is lost"
 
@@ -272,17 +304,19 @@ def dropped_edge(trees: TreeBatch) -> TreeBatch:
 @pytest.mark.parametrize("mutate", [swapped_slots, dropped_edge])
 @pytest.mark.parametrize("engine", ENGINES)
 def test_mutants_of_the_graph_are_caught(engine: str, mutate: Callable[[TreeBatch], TreeBatch]) -> None:
+    expected = oracle("tree_smu, no_op")
     with pytest.raises(AssertionError, match="off, largest entry"):
         cell = make_cell("tree_smu, no_op")
-        check(cell, drawn(cell), lambda cell, trees: ENGINES[engine](cell, mutate(trees)))
+        compare(cell, drawn(cell), lambda cell, trees: ENGINES[engine](cell, mutate(trees)), *expected)
 
 
 @pytest.mark.parametrize("engine", ["levels", "levels shared"])
 def test_a_mutant_without_accumulation_is_caught(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = oracle("tree_lstm")
     monkeypatch.setattr(torch.Tensor, "index_add_", lambda self, dim, index, rows: self.index_copy_(dim, index, rows))
     with pytest.raises(AssertionError, match=r"gradient of .* off, largest entry"):
         cell = make_cell("tree_lstm")
-        check(cell, drawn(cell), ENGINES[engine])
+        compare(cell, drawn(cell), ENGINES[engine], *expected)
 
 
 @pytest.mark.parametrize("name", ["tree_rnn, two layers", "child_sum, inputs", "tree_cell"])
@@ -307,7 +341,8 @@ def test_dropout_acts_where_the_equations_say(name: str, engine: str, monkeypatc
     cell = make_cell(name)
     trees, without = drawn(cell), propagate(drawn(cell), cell)["h"]
     cell.dropout = 0.4
-    expected, _ = check(cell.train(), trees, ENGINES[engine])
+    expected, wanted = oracle(name, dropout=cell.dropout)
+    compare(cell.train(), trees, ENGINES[engine], expected, wanted)
     assert not torch.allclose(expected["h"], without), "the masks make a difference"
     torch.testing.assert_close(propagate(trees, cell.eval())["h"], without)
 

@@ -136,7 +136,9 @@ print(*[warning.message for warning in told if warning.category is RuntimeWarnin
 """
 
 
-@pytest.mark.parametrize("what", MACHINES)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=pytest.mark.slow) if what == "an old CPU" else what for what in MACHINES]
+)  # for which kernels are compiled
 def test_a_machine_where_kernels_cannot_be_had_or_are_slower_computes_the_same(what: str, tmp_path: Path) -> None:
     environment, before, told = MACHINES[what]
     given = os.environ | {"DGLTREE_KERNELS": "on", "NUMBA_CACHE_DIR": str(tmp_path)} | environment
@@ -159,6 +161,7 @@ def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -
         propagate(trees, cell)
 
 
+@pytest.mark.slow
 def test_a_command_says_when_it_compiles_and_not_when_it_reads(tmp_path: Path) -> None:
     pytest.importorskip("lightning", reason="the train extra is not installed")
     (tmp_path / "trees.tsv").write_text(table(40), encoding="utf-8")

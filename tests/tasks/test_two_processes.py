@@ -144,6 +144,7 @@ def check_goes_on(data: Path, folder: Path) -> None:
     assert metrics[0] == metrics[1]
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one_and_go_on_after_one_was_killed(data: Path, tmp_path: Path) -> None:
     """In one test, because its three programs take half a minute."""
     trained = {devices: tmp_path / str(devices) for devices in (1, 2)}

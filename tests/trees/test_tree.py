@@ -99,6 +99,7 @@ def test_shared_objects_are_compared_pickled_and_batched_in_distinct_objects() -
     assert batch([tree], Vocabulary([("f", 2), ("var", 0)], ["x"])).num_nodes == 61
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_million_nodes_is_legal() -> None:
     gc.disable()  # nothing here is garbage, and looking for it takes half of the time
     try:

@@ -164,7 +164,7 @@ def test_shapes_that_are_held_out_are_not_trained_on(
 ) -> None:
     monkeypatch.setattr(module, "held_out", lambda world: held)
     left, right = (word(side) for side in read_equation(text))
-    drawn = Maker([(left, right)] * 100, FILLERS, 12).make(np.arange(100), np.random.default_rng(0))
+    drawn = Maker([(left, right)] * 40, FILLERS, 4).make(np.arange(40), np.random.default_rng(0))
     usable = ~drawn.label.isnan().all(1)
     assert 0 < usable.sum() < len(usable)
     candidates, others, _ = roots(drawn)
