@@ -64,7 +64,7 @@ def test_an_interrupted_run_continues_to_the_same_model(
 ) -> None:
     from tasks.equations.completion import train as module
 
-    step = module.Completer.training_step
+    step = module.FillerRankingModule.training_step
 
     def stop_in_the_second_epoch(self, batch, index):
         if self.current_epoch == 1:
@@ -72,7 +72,7 @@ def test_an_interrupted_run_continues_to_the_same_model(
         return step(self, batch, index)
 
     with monkeypatch.context() as patch:
-        patch.setattr(module.Completer, "training_step", stop_in_the_second_epoch)
+        patch.setattr(module.FillerRankingModule, "training_step", stop_in_the_second_epoch)
         with pytest.raises((KeyboardInterrupt, SystemExit)):
             small(tmp_path)
     assert small(tmp_path).read_bytes() == whole.read_bytes()
