@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,13 @@ def subpackages() -> list[str]:
     return [found.name for found in pkgutil.walk_packages(dgltree.__path__, "dgltree.") if found.ispkg]
 
 
-def test_the_root_holds_folders_and_four_modules() -> None:
+def test_one_file_makes_private_calls_of_torch() -> None:
+    package = Path(dgltree.__path__[0])
+    private = re.compile(r"torch\._(?!_)|\._version\b")
+    found = {path.name for path in package.rglob("*.py") if private.search(path.read_text(encoding="utf-8"))}
+    assert found == {"torch_internals.py"}
+
+
+def test_the_root_holds_folders_and_five_modules() -> None:
     files = {path.name for path in Path(dgltree.__path__[0]).glob("*.py")}
-    assert files == {"__init__.py", "__main__.py", "arguments.py", "files.py"}
+    assert files == {"__init__.py", "__main__.py", "arguments.py", "files.py", "torch_internals.py"}

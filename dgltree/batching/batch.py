@@ -12,6 +12,7 @@ from torch import Tensor
 from dgltree.batching.dgl_graph import columns_of, to_dgl
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
+from dgltree.torch_internals import version_of
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class TreeBatch(PickledAsArrays):
     @property
     def versions(self) -> tuple[int, ...]:
         """How often each tensor was changed in place; torch does not count this for inference tensors."""
-        return tuple(-1 if tensor.is_inference() else tensor._version for tensor in self._tensors().values())
+        return tuple(map(version_of, self._tensors().values()))
 
     @property
     def subtree(self) -> Tensor | None:

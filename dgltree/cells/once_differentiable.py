@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dgltree.torch_internals import failing_backward
+
 Backward = Callable[..., tuple[Tensor | None, ...]]
 
 
@@ -23,10 +25,8 @@ def once_differentiable(backward: Backward) -> Backward:
             found = backward(ctx, *grad_outputs)
         if not torch.is_grad_enabled():
             return found
-        fail: Any = torch._C._functions.DelayedError(
-            b"a gradient of a gradient was asked for; this backward pass is made by hand, and once differentiable",
-            len(found),
+        return failing_backward(
+            "a gradient of a gradient was asked for; this backward pass is made by hand, and once differentiable", found
         )
-        return fail(*(None if gradient is None else gradient.detach().requires_grad_() for gradient in found))
 
     return run

@@ -18,6 +18,7 @@ from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
+from dgltree.torch_internals import inside_transform
 
 if TYPE_CHECKING:
     import dgl
@@ -80,7 +81,7 @@ def _planned_states(
     cell: Cell, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
 ) -> tuple[PlannedBatch, State]:
     """States in the order of the schedule, for a batch that the cell can run on."""
-    if torch._C._functorch.peek_interpreter_stack() is not None:
+    if inside_transform():
         raise RuntimeError(
             "torch.func's transforms (vmap, grad, jvp, ...) do not reach through dgltree's backward pass, which is "
             "made by hand: use torch.autograd.grad, and one batch of several trees instead of vmap"

@@ -9,6 +9,7 @@ from torch import Tensor
 from dgltree.cells.once_differentiable import once_differentiable
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.threads import threads_of_torch
+from dgltree.torch_internals import graph_is_kept
 
 
 class FusedPass(torch.autograd.Function):
@@ -36,7 +37,7 @@ class FusedPass(torch.autograd.Function):
             return (None,) * len(ctx.needs_input_grad)
         steps: CellPass = ctx.steps
         states = steps.states
-        keep = torch._C._autograd._get_current_graph_task_keep_graph()
+        keep = graph_is_kept()
         given_h = torch.zeros_like(states.h) if d_h is None else d_h.contiguous()
         given_memory = states.memory[:0] if d_memory is None else d_memory
         with threads_of_torch(given_h.device):

@@ -11,6 +11,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.equations.expressions.names import VARIABLE, Names, model_variables, spell, variables
 from dgltree.equations.ranking.path_engine import FillerStates, score_blocks
 from dgltree.models.tree_model import EquationModel
+from dgltree.torch_internals import version_of
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -96,10 +97,7 @@ class Ranker:
 
     def _states_for(self, names: Names) -> FillerStates:
         """The fillers' states where their own variables have these names, by the model's weights as they are."""
-        weights = tuple(
-            (parameter.data_ptr(), -1 if parameter.is_inference() else parameter._version)
-            for parameter in self.model.parameters()
-        )
+        weights = tuple((parameter.data_ptr(), version_of(parameter)) for parameter in self.model.parameters())
         key = (weights, *(names.to_model[name] for name in self._foreign))
         if key not in self._states:
             self._states = {known: found for known, found in self._states.items() if known[0] == weights}

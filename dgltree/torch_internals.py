@@ -1,0 +1,31 @@
+"""What torch has no public call for, in one place, for the day on which torch changes it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def version_of(tensor: Tensor) -> int:
+    """How often a tensor was changed in place; -1 for an inference tensor, for which torch does not count."""
+    return -1 if tensor.is_inference() else tensor._version
+
+
+def graph_is_kept() -> bool:
+    """Within a backward pass: whether it may run again (``retain_graph``)."""
+    return bool(torch._C._autograd._get_current_graph_task_keep_graph())
+
+
+def inside_transform() -> bool:
+    """Whether one of torch.func's transforms (vmap, grad, jvp, ...) is under way."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def failing_backward(message: str, tensors: Sequence[Tensor | None]) -> tuple[Tensor | None, ...]:
+    """The same tensors, through which a backward pass raises ``RuntimeError`` with this message."""
+    fail: Any = torch._C._functions.DelayedError(message.encode(), len(tensors))
+    found: tuple[Tensor | None, ...] = fail(
+        *(None if tensor is None else tensor.detach().requires_grad_() for tensor in tensors)
+    )
+    return found
