@@ -22,19 +22,29 @@ else:
     # An example may import Lark or SymPy: no deadline. The same examples every time: no surprise on another machine.
     settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("steady")
+    settings.register_profile("fast", settings.get_profile("steady"), max_examples=10)
 
 
 TRAINING = (b"lightning", b"fitted")  # what a file of tests names that trains
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--fast", action="store_true", help="leave out the files of tests that train")
+    parser.addoption("--fast", action="store_true", help="leave out tasks and what trains; draw few examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fast"):
+        from hypothesis import settings
+
+        settings.load_profile("fast")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Whether ``--fast`` leaves a file out; None leaves that to others."""
-    if not config.getoption("--fast") or collection_path.suffix != ".py":
+    if not config.getoption("--fast"):
         return None
+    if collection_path.is_dir():
+        return True if collection_path == ROOT / "tests" / "tasks" else None
     text = collection_path.read_bytes()
     return True if any(name in text for name in TRAINING) else None
 

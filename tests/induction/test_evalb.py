@@ -100,10 +100,10 @@ def test_crossing_and_matching_are_those_of_all_pairs() -> None:
         assert (row.crossing, row.matched) == (crossing, len({*spans(gold)} & {*spans(test)}))
 
 
-def test_sentences_of_a_hundred_thousand_words_are_scored() -> None:
-    tokens = ["a"] * 100_000
+def test_sentences_of_twenty_thousand_words_are_scored() -> None:
+    tokens = ["a"] * 20_000
     row = score_sentence(left_branching(tokens), right_branching(tokens), Parameters(labelled=False))
-    assert (row.matched, row.gold, row.crossing) == (1, 99_999, 99_998)
+    assert (row.matched, row.gold, row.crossing) == (1, 19_999, 19_998)
 
 
 def test_the_scores_of_a_corpus_are_those_of_all_its_brackets() -> None:

@@ -114,8 +114,8 @@ def test_a_random_tree_splits_anywhere_with_equal_chance() -> None:
     assert random_tree("abcdefgh", Random(1)) == random_tree("abcdefgh", Random(1))
 
 
-def test_a_hundred_thousand_tokens_are_no_difficulty() -> None:
-    T = 100_000
+def test_twenty_thousand_tokens_are_no_difficulty() -> None:
+    T = 20_000
     tokens = ["a"] * T
     slot = torch.zeros(T, 3)
     slot[:, 2] = 1
