@@ -50,16 +50,16 @@ def test_the_published_test_file_is_read(published: Path) -> None:
 def test_the_published_test_file_is_not_trained_on_and_its_longest_come_in_small_batches(
     published: Path, tmp_path: Path
 ) -> None:
-    first, *lines = (published / "listops" / "test_d20s.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (published / "listops" / "test_d20s.tsv").read_text(encoding="utf-8").splitlines()[::4]
     file = tmp_path / "test.tsv"
-    file.write_text("\n".join([first, *lines[::4]]) + "\n", encoding="utf-8")
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     data = ListOps(test=file, count=1000)
     assert data.test == list(read_expressions(file))
     assert not {*data.train, *data.validation} & {*data.test}
     assert len(data.train) < 0.9 * 1000, "some short ones stand in the test file"
     batches = list(data.test_dataloader().batch_sampler)
     lengths = [[data.test[i].length for i in rows] for rows in batches]
-    assert sum(map(len, batches)) == len(lines[::4])
+    assert sum(map(len, batches)) == len(lines) == 2500
     assert max(len(rows) * max(rows) for rows in lengths) <= 12_800
     assert max(map(len, batches)) == 128
 

@@ -19,15 +19,15 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 
 def small(folder: Path, epochs: int = 2, **options: Any) -> Path:
-    from tasks.equations.completion import completer
+    from tasks.equations.completion import ranking_module
     from tasks.equations.completion.train import train
 
     out = folder / "model.safetensors"
     with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")  # Lightning's advice on workers and logging
         for name in ("fillers", "further_fillers"):  # all leaves and some of the rest: each is compared with each
-            every = getattr(completer, name)()
-            patch.setattr(completer, name, lambda every=every: [*every[:19], *every[19::10]])
+            every = getattr(ranking_module, name)()
+            patch.setattr(ranking_module, name, lambda every=every: [*every[:19], *every[19::10]])
         train(
             out,
             folder / "work",
