@@ -1,5 +1,6 @@
 """One entry of each kind, added to a copy of the project by the table of docs/design.md alone, and used."""
 
+import json
 import os
 import re
 import shutil
@@ -92,9 +93,15 @@ class SumReadout(nn.Module):
     def forward(self, states):
         return states.sum(-1, keepdim=True) * self.config["scale"]
 '''
-USED = """
+DONE = "== done =="
+USED = f"""
+import contextlib
+import json
+import sys
+
 import torch
 import dgltree
+from dgltree.commands.main import main
 from dgltree.encoders import make_encoder
 from dgltree.models import TreeModel
 from dgltree.models.readouts import SumReadout
@@ -105,6 +112,11 @@ model = TreeModel(make_encoder("tree_lstm", vocabulary, 4), SumReadout(2.5)).eva
 dgltree.save(model, "sums.safetensors")
 flat = dgltree.batch(trees, vocabulary)
 assert torch.equal(dgltree.load("sums.safetensors")(flat), model(flat))
+
+for arguments in json.loads(sys.argv[1]):
+    with contextlib.suppress(SystemExit):  # of --help
+        assert main(arguments) == 0
+    print("{DONE}")
 """
 MAIN = """
 
@@ -159,7 +171,7 @@ def test_the_files_that_the_page_names_are_there() -> None:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project with a toy cell, notation, format, encoder and readout, and no tests of theirs."""
+    """The project with a toy cell, notation, format, encoder, readout and task, and no tests of theirs."""
     pytest.importorskip("lightning", reason="the train extra is not installed")
     folder = tmp_path_factory.mktemp("copy")
     for part in ("dgltree", "tasks", "docs"):
@@ -177,38 +189,14 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text = (folder / path).read_text(encoding="utf-8")
         text = registered(text, kinds["readout"], '"sum": (SumReadout, TreeModel),') if not more else text + "\n" + more
         (folder / path).write_text(text.replace(" NumberReadout,", " NumberReadout, SumReadout,"), encoding="utf-8")
+    add_task(folder, kinds["task"])
     return folder
 
 
-def test_toys_are_used_from_the_command(copy: Path) -> None:
-    lines = [f"{i % 2} = {'f' if i % 2 else 'g'}<-w{i % 5},w{i % 3}" for i in range(80)]
-    (copy / "trees.assignments").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    for encoder in ("toy_cell", "toy_encoder"):
-        how = ["--encoder", encoder, "--out", encoder, "--hidden-size", "8", "--epochs", "2", "--device", "cpu"]
-        assert "read as arrows" in run(copy, "dgltree", "fit", "trees.assignments", *how)
-    lines = run(copy, "dgltree", "predict", "toy_cell", "trees.assignments").splitlines()
-    assert len([line for line in lines if "\t" in line]) == 1 + 80
-    assert "arrows" in run(copy, "dgltree", "predict", "--help")
-    (copy / "use.py").write_text(USED, encoding="utf-8")
-    run(copy, "use")
-
-
-def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
-    found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", status=1)
-    for message in (
-        'add "toy_cell": {} to ROWS in tests/rows.py',
-        'add "toy_encoder" with its options at width 12 to ENCODERS in tests/rows.py',
-        "describe the notation `arrows` in docs/reading.md",
-        "describe .assignments (Assignments) in the table of docs/own_trees.md",
-        'add "sum" with its options at width 8 to READOUT_ROWS in tests/rows.py',
-    ):
-        assert message in found
-
-
-def test_a_toy_task_is_compared(copy: Path) -> None:
-    kind = table()["task"]
+def add_task(package: Path, kind: Kind) -> None:
+    """The task of docs/howto/task.md, with what ``tasks.compare`` needs."""
     classes, command, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/howto/task.md").read_text(), re.DOTALL)
-    task = copy / kind.write.replace("NAME", "toy").partition("/toy/")[0] / "toy"
+    task = package / kind.write.replace("NAME", "toy").partition("/toy/")[0] / "toy"
     (task / "configs").mkdir(parents=True)
     (task / "__init__.py").touch()
     (task / "model.py").write_text(classes, encoding="utf-8")
@@ -219,18 +207,50 @@ def test_a_toy_task_is_compared(copy: Path) -> None:
         'VARIANTS = {"full": ()}\nAXIS = "depth"\nLOGARITHMIC = False\n', encoding="utf-8"
     )
     (task / "configs" / "small.yaml").write_text("trainer: {max_epochs: 2}\ndata: {count: 200}\n", encoding="utf-8")
-    registry = copy / kind.where
+    registry = package / kind.where
     registry.write_text(registered(registry.read_text(encoding="utf-8"), kind, '"toy",'), encoding="utf-8")
+
+
+def test_toys_are_used_from_the_command(copy: Path) -> None:
+    lines = [f"{i % 2} = {'f' if i % 2 else 'g'}<-w{i % 5},w{i % 3}" for i in range(80)]
+    (copy / "trees.assignments").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    how = ["trees.assignments", "--hidden-size", "8", "--epochs", "2", "--device", "cpu"]
+    fits = [["fit", *how, "--encoder", encoder, "--out", encoder] for encoder in ("toy_cell", "toy_encoder")]
+    (copy / "use.py").write_text(USED, encoding="utf-8")
+    found = run(copy, "use", json.dumps([*fits, ["predict", "toy_cell", "trees.assignments"], ["predict", "--help"]]))
+    first, second, predicted, helped, _ = found.split(DONE)
+    assert "read as arrows" in first
+    assert "read as arrows" in second
+    assert len([line for line in predicted.splitlines() if "\t" in line]) == 1 + 80
+    assert "arrows" in helped
+
+
+def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
+    found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", status=1)
+    for message in (
+        'add "toy_cell": {} to ROWS in tests/rows.py',
+        'add "toy_encoder" with its options at width 12 to ENCODERS in tests/rows.py',
+        "describe the notation `arrows` in docs/reading.md",
+        "describe .assignments (Assignments) in the table of docs/own_trees.md",
+        'add "sum" with its options at width 8 to READOUT_ROWS in tests/rows.py',
+        "add tasks/toy/README.md",
+    ):
+        assert message in found
+
+
+def test_a_toy_task_is_compared(copy: Path) -> None:
     found = run(copy, "tasks.compare", "toy", "--out", "compared", "--seeds", "0", "--jobs", "1")
     assert "1 of 1 trainings are done." in found
-    found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", "-k", "task", status=1)
-    assert "add tasks/toy/README.md" in found
 
 
 def run(folder: Path, module: str, *arguments: str, status: int = 0) -> str:
     """``python -m`` a module of the copy in this folder; what it printed."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "tests")])}
-    command = [sys.executable, "-m", module, *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout + done.stderr
+    paths = os.pathsep.join([str(folder), str(folder / "tests")])
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONUNBUFFERED": "1"}
+    command, streams = (
+        [sys.executable, "-m", module, *arguments],
+        {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT},
+    )
+    done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=300, **streams)
+    assert done.returncode == status, done.stdout
+    return done.stdout

@@ -4,6 +4,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-pytest.importorskip("sklearn", reason="the plot extra is not installed")
+manifold = pytest.importorskip("sklearn.manifold", reason="the plot extra is not installed")
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
 from dgltree.read.infix import read_equation
@@ -47,6 +48,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(command, "CONFIGS", configs)
     monkeypatch.setitem(sets.PRESETS, "small", TINY)
     monkeypatch.setattr(substitutivity, "SMALLEST", 2)
+    monkeypatch.setattr("sklearn.manifold.TSNE", partial(manifold.TSNE, max_iter=250))  # the fewest that it takes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what torch deprecates
         warnings.simplefilter("ignore", FutureWarning)
