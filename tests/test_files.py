@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from disks import full_disk
 
-from dgltree.files import replacing, save_tensors
+from dgltree.files import open_regular, replacing, save_tensors
 
 
 def test_a_file_appears_when_it_is_complete(tmp_path: Path) -> None:
@@ -60,13 +60,85 @@ def test_what_is_written_stands_beside_the_file_so_that_it_can_take_its_place_at
 def test_what_a_killed_run_left_is_swept_and_what_a_running_one_writes_is_not(tmp_path: Path) -> None:
     path = tmp_path / "file[1]"
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
-    left, others = tmp_path / f".{path.name}.{gone.stdout.strip()}.part", [f".{path.name}.1.part", ".file.2.x.part"]
+    number = gone.stdout.strip()
+    left = tmp_path / f".{path.name}.{number}.0123abcd.part"
+    others = [f".{path.name}.1.0123abcd.part", f".{path.name}.{number}.1.0123abcd.part", f".file.{number}.0123abcd.part"]
     for name in (left.name, *others):
         (tmp_path / name).write_text("half")
+    link = tmp_path / f".{path.name}.{number}.9876abcd.part"
+    link.symlink_to(others[0])
     with replacing(path) as beside:
         assert not left.exists()
         beside.write_text("whole")
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([*others, path.name])
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([*others, link.name, path.name])
+
+
+def test_what_is_written_to_has_a_name_that_nobody_can_guess_and_is_never_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, victim = tmp_path / "file", tmp_path / "victim"
+    victim.write_text("precious")
+    names = []
+    for _ in range(2):
+        with replacing(path) as beside:
+            beside.write_text("text")
+        names.append(beside.name)
+    assert names[0] != names[1]
+    monkeypatch.setattr("secrets.token_hex", lambda _: "0123abcd")
+    link = tmp_path / f".file.{os.getpid()}.0123abcd.part"
+    link.symlink_to(victim)
+    with pytest.raises(FileExistsError, match=rf"^{path} cannot be written: File exists$"), replacing(path) as beside:
+        beside.write_text("evil")
+    assert (victim.read_text(), path.read_text(), link.is_symlink()) == ("precious", "text", True)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "pipe"])
+def test_a_file_that_nobody_named_takes_the_place_of_a_link_or_a_pipe(kind: str, tmp_path: Path) -> None:
+    path, victim = tmp_path / "file", tmp_path / "victim"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(victim)
+    if kind == "link":
+        victim.write_text("precious")
+    with pytest.raises(OSError, match=r"file: no regular file|symbolic links"):
+        open_regular(path)
+    with replacing(path, links=False) as beside:
+        beside.write_text("text")
+    assert not path.is_symlink()
+    with open_regular(path) as file:
+        assert file.read() == b"text"
+    assert (victim.read_text() if victim.exists() else None) == ("precious" if kind == "link" else None)
+
+
+def test_a_pipe_or_a_device_given_as_output_is_refused(tmp_path: Path) -> None:
+    path, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(path)
+    link.symlink_to(path)
+    for name in (path, link):
+        with (
+            pytest.raises(OSError, match=rf"^{path} cannot be written: it is a device or a pipe, and no regular file$"),
+            replacing(name) as beside,
+        ):
+            beside.write_text("text")
+    assert path.is_fifo()
+
+
+def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with (
+        full_disk(),
+        pytest.raises(OSError, match=rf"^{path} cannot be written: File too large$"),
+        replacing(path) as beside,
+    ):
+        beside.write_text("x" * 1000)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_reading_something_else_keeps_its_own_name(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    with pytest.raises(FileNotFoundError, match=rf"No such file or directory: '{other}'$"), replacing(tmp_path / "file"):
+        other.read_text()
 
 
 def test_a_link_keeps_leading_to_its_target(tmp_path: Path) -> None:

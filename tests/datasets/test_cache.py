@@ -1,5 +1,6 @@
 """What was read of a file and is kept beside it."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -124,3 +125,64 @@ def test_labels_of_nodes_values_and_all_columns_are_kept(tmp_path: Path) -> None
     assert again.trees.label.tolist() == whole.trees.label.tolist()
     assert [again[i] for i in range(2)] == [whole[i] for i in range(2)]
     assert again.trees.value is not None
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "hard link", "pipe"])
+def test_a_cache_leads_nowhere_else(kind: str, tmp_path: Path) -> None:
+    """An archive that was unpacked may have links and pipes where caches are kept."""
+    path, victim = written(tmp_path, "trees.tsv", TABLE), tmp_path / "victim"
+    kept = cache.cache_path(path)
+    if kind != "dangling link":
+        victim.write_text("precious")
+    if kind == "pipe":
+        os.mkfifo(kept)
+    elif kind == "hard link":
+        kept.hardlink_to(victim)
+    else:
+        kept.symlink_to(victim)
+    for _ in range(2):
+        assert len(TreeDataset.from_file(path)) == 3
+    assert (kept.is_file(), kept.is_symlink(), kept.stat().st_nlink) == (True, False, 1)
+    assert (victim.read_text() if victim.exists() else None) == (None if kind == "dangling link" else "precious")
+
+
+def test_a_link_to_a_whole_cache_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    TreeDataset.from_file(path)
+    kept = cache.cache_path(path)
+    kept.rename(tmp_path / "elsewhere")
+    kept.symlink_to(tmp_path / "elsewhere")
+    monkeypatch.setattr(from_file, "parts", None)
+    with pytest.raises(TypeError):
+        TreeDataset.from_file(path)
+
+
+def test_a_folder_in_the_place_of_a_cache_is_a_warning(tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    cache.cache_path(path).mkdir()
+    with pytest.warns(UserWarning, match=rf"{cache.cache_path(path)} cannot be written: Is a directory$"):
+        assert len(TreeDataset.from_file(path)) == 3
+
+
+def test_an_input_may_be_a_link_whose_cache_is_kept_where_it_leads(tmp_path: Path) -> None:
+    (tmp_path / "on").mkdir()
+    path, link = written(tmp_path / "on", "trees.tsv", TABLE), tmp_path / "link.tsv"
+    link.symlink_to(path)
+    assert len(TreeDataset.from_file(link)) == 3
+    assert (cache.cache_path(link), cache.cache_path(link).is_file()) == (tmp_path / "on" / ".trees.tsv.dgltree", True)
+
+
+@pytest.mark.parametrize("at", ["dtype", "data_offsets", "shape"])
+def test_a_cache_with_the_right_digests_and_impossible_arrays_is_read_anew(at: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "trees.tsv", TABLE)
+    TreeDataset.from_file(path)
+    kept = cache.cache_path(path)
+    content = kept.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header, arrays = json.loads(content[8 : 8 + size]), content[8 + size :]
+    digests = header.pop("__metadata__")
+    header["function"][at] = {"dtype": "O64", "data_offsets": [0, 10**12], "shape": [-5]}[at]
+    digests[cache.CHECKSUM] = cache._checksum(header, [arrays])
+    written_header = json.dumps({"__metadata__": digests, **header}).encode()
+    kept.write_bytes(len(written_header).to_bytes(8, "little") + written_header + arrays)
+    assert len(TreeDataset.from_file(path)) == 3

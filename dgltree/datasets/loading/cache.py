@@ -8,21 +8,25 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.formats import Bad, Format
 from dgltree.datasets.loading.gather import Stored
-from dgltree.files import replacing
+from dgltree.files import open_regular, replacing
 
 VERSION = 3
 DIGEST = "dgltree"  # the key in the file's metadata
 CHECKSUM = "contents"
 TEXTS = "texts"  # the array of all that is no array
-KINDS = {"i": "I", "u": "U", "f": "F"}
-"""Of dtypes, numpy's letters to those of the file."""
+DTYPES = {
+    f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}")
+    for kind, sizes in {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}.items()
+    for size in sizes
+}
+"""By the file's names of them."""
 BLOCK = 1 << 22
 
 
@@ -74,49 +78,54 @@ def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
     arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))  # so that each is aligned
     header, start = {}, 0
     for name, array in arrays.items():
-        kind, stop = f"{KINDS[array.dtype.kind]}{8 * array.itemsize}", start + array.nbytes
+        kind, stop = f"{array.dtype.kind.upper()}{8 * array.itemsize}", start + array.nbytes
         header[name], start = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, stop]}, stop
     checksum = _checksum(header, (block for array in arrays.values() for block in _blocks(array)))
     with_digests = {"__metadata__": {DIGEST: digest, CHECKSUM: checksum}, **header}
     written = json.dumps(with_digests).encode()
     written += b" " * (-len(written) % 8)
-    with replacing(path, rights) as beside:
-        try:
-            with beside.open("wb") as file:
-                file.write(len(written).to_bytes(8, "little") + written)
-                for array in arrays.values():
-                    file.writelines(_blocks(array))
-        except OSError as error:
-            raise OSError(f"{path} cannot be written: {error}") from None
+    with replacing(path, rights, links=False) as beside, beside.open("wb") as file:
+        file.write(len(written).to_bytes(8, "little") + written)
+        for array in arrays.values():
+            file.writelines(_blocks(array))
 
 
 def read(path: Path, digest: str) -> Stored | None:
     """What :func:`write` kept under this digest; None where there is nothing, or something else or damaged.
 
     The arrays are the file's own pages, which are read when they are looked at. They stay what they are when the file
-    is replaced or removed.
+    is replaced or removed. Neither a link nor a pipe is opened.
     """
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            if metadata.get(DIGEST) != digest or metadata.get(CHECKSUM) != _checksum_of(path):
+        with open_regular(path) as file:
+            header, metadata, start = _header(file)
+            if metadata.get(DIGEST) != digest or metadata.get(CHECKSUM) != _checksum_of(header, file):
                 return None
-            arrays = {name: file.get_tensor(name).numpy() for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            content = np.memmap(file, np.uint8, "c", start)  # torch knows no read-only arrays
+        arrays = {name: _array(content, **of) for name, of in header.items()}
         texts = json.loads(arrays.pop(TEXTS).tobytes())
-    except (OSError, SafetensorError, KeyError, ValueError):
+        bad = [Bad(*each) for each in texts["bad"]]
+        return Stored(arrays, Vocabulary.from_json(texts["vocabulary"]), bad, texts["reading"])
+    except (OSError, AttributeError, KeyError, TypeError, ValueError, RecursionError):
         return None
-    bad = [Bad(*each) for each in texts["bad"]]
-    return Stored(arrays, Vocabulary.from_json(texts["vocabulary"]), bad, texts["reading"])
 
 
-def _checksum_of(path: Path) -> str:
+def _header(file: BinaryIO) -> tuple[dict[str, Any], dict[str, str], int]:
+    """Of each array where it is, what else is known, and where the arrays begin."""
+    size = int.from_bytes(file.read(8), "little")
+    if size > os.fstat(file.fileno()).st_size:
+        raise ValueError("the header is longer than the file")
+    header = json.loads(file.read(size))
+    return header, header.pop("__metadata__"), 8 + size
+
+
+def _array(content: np.ndarray, dtype: str, shape: list[int], data_offsets: list[int]) -> np.ndarray:
+    return content[slice(*data_offsets)].view(DTYPES[dtype]).reshape(shape)
+
+
+def _checksum_of(header: dict[str, Any], file: BinaryIO) -> str:
     """That of a file's content, which is read for it, not mapped: mapped pages count as this process's memory."""
-    with path.open("rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        del header["__metadata__"]
-        return _checksum(header, iter(partial(file.read, BLOCK), b""))
+    return _checksum(header, iter(partial(file.read, BLOCK), b""))
 
 
 def _checksum(header: dict[str, Any], blocks: Iterable[bytes]) -> str:
