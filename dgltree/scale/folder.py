@@ -10,7 +10,10 @@ from dgltree.scale.tables import SUFFIX, located
 if TYPE_CHECKING:
     import pyarrow
 
-RUN = "run.json"
+RUN = "_run.json"
+"""Readers of Parquet folders pass over names that begin like this."""
+RUN_BEFORE = "run.json"
+"""What it was called in folders of before, which is renamed when their run goes on."""
 PART = ".part"
 LEFT_OUT = b"dgltree.left_out"
 """In the metadata of a file: how many records of its block have no row, or none with an answer."""
@@ -38,22 +41,25 @@ class OutFolder:
         """
         if self._files.isfile(self._path):
             raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")
-        if not self._files.exists(self._at(RUN)):
+        run = next((name for name in (RUN, RUN_BEFORE) if self._files.exists(self._at(name))), None)
+        if run is None:
             names = [name for name in self._names() if not name.endswith(PART)]
             if names:
                 raise ValueError(f"{self.given} holds other files, such as {names[0]}; give another --out")
             self._files.makedirs(self._path, exist_ok=True)
             self._put(RUN, lambda file: file.write((write_json(settings, indent=1) + "\n").encode()))
             return
-        found = self._run()
+        found = self._run(run)
         if found != json.loads(json.dumps(settings)):
             raise ValueError(f"{self.given} holds another run ({_other(found, settings)}); give another --out")
+        if run != RUN:
+            self._files.mv(self._at(run), self._at(RUN))
 
-    def _run(self) -> dict[str, Any]:
+    def _run(self, name: str) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = json.loads(self._files.cat_file(self._at(RUN)))
+            found: dict[str, Any] = json.loads(self._files.cat_file(self._at(name)))
         except ValueError:
-            raise ValueError(f"{self.given}/{RUN}: damaged; delete the folder to start again") from None
+            raise ValueError(f"{self.given}/{name}: damaged; delete the folder to start again") from None
         return found
 
     def written(self) -> set[str]:
@@ -81,10 +87,18 @@ class OutFolder:
                 self._files.rm_file(self._at(name))
 
     def _put(self, name: str, write: Any) -> None:
+        from fsspec.implementations.local import LocalFileSystem
+
         beside = self._at(f".{name}.{uuid4().hex}{PART}")
-        with self._files.open(beside, "wb") as file:
-            write(file)
-        self._files.mv(beside, self._at(name))
+        local = isinstance(self._files, LocalFileSystem)
+        try:
+            with self._files.open(beside, "xb" if local else "wb") as file:  # never a link, which only local ones have
+                write(file)
+            self._files.mv(beside, self._at(name))
+        except OSError as error:
+            if self._files.exists(beside):
+                self._files.rm_file(beside)
+            raise OSError(f"{self.given}/{name} cannot be written: {error.strerror or error}") from None
 
     def _at(self, name: str) -> str:
         return f"{self._path.rstrip('/')}/{name}"

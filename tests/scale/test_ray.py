@@ -174,7 +174,7 @@ def test_only_what_is_missing_is_made_and_nothing_is_mixed(
     assert main(arguments) == 1
     assert written(out) == rows
     assert [path.stat().st_mtime_ns for path in others] == before
-    assert sorted(path.name for path in out.iterdir()) == [*(path.name for path in (first, *others)), "run.json"]
+    assert sorted(path.name for path in out.iterdir()) == [*(path.name for path in (first, *others)), "_run.json"]
     capsys.readouterr()
     assert main([*arguments, "--nodes"]) == 1
     assert "holds another run (another kind of rows" in capsys.readouterr().err

@@ -1,15 +1,18 @@
 """Parquet files in any file system of fsspec, and the folder of the output."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from disks import full_disk
 
 pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installed")
 fsspec = pytest.importorskip("fsspec", reason="the train extra is not installed")
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+from pyarrow.dataset import dataset  # noqa: E402
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.scale.folder import OutFolder  # noqa: E402
@@ -108,6 +111,42 @@ def test_a_block_of_the_output_is_whole_or_not_there(place: str) -> None:
     assert folder.written() == {"a.parquet"}
     folder.sweep()
     assert not [name for name in fsspec.open(f"{place}/out").fs.ls(f"{place}/out") if "part" in str(name)[-5:]]
+
+
+def test_a_folder_of_before_goes_on_and_its_record_of_the_run_is_renamed(place: str) -> None:
+    settings = {"model": "a", "data": "b"}
+    with fsspec.open(f"{place}/out/run.json", "wb", auto_mkdir=True) as file:
+        file.write(json.dumps(settings).encode())
+    write(f"{place}/out/000000-000000000001.parquet", TREES)
+    folder = OutFolder(f"{place}/out")
+    with pytest.raises(ValueError, match=r"out holds another run \(another data\); give another --out"):
+        folder.claim({"model": "a", "data": "c"})
+    for _ in range(2):
+        folder.claim(settings)
+    assert folder.written() == {"000000-000000000001.parquet"}
+    files = fsspec.open(f"{place}/out").fs
+    names = sorted(str(name).rsplit("/", 1)[-1] for name in files.ls(f"{place}/out", detail=False))
+    assert names == ["000000-000000000001.parquet", "_run.json"]
+
+
+def test_a_folder_of_the_output_opens_as_one_data_set(tmp_path: Path) -> None:
+    folder = OutFolder(str(tmp_path / "out"))
+    folder.claim({"model": "a"})
+    for start in (0, 2):
+        table = pyarrow.table({"line": [start + 1, start + 2], "prediction": ["a", None]})
+        folder.write(f"000000-{start + 1:012d}.parquet", table, start)
+    (tmp_path / "out" / ".000000-000000000005.parquet.0.part").write_bytes(b"half")
+    assert read_table(tmp_path / "out").to_pydict() == {"line": [1, 2, 3, 4], "prediction": ["a", None, "a", None]}
+    assert dataset(tmp_path / "out", format="parquet").count_rows() == 4
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    assert pandas.read_parquet(tmp_path / "out")["line"].tolist() == [1, 2, 3, 4]
+
+
+def test_a_full_disk_names_the_file_of_the_block_and_leaves_nothing_half_written(tmp_path: Path) -> None:
+    folder, table = OutFolder(str(tmp_path)), pyarrow.table({"line": range(10_000)})
+    with full_disk(), pytest.raises(OSError, match=rf"^{tmp_path}/a.parquet cannot be written: .*File too large$"):
+        folder.write("a.parquet", table, 0)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_something_else_is_refused(place: str) -> None:
