@@ -5,7 +5,8 @@ from importlib.metadata import PackageNotFoundError, requires
 
 NO_MEMORY = re.compile(
     "out of memory|can't allocate memory|cannot allocate memory|not enough memory|bad_alloc|size calculation overflow"
-    "|killed by signal: Killed",  # of a process that reads ahead
+    "|killed by signal: Killed|Caught MemoryError"  # of a process that reads ahead
+    "|can't start new thread",  # whose stack takes memory
     re.IGNORECASE,
 )
 NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no supported gpu|sees no CUDA", re.IGNORECASE)
@@ -43,7 +44,7 @@ def said_of(error: BaseException, command: str) -> str | None:
         return f"{text.split('. ')[0]}; without --device cuda it is computed on the CPU"
     if not isinstance(error, MemoryError) and (isinstance(error, ValueError) or not NO_MEMORY.search(text)):
         return None
-    if type(error) is MemoryError and text:  # our own: it says by itself what helps
+    if type(error) is MemoryError and text and not NO_MEMORY.search(text):  # our own: it says by itself what helps
         return text
     asked = ASKED.search(text)
     more = f" ({_size(*asked.groups())} more were requested)" if asked else ""

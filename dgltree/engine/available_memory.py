@@ -1,10 +1,11 @@
-"""How much memory is left on a device: what the system says, and the limits of the groups that a process is in."""
+"""How much memory is left on a device: what the system says, and the limits of a process and of the groups it is in."""
 
 from pathlib import Path
 
 import torch
 
 MEMINFO = Path("/proc/meminfo")  # of Linux; elsewhere nothing is known, and nothing refused
+PAGES = Path("/proc/self/statm")
 GROUPS = Path("/proc/self/cgroup")
 MOUNTED = Path("/sys/fs/cgroup")
 NAMES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes")}
@@ -19,7 +20,17 @@ def available_bytes(device: torch.device) -> int | None:
     if not MEMINFO.exists():
         return None
     known = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
-    return min([1024 * int(known["MemAvailable"].split()[0]), *_left_in_groups()])
+    return min([1024 * int(known["MemAvailable"].split()[0]), *_left_of_addresses(), *_left_in_groups()])
+
+
+def _left_of_addresses() -> list[int]:
+    """Bytes that the process may still map, where that has a limit (``ulimit -v``)."""
+    import resource
+
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most == resource.RLIM_INFINITY:
+        return []
+    return [max(0, most - resource.getpagesize() * int(PAGES.read_text(encoding="ascii").split()[0]))]
 
 
 def _left_in_groups() -> list[int]:

@@ -26,9 +26,24 @@ def allocation_of_python() -> None:
     raise MemoryError
 
 
+def of_a_process_that_reads_ahead() -> None:
+    raise MemoryError("Caught MemoryError in DataLoader worker process 0.\nOriginal Traceback (most recent call last):")
+
+
+def of_a_new_thread() -> None:
+    raise RuntimeError("can't start new thread")
+
+
+def of_the_system() -> None:
+    raise MemoryError("Cannot allocate memory (os error 12)")
+
+
 @pytest.mark.parametrize(
     ("fail", "said"),
     [
+        (of_a_process_that_reads_ahead, "out of memory: {}"),
+        (of_a_new_thread, "out of memory: {}"),
+        (of_the_system, "out of memory: {}"),
         (allocation_of_the_cpu, "out of memory (4,000,000,000 MB more were requested): {}"),
         (allocation_of_a_gpu, "out of memory (20.00 GiB more were requested): {}"),
         (allocation_of_python, "out of memory: {}"),

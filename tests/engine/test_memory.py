@@ -1,5 +1,6 @@
 """Batches that do not fit: refused with figures, and the figures are those of a real pass."""
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -165,3 +166,20 @@ def test_what_is_left_is_the_least_of_system_and_groups(
     for name, file in (("MEMINFO", "meminfo"), ("GROUPS", "cgroup"), ("MOUNTED", "sys")):
         monkeypatch.setattr(available_memory, name, tmp_path / file)
     assert available_memory.available_bytes(torch.device("cpu")) == expected
+
+
+def test_what_ulimit_refuses_is_refused_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, trees = cells()[0], batch(TREES, VOCABULARY)
+    monkeypatch.setattr(memory, "LARGE", 1000)
+    needed = memory.least_bytes(cell, plan(trees, cell).schedule, record=False, recompute=False)
+    [mapped] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmSize")]
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (1024 * int(mapped.split()[1]) + needed // 2, before[1]))
+        with pytest.raises(MemoryError, match=r"^TreeSMU needs at least .* left; use at most "), torch.no_grad():
+            propagate(trees, cell)
+        assert memory.available_bytes(torch.device("cpu")) <= needed // 2 + 2**16
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    with torch.no_grad():
+        propagate(trees, cell)
