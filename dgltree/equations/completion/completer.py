@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dgltree.equations.expressions.written_form import restates, symbols
+from dgltree.equations.expressions.canonical_form import restates
+from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.multi_blank import MultiBlankResult, fill_all, search_multi_blank
+from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
 from dgltree.equations.search.search import BUDGET, Search, SearchResult
-from dgltree.equations.truth.verdict import Judge, Verdict
+from dgltree.equations.search.verdicts import Verdicts
+from dgltree.equations.truth.verdict import Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
@@ -139,43 +141,44 @@ class Completer:
         and a function or a leaf that has no value.
         """
         self._check(equation, blanks)
-        start, clock, judge = time.monotonic(), Clock(self.seconds, told), Judge()
+        start, clock, leaves = time.monotonic(), Clock(self.seconds, told), [blank(name) for name in blanks]
+        verdicts = Verdicts(equation, leaves, clock)
 
         def completion(fillers: Sequence[Filler], of: SearchResult | MultiBlankResult) -> Completion:
             seconds = time.monotonic() - start
             return Completion(equation, tuple(blanks), tuple(fillers), of.tried, seconds, of.stopped, of.memory)
 
         def ranked(by_now: SearchResult) -> Completion:
-            return completion(self._ranked(equation, by_now.fillers, top, judge), by_now)
+            return completion(self._ranked(equation, by_now.fillers, top, verdicts, clock), by_now)
 
         if len(blanks) == 1:
             tell = None if found is None else lambda search: found(ranked(search.so_far()))
-            return ranked(Search(equation, self.budget, clock, self.invert, judge, tell).run())
-        leaves = [blank(name) for name in blanks]
-        several = search_multi_blank(equation, leaves, self.budget, clock)
-        filled = ((trees, fill_all(equation, leaves, trees)) for trees in several.fillers[:top])
-        return completion([Filler(trees, judge.verdict(whole), "search") for trees, whole in filled], several)
+            return ranked(Search(equation, self.budget, clock, self.invert, verdicts, tell).run())
+        several = search_multi_blank(equation, leaves, self.budget, clock, verdicts)
+        judged = ((trees, verdicts.of(*trees)) for trees in several.fillers[:top])
+        return completion([Filler(trees, verdict, "search") for trees, verdict in judged if verdict], several)
 
-    def _ranked(self, equation: Equation, found: dict[Tree, str], top: int, judge: Judge) -> list[Filler]:
+    def _ranked(
+        self, equation: Equation, found: dict[Tree, str], top: int, verdicts: Verdicts, clock: Clock
+    ) -> list[Filler]:
         candidates = sorted(found, key=symbols)[:ORDERED]
-        costs = dict(zip(candidates, self.order(equation, candidates), strict=True))
+        order = self.order if clock.allows(0) else shortest
+        costs = dict(zip(candidates, order(equation, candidates), strict=True))
         judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
         # the shortest, too: the order may have them behind many that do not hold
-        verdicts = {tree: judge.verdict(equation.fill(tree)) for tree in dict.fromkeys([*judged, *candidates[:JUDGED]])}
-        holding = [tree for tree, verdict in verdicts.items() if verdict.holds]
-        holding.sort(key=lambda tree: costs[tree] + LENGTH[verdicts[tree]])
+        known = {tree: _verdict(verdicts, tree) for tree in dict.fromkeys([*judged, *candidates[:JUDGED]])}
+        holding = [tree for tree, verdict in known.items() if verdict.holds]
+        holding.sort(key=lambda tree: costs[tree] + LENGTH[known[tree]])
         best = _copies_behind(equation, holding)[:top]
         if best:
-            return [Filler((tree,), verdicts[tree], found[tree]) for tree in best]
-        return self._guesses(equation, found, verdicts, top, judge)
+            return [Filler((tree,), known[tree], found[tree]) for tree in best]
+        agreed = sorted(known, key=lambda tree: (known[tree].rank, symbols(tree)))[: max(1, top // 2)]
+        liked = self.guess(equation) if clock.allows(0) else []
+        return self._guesses(list(dict.fromkeys([*agreed, *liked]))[:top], found, verdicts)
 
-    def _guesses(
-        self, equation: Equation, found: dict[Tree, str], verdicts: dict[Tree, Verdict], top: int, judge: Judge
-    ) -> list[Filler]:
+    def _guesses(self, guesses: list[Tree], found: dict[Tree, str], verdicts: Verdicts) -> list[Filler]:
         """Where nothing holds: what is undecided, what agreed at the points of the search, what the network likes."""
-        agreed = sorted(verdicts, key=lambda tree: (verdicts[tree].rank, symbols(tree)))[: max(1, top // 2)]
-        guesses = list(dict.fromkeys([*agreed, *self.guess(equation)]))[:top]
-        fillers = [Filler((tree,), judge.verdict(equation.fill(tree)), found.get(tree, "a guess")) for tree in guesses]
+        fillers = [Filler((tree,), _verdict(verdicts, tree), found.get(tree, "a guess")) for tree in guesses]
         return sorted(fillers, key=lambda filler: filler.verdict.rank)
 
     def _check(self, equation: Equation, blanks: Sequence[str]) -> None:
@@ -188,6 +191,11 @@ class Completer:
             raise ValueError(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
         if max(map(_nesting, equation)) > DEEPEST:
             raise ValueError(f"the equation is nested more than {DEEPEST} deep")
+
+
+def _verdict(verdicts: Verdicts, tree: Tree) -> Verdict:
+    """The verdict on a filler; undecided, too, where there was no time to look into it."""
+    return verdicts.of(tree) or Verdict.UNDECIDED
 
 
 def _nesting(tree: Tree) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.equations.completion.completer import Completion, Filler
+from dgltree.equations.ranking.equation_size import check_size
 from dgltree.equations.ranking.ranker import Ranker, check_fillers
 from dgltree.equations.truth.verdict import Judge
 from dgltree.models.tree_model import EquationModel
@@ -32,8 +33,13 @@ class FillerList:
         self._ranker = Ranker(model, fillers)
 
     def complete(self, equations: Sequence[Equation], top: int, any_variables: bool = False) -> list[Completion]:
-        """The best fillers of the one blank of each equation, by the network's score."""
+        """The best fillers of the one blank of each equation, by the network's score.
+
+        Raises ``ValueError`` also for an equation that is too large for a network.
+        """
         start = time.monotonic()
+        for equation in equations:
+            check_size(equation)
         rankings = self._ranker.rank(equations, top, any_variables)
         seconds = (time.monotonic() - start) / max(1, len(equations))
         judge, found = Judge(), []
@@ -49,6 +55,7 @@ class FillerList:
     def guess(self, equation: Equation) -> list[Tree]:
         """The best of the list; nothing for an equation that the network cannot read."""
         try:
+            check_size(equation)
             return list(self._ranker.rank([equation], top=10, any_variables=False)[0].fillers)
         except ValueError:
             return []

@@ -15,6 +15,7 @@ from dgltree.batching.batch import TreeBatch, batch
 from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.equations.expressions.names import model_variables, variables
 from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.ranking.equation_size import check_size
 from dgltree.models.tree_model import PairModel, evaluating
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
@@ -45,10 +46,11 @@ class FormScorer:
 
         Both may have any functions, numbers and names of variables. Of two names the one that stands first in the
         alphabet does so for the model, too: ``x*y`` is not ``y*x``. Raises ``ValueError`` for more variables than the
-        model has.
+        model has, and for an equation that is too large (:func:`check_size`).
         """
         if not fillers:
             return torch.empty(0)
+        check_size(equation)
         names = sorted(variables(*equation))
         flat = batch_with_names([context(equation), *fillers], self.model.encoder.vocabulary, names)
         flat = flat.to(next(self.model.parameters()).device)

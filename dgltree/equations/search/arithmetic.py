@@ -8,10 +8,13 @@ from dgltree.equations.search.points import Points
 from dgltree.equations.truth.bounded_values import finite, number_of
 from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.read.notation import NUMBERS
+from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
 CLOSE = 1e-9  # relative difference of values that count as equal
 LARGEST = 1e9  # of a value that is looked at
+ROWS = 20_000  # values put into a blank at once
+TOGETHER = 1_000_000  # values of nodes that are worked out at once: some tenths of a second, and 130 MB
 
 
 def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
@@ -49,6 +52,16 @@ def power(base: Array, exponent: Array) -> Array:
     """``base^exponent``; 0^0 has no value."""
     result: Array = np.power(base, exponent)
     return np.where((base == 0) & (exponent == 0), np.nan, result)
+
+
+def rows_at_once(equation: Equation) -> int:
+    """How many values are put into the blanks of an equation at once: fewer where many nodes depend on them."""
+    dependent: set[int] = set()
+    for side in equation:
+        for node in side.distinct():
+            if node.function == BLANK.function or any(id(child) in dependent for child in node.children):
+                dependent.add(id(node))
+    return max(1, min(ROWS, TOGETHER // max(1, len(dependent))))
 
 
 def agree(a: Array, b: Array) -> Array:

@@ -3,6 +3,9 @@
 import time
 from collections.abc import Callable
 
+FINISH = 0.3
+"""Seconds after a search's end in which what it found is judged and ordered."""
+
 
 class Clock:
     """Asked by all that searches, between two pieces of work of some milliseconds.
@@ -18,4 +21,17 @@ class Clock:
 
     @property
     def late(self) -> bool:
-        return time.monotonic() > self.deadline or self.told()
+        """Whether to search no further."""
+        return self.left < 0
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is late, below 0 afterwards."""
+        now = time.monotonic()
+        if now <= self.deadline and self.told():
+            self.deadline = min(self.deadline, now - 1e-9)
+        return self.deadline - now
+
+    def allows(self, seconds: float) -> bool:
+        """Whether there is time for this, if that which finishes a search is used."""
+        return self.left + FINISH > seconds

@@ -9,7 +9,7 @@ import numpy as np
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import count_blanks, find_blank
 from dgltree.equations.expressions.written_form import symbols
-from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.arithmetic import agree, rows_at_once, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
@@ -18,17 +18,15 @@ from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COUNT, Points, points, regions
 from dgltree.equations.search.search import QUICK
 from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.verdicts import Fillers, Verdicts
 from dgltree.equations.search.world import world
 from dgltree.equations.truth.elementary import Array
-from dgltree.equations.truth.verdict import Judge
-from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 TRIED = 60_000  # combinations of expressions for the blanks that are chosen
 SHORTEST = 400  # solutions that are judged
 DEEPEST = 10  # level of a table
-Fillers = tuple[Tree, ...]
-"""One for each blank."""
 
 
 class MultiBlankResult(NamedTuple):
@@ -40,17 +38,16 @@ class MultiBlankResult(NamedTuple):
     memory: int
 
 
-def fill_all(equation: Equation, blanks: Sequence[Tree], fillers: Fillers) -> Equation:
-    """The equation with each blank replaced by its filler."""
-    replacements = dict(zip(blanks, fillers, strict=True))
-    return Equation(*(substitute(side, replacements) for side in equation))
-
-
 def search_multi_blank(
-    equation: Equation, blanks: Sequence[Tree], budget: int, clock: Clock | None = None
+    equation: Equation,
+    blanks: Sequence[Tree],
+    budget: int,
+    clock: Clock | None = None,
+    verdicts: Verdicts | None = None,
 ) -> MultiBlankResult:
     """Fillers for two blanks or more. Raises ``ValueError`` for a function or a leaf without a value."""
-    judge, tried, memory, clock = Judge(), 0, 0, clock or Clock()
+    tried, memory, clock = 0, 0, clock or Clock()
+    verdicts = verdicts or Verdicts(equation, blanks, clock)
     found: list[Fillers] = []
     last = _last(equation, blanks)
     with np.errstate(all="ignore"):
@@ -59,7 +56,7 @@ def search_multi_blank(
             search = _Combinations(equation, blanks, last, at, budget, clock)
             candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
             tried, memory = tried + search.tried, max(memory, search.table.nbytes)
-            found = [f for f in candidates[:SHORTEST] if judge.verdict(fill_all(equation, blanks, f)).holds]
+            found = [fillers for fillers in candidates[:SHORTEST] if verdicts.holds(*fillers)]
             if found or clock.late:
                 break
     return MultiBlankResult(found, tried, clock.late, memory)
@@ -99,6 +96,8 @@ class _Combinations:
             if path is None:
                 left, right = (value(side, self.at, known) for side in self.equation)
                 for row in np.flatnonzero(np.broadcast_to(agree(left, right), len(block))):
+                    if self.clock.late:
+                        return
                     yield self._filled(block[row].tolist(), None)
             else:
                 for target in wanted(self.equation, path, self.at, known):
@@ -109,17 +108,23 @@ class _Combinations:
     def _blocks(self) -> Iterator[Array]:
         """(K, chosen blanks) entries, the shortest of the first blank first."""
         rest = np.array(list(product(range(self.first), repeat=len(self.chosen) - 1)), np.int64)
-        rows = max(1, 20_000 // len(rest))
+        most = rows_at_once(self.equation)
+        rows = max(1, most // len(rest))
         for start in range(0, self.first, rows):
             here = np.arange(start, min(start + rows, self.first))
-            yield np.concatenate([np.repeat(here, len(rest))[:, None], np.tile(rest, (len(here), 1))], 1)
+            block = np.concatenate([np.repeat(here, len(rest))[:, None], np.tile(rest, (len(here), 1))], 1)
+            yield from (block[at : at + most] for at in range(0, len(block), most))
 
     def _looked_up(self, block: Array, target: Array) -> Iterator[Fillers]:
         which, entries = self.table.lookup(target)
         for row, entry in zip(which.tolist(), entries.tolist(), strict=True):
+            if self.clock.late:
+                return
             yield self._filled(block[row].tolist(), self.forms.shortest(entry))
         flat = (np.abs(target - target[:, :1]) <= 1e-11 * np.abs(target[:, :1]) + 1e-13).all(1)
         for row in np.flatnonzero(flat):  # a number that the table lacks
+            if self.clock.late:
+                return
             exact = ratio(float(np.real(target[row, 0])), 1000)
             if exact is not None:
                 yield self._filled(block[row].tolist(), fraction(exact))

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import Path, count_blanks, find_blank
-from dgltree.equations.expressions.written_form import restates, symbols
+from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search import finders
-from dgltree.equations.search.arithmetic import agree, value
+from dgltree.equations.search.arithmetic import agree, rows_at_once, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
@@ -19,10 +20,10 @@ from dgltree.equations.search.numbers import decimal, named
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.table import Operations, ValueTable
+from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.search.world import World, world
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
-from dgltree.equations.truth.verdict import Judge
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -30,7 +31,6 @@ from dgltree.trees.tree import Tree
 BUDGET = 250_000  # values of a table
 QUICK = 12_000  # of the first table
 LOOKED_THROUGH = 16_000  # entries that are joined with others
-CHUNK = 20_000  # entries put into the blank at once, where its value cannot be worked out
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
 BEARABLE = 5  # symbols of a filler beside which longer ways need not be looked for
@@ -58,7 +58,7 @@ class Search:
         budget: how many values a table may have.
         clock: when to stop.
         invert: whether to work out the value of the blank where that can be done.
-        judge: whose verdicts it asks for; another's remembers values for it, and it for another.
+        verdicts: on fillers of the equation, asked for and remembered.
         found: called whenever there are more fillers, with the search.
     """
 
@@ -68,7 +68,7 @@ class Search:
         budget: int = BUDGET,
         clock: Clock | None = None,
         invert: bool = True,
-        judge: Judge | None = None,
+        verdicts: Verdicts | None = None,
         found: Callable[["Search"], None] | None = None,
     ) -> None:
         self.equation, self.budget, self.clock = equation, budget, clock or Clock()
@@ -79,8 +79,8 @@ class Search:
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
         self._found, self._told = found, 0
-        self._judge = judge or Judge()
-        self._holds: dict[Tree, bool] = {}
+        self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
+        self._copies: dict[Tree, bool] = {}
 
     def run(self) -> SearchResult:
         """Search. Raises ``ValueError`` for a function, a leaf or a side without a value."""
@@ -118,23 +118,23 @@ class Search:
         """Symbols of the shortest filler that holds and restates no side; without bound where there is none."""
         asked = 0
         for tree in sorted(fillers, key=symbols):
-            if tree not in self._holds:
-                self._holds[tree] = not self._is_copy(tree) and self._judge.verdict(self.equation.fill(tree)).holds
-                asked += 1
-            if self._holds[tree]:
+            asked += tree not in self._copies
+            if not self._is_copy(tree) and self._verdicts.holds(tree):
                 return symbols(tree)
-            if asked >= ENOUGH:
+            if asked >= ENOUGH or self.clock.late:
                 break
         return LONG
 
     def _is_copy(self, tree: Tree) -> bool:
         """Whether a filler has a side of the equation in it, at most rearranged."""
-        return any(restates(tree, side) for side in self.equation)
+        if tree not in self._copies:
+            self._copies[tree] = any(restates(tree, side) for side in self.equation)
+        return self._copies[tree]
 
     def _take(self, source: str, trees: Iterable[Tree]) -> None:
         for tree in trees:
             self.fillers.setdefault(tree, source)
-            if len(self.fillers) >= MOST:
+            if len(self.fillers) >= MOST or self.clock.late:
                 return
 
     def _check_values(self) -> None:
@@ -181,6 +181,8 @@ class Search:
             for stage in (self._short, self._joined, self._wrapped):
                 for target in targets:
                     stage(target, table, forms, many)
+                    if self.clock.late:
+                        break
                 self._tell()
                 if self._shortest(self.fillers) <= BEARABLE or self.clock.late:
                     return
@@ -222,7 +224,7 @@ class Search:
             self._fit(inner, many, wrap.written)
 
     def _fit(self, target: Array, many: Points, written: Callable[[Tree], Tree]) -> None:
-        for generators in self.world.generators(many):
+        for generators in [] if self.clock.late else self.world.generators(many):
             self._take("a fitted sum", map(written, fitted(target, generators)))
 
     def _by_trial(self) -> None:
@@ -238,9 +240,9 @@ class Search:
                     return
 
     def _try_all(self, table: ValueTable, few: Points) -> None:
-        forms = Forms(table)
-        for start in range(0, len(table), CHUNK):
-            values = table.values[start : start + CHUNK]
+        forms, rows = Forms(table), rows_at_once(self.equation)
+        for start in range(0, len(table), rows):
+            values = table.values[start : start + rows]
             left, right = (value(side, few, {BLANK: values}) for side in self.equation)
             self.tried += len(values)
             for entry in np.flatnonzero(np.broadcast_to(agree(left, right), len(values)))[:ENOUGH].tolist():

@@ -22,6 +22,8 @@ DEEPEST = 14  # level
 FORMS = 8  # ways of each value that are kept
 LONGER = 3  # levels by which a form may be longer than the shortest
 SMALLEST = 1e-7
+ROWS = 500_000  # candidates that are taken in together
+PIECE = 100_000  # pairs whose values are computed between two looks at the clock
 CHUNK = 4  # times the budget: so many candidates of a level are computed at most
 DENOMINATOR = 60  # constants that are so many parts of a whole number are written as numbers
 CANDIDATES = 3  # neighbours of equal key that a lookup compares
@@ -106,9 +108,16 @@ class ValueTable:
 
     def grow(self, level: int) -> bool:
         """Add the entries of the next level; False when the budget or the time is used up."""
-        blocks = list(self._candidates(level))
-        if blocks:
-            self._insert(level, *map(np.concatenate, zip(*blocks, strict=True)))
+        blocks, rows = [], 0
+        for block in self._candidates(level):
+            blocks.append(block)
+            rows += len(block[0])
+            if rows >= ROWS:
+                self._insert(level, blocks)
+                blocks, rows = [], 0
+            if level > 1 and self.clock.late:
+                return False
+        self._insert(level, blocks)
         if level == 1:
             trees = {leaf.tree: leaf for leaf in self.leaves}
             marked = [entry for entry, tree in self.leaf_trees() if trees[tree].exponent]
@@ -191,12 +200,14 @@ class ValueTable:
         for number, name in enumerate(self.operations.binary, start=len(self.operations.unary)):
             for a in range(1, level - 1):
                 b = level - 1 - a
-                if (name in COMMUTATIVE and a > b) or room <= 0 or self.clock.late:
+                if (name in COMMUTATIVE and a > b) or room <= 0:
                     continue
                 left, right = self._pairs(name, by_level[a], by_level[b], room)
                 room -= len(left)
-                self.tried += len(left)
-                yield _block(number, left, right, _binary(name, self.values[left], self.values[right]))
+                for start in range(0, len(left), PIECE):
+                    a_, b_ = left[start : start + PIECE], right[start : start + PIECE]
+                    self.tried += len(a_)
+                    yield _block(number, a_, b_, _binary(name, self.values[a_], self.values[b_]))
 
     def _pairs(self, name: str, first: Array, second: Array, room: int) -> tuple[Array, Array]:
         if name == "pow":
@@ -216,7 +227,10 @@ class ValueTable:
             left, right = left[differ], right[differ]
         return left, right
 
-    def _insert(self, level: int, operation: Array, left: Array, right: Array, values: Array) -> None:
+    def _insert(self, level: int, blocks: list[tuple[Array, Array, Array, Array]]) -> None:
+        if not blocks:
+            return
+        operation, left, right, values = map(np.concatenate, zip(*blocks, strict=True))
         size = np.abs(values)
         usable = np.isfinite(size).all(1) & (size < LARGEST).all(1) & (size > SMALLEST).all(1)
         operation, left, right, values = (column[usable] for column in (operation, left, right, values))

@@ -41,7 +41,7 @@ def exact_blank(equation: Equation, path: Path) -> Value:
             or (node.function == "Mul" and not other)
         ):
             return None
-        target = target - other if node.function == "Add" else target / other
+        target = _bounded(target - other if node.function == "Add" else target / other)
     return target
 
 
@@ -50,7 +50,7 @@ def _applied(function: str, values: list[Value]) -> Value:
     if len(known) < len(values):
         return None
     if function == "Add":
-        return sum(known, Fraction(0))
+        return _bounded(sum(known, Fraction(0)))
     if function == "Mul":
         product = Fraction(1)
         for factor in known:

@@ -16,7 +16,8 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_equation, write_infix
-from dgltree.equations.expressions.written_form import form, rearranged, symbols
+from dgltree.equations.expressions.canonical_form import canonical
+from dgltree.equations.expressions.written_form import form, symbols
 from dgltree.equations.search.search import Search
 from dgltree.equations.truth.evaluator import Evaluator, Truth
 from tasks.equations.canonical import digest
@@ -61,7 +62,7 @@ class FormGroup(NamedTuple):
     def rearranges(self) -> bool:
         """Whether the equation only says that order and grouping do not matter: nobody asks for that."""
         left, right = read_equation(self.equation).fill(read_infix(self.right[0]))
-        return rearranged(left) == rearranged(right)
+        return canonical(left) == canonical(right)
 
 
 def is_test(line: Word) -> bool:
@@ -101,12 +102,12 @@ def questions(line: Word, random: Random) -> list[tuple[Equation, Tree]]:
 
 def searched(equation: Equation, right: Collection[Tree]) -> list[Tree]:
     """The shortest forms that the search finds and that make the equation true, without copies of its sides."""
-    sides = {rearranged(side) for side in equation}
+    sides = {canonical(side) for side in equation}
     evaluators = [Evaluator("complex"), Evaluator("positive")]
     found = []
     for filler in sorted(Search(equation, BUDGET).run().fillers, key=symbols)[: 2 * FORMS]:
         holds = any(evaluator.truth(equation.fill(filler)) is Truth.TRUE for evaluator in evaluators)
-        if holds and (filler in right or rearranged(filler) not in sides):
+        if holds and (filler in right or canonical(filler) not in sides):
             found.append(filler)
     return found[:FORMS]
 

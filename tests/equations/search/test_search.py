@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from dgltree import Equation, read_equation, read_infix, write_infix
-from dgltree.equations.expressions.written_form import rearranged
+from dgltree.equations.expressions.canonical_form import canonical
 from dgltree.equations.search import search
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.multi_blank import fill_all, search_multi_blank
+from dgltree.equations.search.multi_blank import search_multi_blank
 from dgltree.equations.search.search import Search
 from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.verdict import Judge
 from dgltree.trees.equation import blank
 
@@ -44,14 +45,14 @@ FOUND = {
 @pytest.mark.parametrize("text", FOUND)
 def test_a_textbooks_answer_is_among_what_is_found(text: str) -> None:
     found = Search(read_equation(text)).run().fillers
-    forms = {rearranged(tree) for tree in found}
-    assert rearranged(read_infix(FOUND[text])) in forms, sorted(map(write_infix, found), key=len)[:10]
+    forms = {canonical(tree) for tree in found}
+    assert canonical(read_infix(FOUND[text])) in forms, sorted(map(write_infix, found), key=len)[:10]
 
 
 @pytest.mark.parametrize("text", ["sin(x)^2 + _ = 1", "x^2 - 5*x + 6 = (x - 2)*_", "exp(x)*_ = exp(x + y)"])
 def test_without_walking_the_path_back_each_entry_is_put_into_the_blank(text: str) -> None:
     found = Search(read_equation(text), invert=False).run().fillers
-    assert rearranged(read_infix(FOUND[text])) in set(map(rearranged, found))
+    assert canonical(read_infix(FOUND[text])) in set(map(canonical, found))
 
 
 def test_nothing_is_found_where_there_is_nothing_and_the_effort_is_told() -> None:
@@ -114,8 +115,8 @@ def test_several_blanks_are_filled_at_once(text: str) -> None:
     equation, leaves = read_equation(text), [blank(f"_{k + 1}") for k in range(len(SEVERAL[text]))]
     found = search_multi_blank(equation, leaves, budget=20_000)
     assert tuple(map(read_infix, SEVERAL[text])) in found.fillers
-    judge = Judge()
-    assert all(judge.verdict(fill_all(equation, leaves, trees)).holds for trees in found.fillers)
+    verdicts = Verdicts(equation, leaves, Clock())
+    assert all(verdicts.holds(*trees) for trees in found.fillers)
 
 
 def test_several_blanks_without_a_solution() -> None:

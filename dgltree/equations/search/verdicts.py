@@ -1,0 +1,47 @@
+"""Where an equation holds with its blanks filled: asked for while there is time, and remembered."""
+
+from collections.abc import Sequence
+
+from dgltree.equations.search.clock import Clock
+from dgltree.equations.truth.verdict import Judge, Verdict
+from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.tree import Tree
+
+NODE = 1e-4
+"""Seconds that a verdict may take for each node of an equation."""
+Fillers = tuple[Tree, ...]
+"""One for each blank."""
+
+
+class Verdicts:
+    """The verdicts on fillers of one equation.
+
+    Args:
+        equation: with these blanks.
+        blanks: the leaves that are replaced.
+        clock: after which no more verdicts are asked for.
+    """
+
+    def __init__(self, equation: Equation, blanks: Sequence[Tree], clock: Clock) -> None:
+        self._equation, self._blanks, self._clock = equation, tuple(blanks), clock
+        self._judge = Judge()
+        self._known: dict[Fillers, Verdict] = {}
+        self._seconds = NODE * sum(sum(1 for _ in side.distinct()) for side in equation)
+
+    def of(self, *fillers: Tree) -> Verdict | None:
+        """The verdict on a filler for each blank, None where there is no time for it."""
+        if fillers not in self._known:
+            if not self._clock.allows(self._seconds):
+                return None
+            self._known[fillers] = self._judge.verdict(self.filled(fillers))
+        return self._known[fillers]
+
+    def holds(self, *fillers: Tree) -> bool:
+        """Whether there is a verdict, and it holds."""
+        verdict = self.of(*fillers)
+        return verdict is not None and verdict.holds
+
+    def filled(self, fillers: Fillers) -> Equation:
+        """The equation with each blank replaced by its filler."""
+        replacements = dict(zip(self._blanks, fillers, strict=True))
+        return Equation(*(substitute(side, replacements) for side in self._equation))
