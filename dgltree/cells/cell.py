@@ -1,13 +1,13 @@
 """What follows from what a cell states: its weights, its steps on any engine, its leaves, its DGL functions."""
 
-from typing import cast
+from typing import Any, cast
 
 from torch import Tensor, nn
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import ANY_ARITY
 from dgltree.cells.contract import CellContract
-from dgltree.cells.inputs import Embedding
+from dgltree.cells.inputs import Embedding, FunctionEmbedding
 from dgltree.cells.message_passing import MessagePassing
 from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
@@ -19,6 +19,7 @@ class Cell(MessagePassing):
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
         n, d, tokens = self.hidden_size, self.input_size, len(self.vocabulary.tokens)
+        numbers: dict[str, Any] = {"numbers": self.numbers, "number_scale": self.number_scale}
         self.maps = nn.ModuleDict()
         for arity, functions in self._functions().items():
             own = {f: i if self.typed else 0 for f, i in functions.items()}
@@ -26,9 +27,11 @@ class Cell(MessagePassing):
                 position = dict.fromkeys(functions, 0) if affine.shared else own
                 self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, position)
         if self.leaf != "gates":
-            self.embedding = Embedding(tokens, n, network=self.leaf == "network", numbers=self.numbers)
+            self.embedding = Embedding(tokens, n, network=self.leaf == "network", **numbers)
         if d is not None:
-            self.input_embedding = Embedding(tokens, d, numbers=self.numbers and self.leaf == "gates")
+            self.input_embedding = Embedding(tokens, d, **(numbers if self.leaf == "gates" else {}))
+        if self.functions:
+            self.function_embedding = FunctionEmbedding([name for name, _ in self.vocabulary.functions], d or 0)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -105,27 +108,33 @@ class Cell(MessagePassing):
 
     def own_parameters(self) -> dict[str, nn.Parameter]:
         """Parameters that ``combine`` uses besides the maps, such as those of a LayerNorm."""
-        ours = ("maps", "embedding", "input_embedding")
+        ours = ("maps", "embedding", "input_embedding", "function_embedding")
         return {name: p for name, p in self.named_parameters() if name.split(".")[0] not in ours}
 
-    def node_inputs(self, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
-        """(rows, d): x where it is given, else the embedding; None for a cell, or for rows, without inputs."""
-        if self.input_size is None or x is not None:
-            return x
-        if value is None and not (token >= 0).any():
+    def node_inputs(self, function: Tensor, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
+        """(rows, d): x where it is given, else the embedding, and that of the function where the cell reads it.
+
+        None for a cell, or for rows, without inputs.
+        """
+        if self.input_size is None:
             return None
-        return self.input_embedding(token, value)
+        if x is None and (value is not None or bool((token >= 0).any())):
+            x = self.input_embedding(token, value)
+        if not self.functions:
+            return x
+        own: Tensor = self.function_embedding(function)
+        return own if x is None else x + own
 
     def leaf_states(self, batch: TreeBatch, leaves: Tensor, segments: Segments) -> Computed:
         """States of the leaves with these node numbers, and with ``leaf="gates"`` what else their gates computed.
 
         The leaves are sorted by function, and ``segments`` says how.
         """
-        columns = (batch.token, batch.value, batch.x)
-        token, value, x = (None if column is None else column.index_select(0, leaves) for column in columns)
-        assert token is not None
+        columns = (batch.function, batch.token, batch.value, batch.x)
+        function, token, value, x = (None if column is None else column.index_select(0, leaves) for column in columns)
+        assert function is not None and token is not None
         if self.leaf == "gates":
-            return self._leaf_gates(len(leaves), segments, self.node_inputs(token, value, x))
+            return self._leaf_gates(len(leaves), segments, self.node_inputs(function, token, value, x))
         h = self.embedding(token, value)
         zeros = {part: h.new_zeros(len(h), *shape) for part, shape in self.state.items() if part != "h"}
         return {"h": h, **zeros}

@@ -43,11 +43,14 @@ class ChildSumTreeLSTM(SumCell):
         return {"h": (self.hidden_size,), "fc": (self.hidden_size,)}
 
     def message_gates(self) -> dict[str, int]:
-        return {"f": self.hidden_size}
+        return {"f": self.hidden_size, **({"r": self.hidden_size} if self.positions else {})}
 
     def message(self, pre: State, child: Mapping[str, Tensor]) -> State:
         f = torch.sigmoid(pre["f"])
-        return {"h": child["h"], "fc": f * child["c"], "f": f}
+        if not self.positions:
+            return {"h": child["h"], "fc": f * child["c"], "f": f}
+        r = torch.sigmoid(pre["r"])
+        return {"h": r * child["h"], "fc": f * child["c"], "f": f, "r": r}
 
     def gates(self, arity: int) -> dict[str, int]:
         return {"u": self.hidden_size, "in_o": 2 * self.hidden_size}
@@ -58,5 +61,5 @@ class ChildSumTreeLSTM(SumCell):
         c = in_ * self.drop(u) + children["fc"][0]
         return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u}
 
-    def fused(self) -> Fused:
-        return Fused("sum")
+    def fused(self) -> Fused | None:
+        return None if self.positions else Fused("sum")

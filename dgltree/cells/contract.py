@@ -6,6 +6,7 @@ tracing and the tests' recursion all call the same ``combine``; they differ only
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from torch import Tensor, nn
@@ -32,7 +33,10 @@ class CellContract(nn.Module, ABC):
             ``h = sigma(W_2 sigma(W_1 onehot + b_1) + b_2)``, other parts 0 (Arabshahi et al. 2019, arXiv 1911.01545v1).
             "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); it needs
             ``input_size``.
+        functions: whether x_j is the sum of that and of the embedding of the node's function, by its name. A cell whose
+            functions share their weights sees functions in no other way. It needs ``input_size``.
         numbers: whether leaves may carry a number, which :class:`NumberEncoder` then turns into h (or x, for "gates").
+        number_scale: (m, s), to read :math:`asinh((v - m) / s)` of a number v; None: v itself.
         dropout: probability, in training only; where it acts is stated by each cell.
 
     Initialisation: each product is a torch ``Linear`` of its own fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m));
@@ -47,7 +51,9 @@ class CellContract(nn.Module, ABC):
         typed: bool = True,
         input_size: int | None = None,
         leaf: Leaf = "embedding",
+        functions: bool = False,
         numbers: bool = False,
+        number_scale: Sequence[float] | None = None,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
@@ -58,20 +64,28 @@ class CellContract(nn.Module, ABC):
             raise ValueError(f"leaf is {leaf!r}; it must be 'embedding', 'network' or 'gates'")
         if leaf == "gates" and input_size is None:
             raise ValueError("leaf='gates' runs the gates on a leaf's input: give input_size")
+        if functions and input_size is None:
+            raise ValueError("functions=True adds the embedding of a node's function to its input: give input_size")
+        if number_scale is not None and (len(number_scale) != 2 or not number_scale[1] > 0):
+            raise ValueError(f"number_scale is {number_scale!r}; it must be a middle and a spread above 0")
         check_dropout(dropout)
         self.vocabulary = vocabulary
         self.hidden_size = hidden_size
         self.typed = typed
         self.input_size = input_size
         self.leaf = leaf
+        self.functions = functions
         self.numbers = numbers
+        self.number_scale = None if number_scale is None else (number_scale[0], number_scale[1])
         self.dropout = dropout
         self.config: dict[str, Any] = {
             "hidden_size": hidden_size,
             "typed": typed,
             "input_size": input_size,
             "leaf": leaf,
+            "functions": functions,
             "numbers": numbers,
+            "number_scale": self.number_scale,
             "dropout": dropout,
         }
 

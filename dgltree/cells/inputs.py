@@ -1,5 +1,6 @@
 """What a node carries (a token, a number, a vector) as a vector."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -11,17 +12,55 @@ Leaf = Literal["embedding", "network", "gates"]
 
 
 class NumberEncoder(nn.Module):
-    r""":math:`\sigma(W_2 \sigma(W_1 v + b_1) + b_2)` of a number v (Arabshahi et al. 2021, arXiv 1911.01545)."""
+    r""":math:`\sigma(W_2 \sigma(W_1 v + b_1) + b_2)` of a number v (Arabshahi et al. 2021, arXiv 1911.01545).
 
-    def __init__(self, size: int) -> None:
+    Args:
+        size: width of the vectors.
+        scale: (m, s), to read :math:`asinh((v - m) / s)` in the place of v: linear near m, logarithmic far from it, so
+            that numbers of any size are told apart. None: as published.
+    """
+
+    def __init__(self, size: int, scale: tuple[float, float] | None = None) -> None:
         super().__init__()
+        self.scale = scale
         self.linear1 = nn.Linear(1, size)
         self.linear2 = nn.Linear(size, size)
 
     def forward(self, value: Tensor) -> Tensor:
         """(rows,) of any floating dtype to (rows, size)."""
+        if self.scale is not None:
+            middle, spread = self.scale
+            value = torch.asinh((value - middle) / spread)
         v = value.to(self.linear1.weight.dtype).unsqueeze(-1)
         return torch.sigmoid(self.linear2(torch.sigmoid(self.linear1(v))))
+
+
+class FunctionEmbedding(nn.Module):
+    """Vectors of functions by their names: one at two arities has one vector.
+
+    Args:
+        names: of the functions, by their ids.
+        size: width of the vectors.
+
+    Initialisation: N(0, 1).
+    """
+
+    place: Tensor
+
+    def __init__(self, names: Sequence[str], size: int) -> None:
+        super().__init__()
+        rows = {name: row for row, name in enumerate(dict.fromkeys(names))}
+        self.register_buffer("place", torch.tensor([rows[name] for name in names], dtype=torch.long), persistent=False)
+        self.weight = nn.Parameter(torch.empty(len(rows), size))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the embeddings anew."""
+        nn.init.normal_(self.weight)
+
+    def forward(self, function: Tensor) -> Tensor:
+        """(rows, size) from function ids (rows,) int64."""
+        return nn.functional.embedding(self.place[function], self.weight)
 
 
 class Embedding(nn.Module):
@@ -32,16 +71,25 @@ class Embedding(nn.Module):
         size: width of the vectors.
         network: :math:`\\sigma(W_2 \\sigma(W_1 onehot + b_1) + b_2)` for tokens, instead of a row of W_1.
         numbers: whether there is a :class:`NumberEncoder`.
+        number_scale: its scale.
 
     Initialisation: N(0, 1); with ``network``, W_1 and b_1 as a Linear whose fan-in is the number of tokens.
     """
 
-    def __init__(self, tokens: int, size: int, *, network: bool = False, numbers: bool = False) -> None:
+    def __init__(
+        self,
+        tokens: int,
+        size: int,
+        *,
+        network: bool = False,
+        numbers: bool = False,
+        number_scale: tuple[float, float] | None = None,
+    ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(tokens, size))
         self.bias = nn.Parameter(torch.empty(size)) if network else None
         self.layer = nn.Linear(size, size) if network else None
-        self.number = NumberEncoder(size) if numbers else None
+        self.number = NumberEncoder(size, number_scale) if numbers else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

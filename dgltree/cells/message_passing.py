@@ -38,7 +38,7 @@ class MessagePassing(CellContract):
         """States of leaves; these four are :class:`dgltree.cells.Cell`'s."""
 
     @abstractmethod
-    def node_inputs(self, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
+    def node_inputs(self, function: Tensor, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
         """(rows, d)"""
 
     @abstractmethod
@@ -115,4 +115,4 @@ def inputs_of(cell: MessagePassing, frame: Frame, order: Tensor) -> Tensor | Non
     if cell.input_size is None:
         return None
     token = frame["token"][order] if "token" in frame else torch.full_like(order, -1)
-    return cell.node_inputs(token, None, frame["x"][order] if "x" in frame else None)
+    return cell.node_inputs(frame["function"][order], token, None, frame["x"][order] if "x" in frame else None)

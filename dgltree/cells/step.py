@@ -19,8 +19,9 @@ Children = Mapping[str, Sequence[Tensor]]
 Computed = Mapping[str, Any]
 """A state, and what else was computed on the way: (rows, *shape), or one such tensor a child."""
 Rows = Callable[[Tensor], Tensor]
-Send = Callable[[State, Tensor | None, Linear], State]
-"""Children's states (edges, *shape), what the parents' x adds to the gates of messages, and maps: the messages."""
+Send = Callable[[State, Tensor, Tensor | None, Linear], State]
+"""Children's states (edges, *shape), their positions among their siblings (edges,), what the parents' x adds to the
+gates of messages, and maps: the messages."""
 
 
 class StepRows(ABC):

@@ -1,4 +1,4 @@
-"""Cells that read what their children send, added up: any number of children, in no order."""
+"""Cells that read what their children send, added up: any number of children, in order only where they are told it."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -6,8 +6,10 @@ from typing import Any
 
 from torch import Tensor
 
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
 from dgltree.cells.message_passing import Frame, check_fresh, inputs_of, outside_autocast, prepared
+from dgltree.cells.positions import Positions
 from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, sorted_by, split
 
@@ -17,7 +19,22 @@ class SumCell(Cell):
 
     To ``gates``, ``products`` and ``combine`` that sum is the only child, so they are asked for arity 1. Weights belong
     to the name of a function, whatever its arity, or to all functions; vocabularies may have ``ANY_ARITY``.
+
+    Args:
+        positions: whether the gates of a message also read the child's position among its siblings
+            (:class:`dgltree.cells.positions.Positions`). Otherwise the order of children makes no difference.
+        vocabulary, hidden_size, options: see :class:`Cell`.
     """
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, positions: bool = False, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, **options)
+        self.positions = positions
+        self.config |= {"positions": positions}
+
+    def build(self) -> None:
+        if self.positions:
+            self.position_map = Positions(sum(self.message_gates().values()))
+        super().build()
 
     @property
     @abstractmethod
@@ -49,9 +66,11 @@ class SumCell(Cell):
             maps["input"] = maps["input"]._replace(fan_out=maps["input"].fan_out + width)
         return {"message": Affine(n, width), **maps}
 
-    def send(self, child: Mapping[str, Tensor], x_pre: Tensor | None, linear: Linear) -> State:
-        """Messages of edges, from the children's states and the part of the message gates that is the parents' x."""
+    def send(self, child: Mapping[str, Tensor], slot: Tensor, x_pre: Tensor | None, linear: Linear) -> State:
+        """Messages of edges, from the children's states and positions, and what the parents' x adds to the gates."""
         pre = linear("message", child["h"])
+        if self.positions:
+            pre = pre + self.position_map(slot)
         if x_pre is not None:
             pre = pre + x_pre
         return self.message(split(pre, self.message_gates()), child)
@@ -78,7 +97,8 @@ class SumCell(Cell):
         linear = self.linear_for(1, segments)
         x = inputs_of(self, edges.dst, order)
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
-        sent = self.send({part: rows[order] for part, rows in prepared(self, edges.src).items()}, x_pre, linear)
+        children = {part: rows[order] for part, rows in prepared(self, edges.src).items()}
+        sent = self.send(children, edges.data["slot"][order], x_pre, linear)
         return {name: sent[name][back] for name in self.messages}
 
     @outside_autocast

@@ -134,7 +134,8 @@ def _input_products(cell: Cell, schedule: Schedule, batch: TreeBatch) -> list[Te
         return []
     inner = schedule.node[schedule.leaves :]
     x = None if batch.x is None else batch.x.index_select(0, inner)
-    inputs = cell.node_inputs(batch.token.index_select(0, inner), None, x)
+    function, token = (column.index_select(0, inner) for column in (batch.function, batch.token))
+    inputs = cell.node_inputs(function, token, None, x)
     if inputs is None:
         return []
     by_arity: dict[int | None, list[int]] = {}

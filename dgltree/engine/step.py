@@ -69,8 +69,9 @@ class LevelRows(StepRows):
     def add_up(self, send: Send, x_pre: Tensor | None, names: Sequence[str]) -> tuple[State, State]:
         states = {part: self._gather(part, self._places) for part in self._buffers}
         x_edge = None if x_pre is None else x_pre.index_select(0, self._parent)
-        sent = send(states, x_edge, self._linear_for(self._step.edge_segments))
         count = self._step.stop - self._step.start
+        slot = slots_of(self._parent, count)
+        sent = send(states, slot, x_edge, self._linear_for(self._step.edge_segments))
 
         def total(message: Tensor) -> Tensor:
             return message.new_zeros(count, *message.shape[1:]).index_add(0, self._parent, message)
@@ -82,6 +83,12 @@ class LevelRows(StepRows):
         rows = buffer.movedim(0, -2).index_select(-2, places).movedim(-2, 0).requires_grad_(self._record)
         self.gathered.append(Gathered(part, places, rows))
         return rows
+
+
+def slots_of(parent: Tensor, count: int) -> Tensor:
+    """(edges,) int64: the positions of children among their siblings, of edges to ``count`` rows, row after row."""
+    children = torch.bincount(parent, minlength=count)
+    return torch.arange(len(parent), device=parent.device) - (children.cumsum(0) - children)[parent]
 
 
 class Local(NamedTuple):

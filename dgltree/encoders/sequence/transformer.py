@@ -1,11 +1,9 @@
 """Transformer encoder over a sequence."""
 
-import math
-
-import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.cells.positions import sinusoids
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import padding_mask
@@ -14,8 +12,9 @@ from dgltree.encoders.sequence.padding import padding_mask
 class SelfAttention(nn.Module):
     """Layers of self-attention and feed-forward that keep away from padding (Vaswani et al. 2017, arXiv 1706.03762).
 
-    Each is torch's ``TransformerEncoderLayer`` as in the paper: LayerNorm after each sum, ReLU; dropout acts on the
-    attention weights, in the feed-forward part and before each sum.
+    Each is torch's ``TransformerEncoderLayer`` with ReLU: as in the paper LayerNorm after each sum, or with
+    ``pre_norm`` before each part (Xiong et al. 2020, arXiv 2002.04745) and once more after the last layer, by
+    :meth:`normalized`. Dropout acts on the attention weights, in the feed-forward part and before each sum.
 
     Args:
         hidden_size: n.
@@ -23,12 +22,20 @@ class SelfAttention(nn.Module):
         num_heads: of the attention; they divide n.
         feedforward_size: width of the feed-forward part; None: 4 n.
         dropout: probability, in training only.
+        pre_norm: where the LayerNorms are. Many layers after one another learn with it at rates at which those of the
+            paper need a warm-up.
 
     Raises ``ValueError`` for a size below 1, heads that do not divide n, and a dropout outside of 0 to below 1.
     """
 
     def __init__(
-        self, hidden_size: int, num_layers: int, num_heads: int, feedforward_size: int | None, dropout: float
+        self,
+        hidden_size: int,
+        num_layers: int,
+        num_heads: int,
+        feedforward_size: int | None,
+        dropout: float,
+        pre_norm: bool = False,
     ) -> None:
         super().__init__()
         width = 4 * hidden_size if feedforward_size is None else feedforward_size
@@ -45,15 +52,21 @@ class SelfAttention(nn.Module):
                 f"hidden_size is {hidden_size} and num_heads is {num_heads}; the heads divide the hidden size"
             )
         self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(hidden_size, num_heads, width, dropout, batch_first=True)
+            nn.TransformerEncoderLayer(hidden_size, num_heads, width, dropout, batch_first=True, norm_first=pre_norm)
             for _ in range(num_layers)
         )
+        self.norm = nn.LayerNorm(hidden_size) if pre_norm else nn.Identity()
 
     def forward(self, states: Tensor, padding: Tensor) -> Tensor:
         """(B, T, n) from (B, T, n) and where padding is, (B, T) bool."""
         for layer in self.layers:
             states = layer(states, src_key_padding_mask=padding)
         return states
+
+    def normalized(self, states: Tensor) -> Tensor:
+        """States (..., n) after the last layer as readers take them."""
+        normalized: Tensor = self.norm(states)
+        return normalized
 
 
 class OutputMap(nn.Linear):
@@ -78,7 +91,7 @@ class SequenceTransformer(SequenceCore):
     Args:
         size: the number of ids.
         hidden_size: n.
-        num_layers, num_heads, feedforward_size, dropout: as in :class:`SelfAttention`.
+        num_layers, num_heads, feedforward_size, dropout, pre_norm: as in :class:`SelfAttention`.
         max_length: of a sequence; None: any. Time and memory grow with its square.
 
     Initialisation: embeddings N(0, 1), which is the paper's scaling by the root of n; torch's of the layers.
@@ -95,6 +108,7 @@ class SequenceTransformer(SequenceCore):
         num_heads: int = 4,
         feedforward_size: int | None = None,
         dropout: float = 0.0,
+        pre_norm: bool = False,
         max_length: int | None = None,
     ) -> None:
         own = {
@@ -102,9 +116,10 @@ class SequenceTransformer(SequenceCore):
             "num_heads": num_heads,
             "feedforward_size": feedforward_size,
             "dropout": dropout,
+            "pre_norm": pre_norm,
         }
         super().__init__(size, max_length, hidden_size=hidden_size, **own)
-        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout)
+        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout, pre_norm)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
@@ -114,15 +129,7 @@ class SequenceTransformer(SequenceCore):
         padding = padding_mask(ids, lengths)
         embedded = self.embedding(ids)
         states = self.attention(self.dropout(embedded + sinusoids(ids.shape[1], embedded)), padding)
-        return self.output(mean_state(states, padding))
-
-
-def sinusoids(count: int, like: Tensor) -> Tensor:
-    """(count, n) for a tensor (..., n): row t is sin(t / 10000^(2i / n)) in column 2i, its cosine in column 2i + 1."""
-    n = like.shape[-1]
-    even = torch.arange(0, n, 2, device=like.device, dtype=like.dtype)
-    angles = torch.arange(count, device=like.device, dtype=like.dtype).unsqueeze(1) * (-math.log(1e4) / n * even).exp()
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
+        return self.output(mean_state(self.attention.normalized(states), padding))
 
 
 def mean_state(states: Tensor, padding: Tensor) -> Tensor:

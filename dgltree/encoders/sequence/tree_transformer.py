@@ -69,7 +69,7 @@ class TreeTransformer(SequenceCore):
         hidden_size: n.
         branching: b, the most children of a node.
         path_length: k, the nearest edges on the path to the root that a node's position tells.
-        num_layers, num_heads, feedforward_size, dropout: as in :class:`SelfAttention`.
+        num_layers, num_heads, feedforward_size, dropout, pre_norm: as in :class:`SelfAttention`.
         max_length: nodes of a tree; None: any. Time and memory grow with its square.
 
     Initialisation: embeddings N(0, 1); torch's of the layers.
@@ -90,6 +90,7 @@ class TreeTransformer(SequenceCore):
         num_heads: int = 4,
         feedforward_size: int | None = None,
         dropout: float = 0.0,
+        pre_norm: bool = False,
         max_length: int | None = None,
     ) -> None:
         own = {
@@ -97,10 +98,11 @@ class TreeTransformer(SequenceCore):
             "num_heads": num_heads,
             "feedforward_size": feedforward_size,
             "dropout": dropout,
+            "pre_norm": pre_norm,
         }
         tree = {"branching": branching, "path_length": path_length}
         super().__init__(size, max_length, hidden_size=hidden_size, **tree, **own)
-        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout)
+        self.attention = SelfAttention(hidden_size, num_layers, num_heads, feedforward_size, dropout, pre_norm)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.positions = TreePositions(hidden_size, branching, path_length)
         self.output = OutputMap(hidden_size)
@@ -142,7 +144,7 @@ class TreeTransformer(SequenceCore):
         """(B, n) from the ids of nodes in preorder and their paths, (B, T, k), as in :class:`TreePositions`."""
         [path] = more
         states = self.dropout(self.embedding(ids) + self.positions(path))
-        return self.output(self.attention(states, padding_mask(ids, lengths))[:, 0])
+        return self.output(self.attention.normalized(self.attention(states, padding_mask(ids, lengths))[:, 0]))
 
 
 def paths(trees: Unfolded, length: int) -> Tensor:

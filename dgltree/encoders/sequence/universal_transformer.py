@@ -3,10 +3,11 @@
 from torch import Tensor, nn
 
 from dgltree.arguments import check_size
+from dgltree.cells.positions import sinusoids
 from dgltree.encoders.sequence.core import SequenceCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import padding_mask
-from dgltree.encoders.sequence.transformer import OutputMap, SelfAttention, mean_state, sinusoids
+from dgltree.encoders.sequence.transformer import OutputMap, SelfAttention, mean_state
 
 
 class SequenceUniversalTransformer(SequenceCore):
@@ -17,13 +18,15 @@ class SequenceUniversalTransformer(SequenceCore):
 
     .. math:: H_s = layer(H_{s-1} + sinusoid(t) + sinusoid(s)), \quad H_0 = drop(embedding)
 
-    Then come the mean and :class:`OutputMap`.
+    Then come the mean and :class:`OutputMap`. Twelve steps of the paper's layer are hard to train without a warm-up:
+    at a high rate their states, and so the vectors of all sequences, become equal. ``pre_norm`` prevents that.
 
     Args:
         size: the number of ids.
         hidden_size: n.
         num_steps: how often the layer is run.
-        num_heads, feedforward_size, dropout: as in :class:`SelfAttention`; dropout also acts on the embeddings.
+        num_heads, feedforward_size, dropout, pre_norm: as in :class:`SelfAttention`; dropout also acts on the
+            embeddings.
         max_length: of a sequence; None: any. Time and memory grow with its square.
 
     Initialisation: embeddings N(0, 1); torch's of the layer.
@@ -40,13 +43,20 @@ class SequenceUniversalTransformer(SequenceCore):
         num_heads: int = 4,
         feedforward_size: int | None = None,
         dropout: float = 0.0,
+        pre_norm: bool = False,
         max_length: int | None = None,
     ) -> None:
-        own = {"num_steps": num_steps, "num_heads": num_heads, "feedforward_size": feedforward_size, "dropout": dropout}
+        own = {
+            "num_steps": num_steps,
+            "num_heads": num_heads,
+            "feedforward_size": feedforward_size,
+            "dropout": dropout,
+            "pre_norm": pre_norm,
+        }
         super().__init__(size, max_length, hidden_size=hidden_size, **own)
         check_size("num_steps", num_steps)
         self.num_steps = num_steps
-        self.attention = SelfAttention(hidden_size, 1, num_heads, feedforward_size, dropout)
+        self.attention = SelfAttention(hidden_size, 1, num_heads, feedforward_size, dropout, pre_norm)
         self.embedding = nn.Embedding(size, hidden_size, padding_idx=PADDING)
         self.output = OutputMap(hidden_size)
         self.dropout = nn.Dropout(dropout)
@@ -58,4 +68,4 @@ class SequenceUniversalTransformer(SequenceCore):
         position = sinusoids(ids.shape[1], states)
         for step in sinusoids(self.num_steps + 1, states)[1:]:
             states = self.attention(states + position + step, padding)
-        return self.output(mean_state(states, padding))
+        return self.output(mean_state(self.attention.normalized(states), padding))

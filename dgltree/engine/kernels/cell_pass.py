@@ -96,9 +96,10 @@ class CellPass(ABC):
         rows = [self.schedule.node[run.start : run.stop] for runs in matrices.values() for run in runs]
         nodes = rows[0] if len(rows) == 1 else torch.cat(rows)
         value = batch.value if self.cell.leaf == "gates" else None  # else only leaves have some, which are no rows here
-        token, value, x = (None if of is None else of.index_select(0, nodes) for of in (batch.token, value, batch.x))
-        assert token is not None
-        found = self.cell.node_inputs(token, value, x)
+        columns = (batch.function, batch.token, value, batch.x)
+        function, token, value, x = (None if column is None else column.index_select(0, nodes) for column in columns)
+        assert function is not None and token is not None
+        found = self.cell.node_inputs(function, token, value, x)
         if found is None:
             return None
         whole = [(matrix, runs[0].slot, runs[-1].slot + runs[-1].rows) for matrix, runs in matrices.items()]

@@ -104,10 +104,13 @@ class _Block:
         else:
             self.order = sorted(range(len(contexts)), key=lambda c: (*_together(contexts[c]), contexts[c].function))
         arity = max((context.arity for context in contexts), default=1)
-        known = [[contexts[c].token, *contexts[c].siblings, *[0] * (arity - contexts[c].arity)] for c in self.order]
+        known = [
+            [contexts[c].function, contexts[c].token, *contexts[c].siblings, *[0] * (arity - contexts[c].arity)]
+            for c in self.order
+        ]
         # one copy to the device for all steps, which then need not wait for it
         columns = torch.tensor(known, dtype=torch.int64, device=self.off_path["h"].device)
-        self.token, *self.siblings = columns.view(len(known), arity).unbind(1)
+        self.function, self.token, *self.siblings = columns.view(len(known), arity + 1).unbind(1)
 
     def scores(self, fillers: State) -> Tensor:
         """(E, F) logits for filler states (F, *shape)."""
@@ -124,7 +127,7 @@ class _Block:
                 numbers = self.order[group]
                 arity = contexts[numbers[0]].arity
                 siblings = [index[group] for index in self.siblings[: arity - 1]]
-                x = self.cell.node_inputs(self.token[group], None, None)
+                x = self.cell.node_inputs(self.function[group], self.token[group], None, None)
                 h = states.step(ContextGroup(numbers, [contexts[c] for c in numbers], siblings, x))
                 for i, c in enumerate(numbers):
                     self._read_out(out, at_root.get(c, []), h[i])

@@ -38,7 +38,8 @@ class PathRows(StepRows):
         return [self._split_product(self._maps[f"{name}_{self._key}"]) for name in names]
 
     def add_up(self, send: Send, x_pre: Tensor | None, names: Sequence[str]) -> tuple[State, State]:
-        sent = [send(slot, x_pre, self.linear) for slot in self._slots]
+        places = self._slots[0]["h"].new_tensor(range(len(self._slots)), dtype=torch.int64)
+        sent = [send(state, place, x_pre, self.linear) for state, place in zip(self._slots, places, strict=True)]
         return {name: reduce(torch.add, (messages[name] for messages in sent)) for name in names}, {}
 
     def _split_product(self, gate: TypedLinear) -> Tensor:

@@ -1,0 +1,37 @@
+"""Where a child is among its siblings, as a vector."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+WIDTH = 32
+"""Columns of the sinusoids that positions of children are told by."""
+
+
+class Positions(nn.Linear):
+    """A linear map of the sinusoids of a child's position, which there are for any number of children.
+
+    Initialisation: U(-1/sqrt(32), 1/sqrt(32)), torch's for the 32 columns of the sinusoids.
+
+    Args:
+        size: width of the vectors.
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__(WIDTH, size, bias=False)
+
+    def forward(self, slot: Tensor) -> Tensor:
+        """(..., size) from positions (...) int64, counted from 0."""
+        if not slot.numel():
+            return self.weight.new_zeros(*slot.shape, self.out_features)
+        table = super().forward(sinusoids(int(slot.max()) + 1, self.weight))
+        return table[slot]
+
+
+def sinusoids(count: int, like: Tensor) -> Tensor:
+    """(count, n) for a tensor (..., n): row t is sin(t / 10000^(2i / n)) in column 2i, its cosine in column 2i + 1."""
+    n = like.shape[-1]
+    even = torch.arange(0, n, 2, device=like.device, dtype=like.dtype)
+    angles = torch.arange(count, device=like.device, dtype=like.dtype).unsqueeze(1) * (-math.log(1e4) / n * even).exp()
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
