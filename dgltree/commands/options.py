@@ -69,6 +69,8 @@ def add_reading(parser: argparse.ArgumentParser, defaults: bool = False) -> None
         }
         if option.type is bool:
             how["action"] = "store_true"
+        elif option.type == bool | None:
+            how["action"] = argparse.BooleanOptionalAction
         elif option.choices:
             how["choices"] = option.choices
         else:

@@ -29,16 +29,22 @@ def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Te
 
 
 def vocabulary_of(
-    batches: Iterable[TreeBatch], own: Vocabulary, any_arity: bool, min_count: int, unk: bool
+    batches: Iterable[TreeBatch],
+    own: Vocabulary,
+    any_arity: bool,
+    min_count: int,
+    unk: bool,
+    always: bool = False,
 ) -> Vocabulary:
     """The functions and tokens of flat trees, sorted; tokens that stand at fewer than ``min_count`` nodes are left out.
 
     Args:
         batches: the trees to learn from.
         own: their vocabulary.
-        any_arity: give functions ``ANY_ARITY``, for cells that add up their children.
+        any_arity: give functions ``ANY_ARITY``, for encoders of any number of children.
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
+        always: let it stand at every arity, for encoders without weights of each function.
     """
     at_functions, at_tokens = stands_at(batches, own)
     functions: dict[tuple[str, int | None], int] = {}
@@ -46,7 +52,8 @@ def vocabulary_of(
         key = (name, ANY_ARITY if any_arity else arity)
         functions[key] = functions.get(key, 0) + count
     kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
-    kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
+    rare = {arity for (_, arity), count in functions.items() if unk and 0 < count < min_count}
+    kept |= {(UNKNOWN, arity) for arity in rare | ({arity for _, arity in functions} if always else set())}
     tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from numbers import Real
@@ -19,7 +20,7 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.columns_on_disk import KINDS, Column
 from dgltree.datasets.loading.from_file import read_file
-from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared
+from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared, with_numbers
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.translation import Translation, vocabulary_of, with_classes
 from dgltree.trees.tree import Tree
@@ -108,6 +109,7 @@ class TreeDataset(Dataset[Any]):
         self._chosen: np.ndarray | None = None
         self._translation: Translation | None = None
         self._classes: tuple[str, ...] | None = None
+        self._numbers = False
         for name in COLUMNS:
             setattr(self, name, columns[name])
         self.bad = [Bad(*each) for each in bad]
@@ -200,6 +202,7 @@ class TreeDataset(Dataset[Any]):
             trees = self._flat.map(_wide)
         else:
             trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
+        trees = with_numbers(trees) if self._numbers else trees
         trees = trees if self._translation is None else self._translation(trees)
         return trees if self._classes is None else with_classes(trees, self._classes)
 
@@ -223,12 +226,14 @@ class TreeDataset(Dataset[Any]):
     @property
     def has_numbers(self) -> bool:
         """Whether leaves may carry numbers."""
-        return self._flat.value is not None
+        return self._flat.value is not None or self._numbers
 
-    def vocabulary(self, any_arity: bool = False, min_count: int = 1, unk: bool = False) -> Vocabulary:
+    def vocabulary(
+        self, any_arity: bool = False, min_count: int = 1, unk: bool = False, always: bool = False
+    ) -> Vocabulary:
         """What stands in these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
         blocks = (block.trees for block in self.blocks())
-        return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk)
+        return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk, always)
 
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.
@@ -248,6 +253,19 @@ class TreeDataset(Dataset[Any]):
         named.__dict__.pop("trees", None)
         named._classes = tuple(classes)
         return named
+
+    def with_numbers(self) -> "TreeDataset":
+        """The same, whose leaves that are written as numbers carry numbers instead of tokens.
+
+        Raises ``ValueError`` for a data set in the vocabulary of a model, which may lack the texts of numbers.
+        """
+        if self._translation is not None:
+            raise ValueError("the data set is in the vocabulary of a model: call with_numbers before within")
+        changed = copy(self)
+        changed.__dict__.pop("trees", None)
+        changed._numbers = True
+        changed.reading = replace(self.reading, numbers=True)
+        return changed
 
     def bad_at(self, i: int, message: str) -> Bad:
         """What is wrong with example ``i``."""

@@ -1,5 +1,6 @@
 """From data and settings to what is trained: the task, the vocabulary, the encoder and its readout."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from math import isfinite
@@ -7,24 +8,26 @@ from typing import NamedTuple
 
 import torch
 
-from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN, Vocabulary
+from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 from dgltree.cells import CELLS
 from dgltree.datasets.batches import label_numbers
+from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import Encoder, TreeEncoder, make_encoder
+from dgltree.encoders import Encoder
 from dgltree.models.readouts import ClassifierReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import PairModel, TreeModel
+from dgltree.training.choices import attends, encoder_for, encoder_of, has_own_weights, has_tokens, vocabulary_for
 from dgltree.training.module import TreeTraining
 from dgltree.training.options import FitOptions, Task
 
-WIDEST = 3
-"""Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has where that is between the two."""
 DROPOUT, INPUT_DROPOUT, TOKEN_DROPOUT = 0.5, 0.3, 40.0
 """Where classes of trees are learnt, by which a training of few examples learns less of them by heart."""
-EMBEDDING_STD = 0.1
-"""Tokens' vectors that gates read begin as N(0, EMBEDDING_STD^2)."""
+
+
+LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
+"""The learning rate, that of Transformers, and over how many steps theirs rises at first."""
 
 
 class Built(NamedTuple):
@@ -42,7 +45,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     data or each other. Every example has a label.
     """
     nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS))
-    task, name = options.task or task_of(train), options.encoder or _cell_for(train)
+    task, name = options.task or task_of(train), options.encoder or encoder_for(train)
     options = _with_defaults(train, replace(options, task=task, encoder=name, batch_nodes=nodes))
     _check_labels(train, options)
     classes = [] if options.task == "regress" else classes_of(train, options.nodes)
@@ -51,18 +54,23 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):
         raise ValueError("precision is 16-mixed, which needs a GPU; bf16-mixed runs on the CPU too")
     torch.manual_seed(options.seed)
-    vocabulary = train.vocabulary(_sums(options.encoder), options.min_count, options.unk)
-    encoder = _encoder(train, vocabulary, options)
+    vocabulary = vocabulary_for(train, options)
+    encoder = encoder_of(train, vocabulary, options)
     model, scale = _model(train, encoder, classes, options)
     assert options.input_dropout is not None
     assert options.token_dropout is not None
+    assert options.lr is not None
+    strength = options.token_dropout
+    tokens, functions = _dropout_shares(train, vocabulary, strength) if strength else (None, None)
     module = TreeTraining(
         model,
         scale,
         nodes=options.nodes,
         input_dropout=options.input_dropout,
-        token_dropout=_token_dropout(train, vocabulary, options.token_dropout) if options.token_dropout else None,
+        token_dropout=tokens,
+        function_dropout=functions,
         lr=options.lr,
+        warmup=options.warmup or 0,
         halve_after=options.halve_after,
         weight_decay=options.weight_decay,
         seed=options.seed,
@@ -108,14 +116,6 @@ def _node_labels(data: TreeDataset) -> Iterator[torch.Tensor]:
         yield block.trees.label[block.trees.label != NO_LABEL]
 
 
-def _cell_for(data: TreeDataset) -> str:
-    return "tree_lstm" if max(int(block.trees.arity.max()) for block in data.blocks()) <= WIDEST else "child_sum"
-
-
-def _sums(encoder: str | None) -> bool:
-    return encoder in CELLS and CELLS[str(encoder)].any_arity
-
-
 def _check_labels(train: TreeDataset, options: FitOptions) -> None:
     if (options.task == "pair") != (train.each == 2):
         raise ValueError(
@@ -133,7 +133,18 @@ def _check_labels(train: TreeDataset, options: FitOptions) -> None:
 
 def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
     """What of the token embeddings and of dropout follows from the data; figures are in docs/users.md."""
-    if options.encoder in CELLS and options.input_size is None and any(map(_has_tokens, train.blocks())):
+    name = str(options.encoder)
+    rate, steps = (ATTENTION_LR, ATTENTION_WARMUP) if attends(name) else (LR, 0)
+    options = replace(
+        options,
+        lr=rate if options.lr is None else options.lr,
+        warmup=steps if options.warmup is None else options.warmup,
+    )
+    if (
+        name in CELLS
+        and options.input_size is None
+        and (has_tokens(train) or not has_own_weights(name, options.options))
+    ):
         options = replace(options, input_size=options.hidden_size)
     classes = options.task == "classify"
     if options.dropout is None:
@@ -146,35 +157,15 @@ def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
     return options
 
 
-def _has_tokens(block: TreeDataset) -> bool:
-    return bool((block.trees.token != NO_TOKEN).any())
-
-
-def _token_dropout(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> torch.Tensor:
-    """(T,) float32, with which probability each token is dropped."""
-    counts = torch.zeros(len(vocabulary.tokens))
-    for block in train.within(vocabulary).blocks():
-        token = block.trees.token
-        counts += torch.bincount(token[token >= 0], minlength=len(counts))
-    return strength / (strength + counts)
-
-
-def _encoder(train: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -> Encoder:
-    further = dict(options.options or {})
-    if options.encoder in CELLS:
-        if options.input_size:
-            further = {"input_size": options.input_size, "leaf": "gates", **further}
-        if train.has_numbers:
-            further = {"numbers": True, **further}
-    elif options.input_size or options.nodes:
-        raise ValueError(f"input_size and nodes need a cell; {options.encoder} reads sequences")
-    try:
-        encoder = make_encoder(str(options.encoder), vocabulary, options.hidden_size, **further)
-    except TypeError as error:
-        raise ValueError(f"{options.encoder}: {error}") from None
-    if isinstance(encoder, TreeEncoder) and options.input_size:
-        torch.nn.init.normal_(encoder.cell.input_embedding.weight, std=EMBEDDING_STD)
-    return encoder
+def _dropout_shares(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """(T,) and (F,) float32, with which probability each token and each function is dropped."""
+    functions, tokens = stands_at((block.trees for block in train.within(vocabulary).blocks()), vocabulary)
+    names = [name for name, _ in vocabulary.functions]
+    of_names: Counter[str] = Counter()
+    for name, count in zip(names, functions.tolist(), strict=True):
+        of_names[name] += count
+    by_name = torch.tensor([of_names[name] for name in names])
+    return strength / (strength + tokens.float()), strength / (strength + by_name.float())
 
 
 def _model(

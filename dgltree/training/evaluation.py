@@ -8,12 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
-from torchmetrics.classification import MulticlassAccuracy, MulticlassConfusionMatrix, MulticlassF1Score
+from torchmetrics.classification import MulticlassAccuracy, MulticlassConfusionMatrix
 
 from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
+from dgltree.training.macro_f1 import MacroF1
 from dgltree.training.trained_model import TrainedModel
 
 ALONE: dict[str, Any] = {"sync_on_compute": False}
@@ -95,7 +96,7 @@ class ClassMetrics:
     def __init__(self, classes: Sequence[str]) -> None:
         self.classes, count = tuple(classes), len(classes) + 1
         self._accuracy = MulticlassAccuracy(count, average="micro", **ALONE)
-        self._f1 = MulticlassF1Score(count, average="none", **ALONE)
+        self._f1 = MacroF1(count, **ALONE)
         self._confusion = MulticlassConfusionMatrix(count, **ALONE)
 
     def update(self, predicted: Tensor, labels: Tensor) -> None:
@@ -107,10 +108,10 @@ class ClassMetrics:
     def found(self) -> Evaluation:
         """The metrics of all examples; there must be one at least."""
         confusion, names = self._confusion.compute(), (*self.classes, OTHER)
-        occurs = confusion.sum(1) > 0  # torchmetrics' own mean counts classes that are predicted alone, too
+        occurs = confusion.sum(1) > 0
         metrics = {
             "accuracy": float(self._accuracy.compute()),
-            "macro_f1": float(self._f1.compute()[occurs].mean()),
+            "macro_f1": float(self._f1.compute()),
             "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
         }
         examples = int(confusion.sum())

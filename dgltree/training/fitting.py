@@ -17,6 +17,7 @@ from dgltree.datasets.loading.from_file import listed
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.splitting.splits import SPLITS, shared_examples, shared_groups, split
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import Encoder
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.json_text import write_json
@@ -25,20 +26,26 @@ from dgltree.training import harness, pictures, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.checkpoints import BEST, checked
+from dgltree.training.choices import encoder_for, numbers_are_read
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.folder import CARD, finished, left_by_now, read_epochs, write
 from dgltree.training.model_card import BASELINE as NAME
 from dgltree.training.model_card import card, digest_of, markdown
-from dgltree.training.options import FitOptions
+from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.own_cells import register
-from dgltree.training.plateau import Patience
+from dgltree.training.plateau import Patience, UsualEpochs
 from dgltree.training.processes import check_started, first
 from dgltree.training.report import EpochReport
+from dgltree.training.sight import all_equal, sight_of
 from dgltree.training.trained_model import TrainedModel
 
 PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
 """Options to what Lightning calls them."""
+EQUAL_VECTORS = (
+    "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr or "
+    "another --encoder"
+)
 
 
 def fit(
@@ -97,15 +104,19 @@ def fit(
     if finished(folder, built.options, digest):  # defaults that follow from the data are settings, too
         _say(f"the training in {folder} is already finished; nothing to do")
         return TrainedModel.load(folder)
+    reading = splits["train"].reading
     _say_what(splits, built)
     with threads.limited(_threads(built.options, splits["train"])):
-        trainer, seconds = _train(built, splits, folder, data.reading, given_callbacks, loggers)
-        trained = _trained(built.module.model.cpu(), built.module.scale, data.reading)
+        trainer, seconds = _train(built, splits, folder, reading, given_callbacks, loggers)
+        trained = _trained(built.module.model.cpu(), built.module.scale, reading)
         if not trainer.is_global_zero:
             trainer.strategy.barrier()  # until the first process has written all
             return trained
         evaluations = {name: evaluate(trained, dataset) for name, dataset in splits.items() if name != "train"}
         beside = {} if settings.no_baseline else _baseline(splits, trained)
+        if all_equal(trained.encode(splits["validation"])):
+            _say(EQUAL_VECTORS)
+    _say_last(folder, built)
     for name, found in evaluations.items():
         _say(f"{name}: {found}")
         if name in beside:
@@ -134,7 +145,9 @@ def _prepare(
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
+    splits = _with_numbers(splits, settings)
     built = build(splits["train"], replace(settings, task=task))
+    _say_sight(built.module.encoder, splits["train"])
     splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
     bad = {name: labelled[name].bad if name in labelled else [] for name in splits}
     for name, dataset in splits.items():
@@ -142,6 +155,24 @@ def _prepare(
             _say(f"{name}: {listed(dataset.bad)}")
     left_out = {name: len(bad[name]) + len(dataset.bad) for name, dataset in splits.items()}
     return splits, left_out, built
+
+
+def _with_numbers(splits: dict[str, TreeDataset], settings: FitOptions) -> dict[str, TreeDataset]:
+    """The splits with leaves that are numbers, where nothing was said of them and they are better read as such."""
+    train = splits["train"]
+    encoder = settings.encoder or encoder_for(train)
+    if train.reading.numbers is None and numbers_are_read(train, encoder, settings.min_count):
+        _say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
+        return {name: data.with_numbers() for name, data in splits.items()}
+    return splits
+
+
+def _say_sight(encoder: Encoder, train: TreeDataset) -> None:
+    """What the encoder reads of the trees, and with a warning what it does not see."""
+    found = sight_of(encoder, train)
+    _say(f"the encoder reads {found}")
+    for what in found.unseen:
+        _say(f"warning: the encoder does not see {what}: trees that differ in nothing else get the same vector")
 
 
 def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
@@ -232,11 +263,12 @@ def _train(
             [
                 EpochReport(),
                 Patience(module.monitored, mode="max", patience=options.patience),
+                *([UsualEpochs(module.monitored, USUAL_EPOCHS, _say)] if options.epochs is None else []),
                 BestSoFar(folder / BEST, lambda model: _trained(model, module.scale, reading).save(folder)),
                 *([harness.TimeLimit(options.max_time)] if options.max_time else []),
                 *callbacks,
             ],
-            max_epochs=options.epochs,
+            max_epochs=options.most_epochs,
             precision=PRECISIONS[options.precision],
             accumulate_grad_batches=options.accumulate,
             logger=loggers or False,
@@ -254,6 +286,15 @@ def _train(
             raise
     module.load_state_dict(checked(folder / BEST)["state_dict"])
     return trainer, sum(epoch["seconds"] for epoch in read_epochs(folder))
+
+
+def _say_last(folder: Path, built: Built) -> None:
+    """Where the last epoch was the best, that more of them may be better."""
+    values = [epoch[built.module.monitored] for epoch in read_epochs(folder)]
+    if len(values) > 1 and max(values[:-1]) < values[-1]:
+        _say(
+            f"the last epoch, {len(values) - 1}, was the best: more may be better; --epochs {2 * len(values)} continues"
+        )
 
 
 def _baseline(splits: dict[str, TreeDataset], trained: TrainedModel) -> dict[str, Evaluation]:

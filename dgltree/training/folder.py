@@ -6,7 +6,7 @@ from typing import Any
 
 from dgltree.files import replacing
 from dgltree.read.json_text import write_json
-from dgltree.training.options import FitOptions
+from dgltree.training.options import MOST_EPOCHS, FitOptions
 
 WEIGHTS, READING = "model.safetensors", "reading.json"
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
@@ -33,7 +33,8 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     if not (folder / CARD).exists():
         return False
     before = _read(folder / CARD).get("options", {})
-    if options.epochs <= before.get("epochs", 0) and options.max_time == before.get("max_time"):
+    most = before.get("epochs", 0) or MOST_EPOCHS
+    if options.most_epochs <= most and options.max_time == before.get("max_time"):
         return True
     (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False

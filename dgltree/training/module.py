@@ -1,5 +1,6 @@
 """A model of own trees in training: classes or numbers of trees, classes of pairs, or classes of every node."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,8 +17,10 @@ from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.encoding import EncoderModule
+from dgltree.training.macro_f1 import MacroF1
 from dgltree.training.plateau import HalvedRate
 from dgltree.training.processes import shared_loss
+from dgltree.training.warm_up import WarmUp
 
 
 class TreeTraining(EncoderModule):
@@ -32,7 +35,9 @@ class TreeTraining(EncoderModule):
         token_dropout: (T,) with which probability the whole vector of a token is dropped, A / (A + times that it
             occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
             who put an unknown word in its place); None: never.
+        function_dropout: (F,) the same of functions, where a cell reads their vectors.
         lr: learning rate at first.
+        warmup: steps over which it rises to that.
         halve_after: epochs of which none was better after which the rate is halved; 0: never.
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
@@ -41,6 +46,7 @@ class TreeTraining(EncoderModule):
 
     class_weights: Tensor | None
     token_dropout: Tensor | None
+    function_dropout: Tensor | None
 
     def __init__(
         self,
@@ -54,16 +60,22 @@ class TreeTraining(EncoderModule):
         seed: int,
         class_weights: Tensor | None = None,
         token_dropout: Tensor | None = None,
+        function_dropout: Tensor | None = None,
+        warmup: int = 0,
     ) -> None:
         super().__init__()
         self.model, self.scale, self.nodes, self.input_dropout = model, scale, nodes, input_dropout
+        self.warmup = warmup
         self.lr, self.halve_after, self.weight_decay, self.seed = lr, halve_after, weight_decay, seed
         self.register_buffer("class_weights", class_weights, persistent=False)
         self.metrics = MetricCollection(self._metrics())
         self.register_buffer("token_dropout", token_dropout, persistent=False)
+        self.register_buffer("function_dropout", function_dropout, persistent=False)
         if self._drops:
             cell = self._cell()
-            cell.input_embedding.register_forward_hook(self._dropped)
+            cell.input_embedding.register_forward_hook(partial(self._dropped, "token_dropout"))
+            if cell.functions:
+                cell.function_embedding.register_forward_hook(partial(self._dropped, "function_dropout"))
 
     @property
     def encoder(self) -> Encoder:  # type: ignore[override]
@@ -91,8 +103,8 @@ class TreeTraining(EncoderModule):
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         answers, labels = self(labelled.inputs), labelled.labels
-        if self.scale is None:  # a label that training never saw is an error, whatever is predicted
-            labels = torch.where(labels == UNSEEN, (answers.argmax(1) + 1) % len(self.model.classes), labels)
+        if self.scale is None:  # a label that training never saw is a class of its own, which is never predicted
+            answers, labels = answers.argmax(1), torch.where(labels == UNSEEN, len(self.model.classes), labels)
         self.metrics.update(answers, labels)
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
 
@@ -101,7 +113,8 @@ class TreeTraining(EncoderModule):
         return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=fused)
 
     def configure_callbacks(self) -> list[Callback]:
-        return [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []
+        halved = [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []
+        return [*halved, *([WarmUp(self.lr, self.warmup)] if self.warmup else [])]
 
     def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:
         """The mean, and by how many examples or nodes, or by what weight."""
@@ -122,7 +135,8 @@ class TreeTraining(EncoderModule):
 
     def _metrics(self) -> dict[str, Metric | MetricCollection]:
         if self.scale is None:
-            return {"accuracy": MulticlassAccuracy(len(self.model.classes), average="micro")}
+            count = len(self.model.classes) + 1
+            return {"accuracy": MulticlassAccuracy(count, average="micro"), "macro_f1": MacroF1(count)}
         return {"r2": R2Score(), "rmse": MeanSquaredError(squared=False), "mae": MeanAbsoluteError()}
 
     def _cell(self) -> Any:
@@ -132,10 +146,11 @@ class TreeTraining(EncoderModule):
             )
         return self.encoder.cell
 
-    def _dropped(self, embedding: nn.Module, inputs: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
+    def _dropped(self, name: str, embedding: nn.Module, inputs: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
         vectors = nn.functional.dropout(vectors, self.input_dropout, embedding.training)
-        if self.token_dropout is None or not embedding.training:
+        shares: Tensor | None = getattr(self, name)
+        if shares is None or not embedding.training:
             return vectors
-        token = inputs[0]
-        share = torch.where(token >= 0, self.token_dropout[token.clamp(min=0)], 0.0)
+        ids = inputs[0]
+        share = torch.where(ids >= 0, shares[ids.clamp(min=0)], 0.0)
         return vectors * (torch.rand_like(share) >= share).unsqueeze(-1)

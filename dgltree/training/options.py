@@ -9,6 +9,9 @@ from dgltree.arguments import check_types
 Task = Literal["classify", "regress", "pair"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
 """Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
+USUAL_EPOCHS, MOST_EPOCHS = 30, 300
+"""Where no number is given: a training ends after the first, unless that epoch is the best, and at the latest after the
+second."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +38,11 @@ class FitOptions:
         min_count: read tokens that occur fewer times than this in the training set as <unk>; with unk functions
             too.
         unk: learn a function <unk> from rare functions, so that trees with unknown functions can be read later.
-        epochs: at most this many passes over the training set; a larger number continues a finished training.
+        epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
+            30, and up to 300 where the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
-        lr: initial learning rate of Adam.
+        lr: initial learning rate of Adam. Default: 0.004, and 0.001 for the Transformers.
+        warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: strength of the L2 penalty on the weights.
@@ -74,9 +79,10 @@ class FitOptions:
     token_dropout: float | None = None
     min_count: int = 2
     unk: bool = False
-    epochs: int = 30
+    epochs: int | None = None
     patience: int = 5
-    lr: float = 4e-3
+    lr: float | None = None
+    warmup: int | None = None
     halve_after: int = 2
     weight_decay: float = 1e-5
     batch_nodes: int | None = None
@@ -108,11 +114,11 @@ class FitOptions:
             number = getattr(self, name)
             if number is not None and number < 1:
                 raise ValueError(f"{name} is {number}; it must be 1 or more")
-        for name in ("halve_after", "readout_size", "weight_decay", "input_size", "token_dropout"):
+        for name in ("warmup", "halve_after", "readout_size", "weight_decay", "input_size", "token_dropout"):
             number = getattr(self, name)
             if number is not None and number < 0:
                 raise ValueError(f"{name} is {number}; it must be 0 or more")
-        if self.lr <= 0:
+        if self.lr is not None and self.lr <= 0:
             raise ValueError(f"lr is {self.lr}; it must be above 0")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
@@ -126,6 +132,11 @@ class FitOptions:
             share = getattr(self, name)
             if share is not None and not 0 <= share < 1:
                 raise ValueError(f"{name} is {share}; it must be a probability from 0 to below 1")
+
+    @property
+    def most_epochs(self) -> int:
+        """Passes over the training set after which a training ends at the latest."""
+        return MOST_EPOCHS if self.epochs is None else self.epochs
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,5 +1,6 @@
 """What follows where validation no longer rises, in a way that an interrupted training goes on with."""
 
+from collections.abc import Callable
 from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
@@ -9,6 +10,35 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 class Patience(EarlyStopping):
     """Lightning's; a class of our own has a state of its own in checkpoints, beside one that a user gives."""
+
+
+class UsualEpochs(Callback):
+    """Ends a training after the usual number of epochs, but not where the last of them is the best so far.
+
+    Args:
+        monitor: the metric of validation; higher is better.
+        epochs: how many are usual.
+        say: called with a sentence where the training goes on.
+    """
+
+    def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
+        self.monitor, self.epochs, self.say = monitor, epochs, say
+        self.best: float | None = None
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        value = float(trainer.callback_metrics[self.monitor])
+        better = self.best is None or value > self.best
+        self.best = value if better else self.best
+        if trainer.current_epoch + 1 == self.epochs:
+            if better:
+                self.say(f"epoch {trainer.current_epoch} is the best so far: the training goes on")
+            trainer.should_stop |= not better
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.best}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.best = state_dict["best"]
 
 
 class HalvedRate(Callback):

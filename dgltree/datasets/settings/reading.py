@@ -35,7 +35,8 @@ class Reading:
         node: the CoNLL-U column used as a node's function.
         word: the CoNLL-U column used as a node's token.
         unit: whether a tree of Python sources is a whole "file" or one "function".
-        numbers: read numeric leaves as numbers instead of tokens.
+        numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, where some of them are
+            not whole or most of the different ones are rare.
         binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
         max_line: leave out, and report, lines, CoNLL-U sentences and source files of more bytes than this.
     """
@@ -56,7 +57,7 @@ class Reading:
     node: str = "deprel"
     word: str = "form"
     unit: Literal["file", "function"] = "file"
-    numbers: bool = False
+    numbers: bool | None = None
     binarize: Literal["left", "right"] | None = None
     max_line: int = 1_000_000
 
