@@ -71,7 +71,8 @@ def detect(texts: Sequence[str]) -> str:
     half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters altogether are not looked at, so
     that it takes a second or two; of longer ones alone the shortest is.
 
-    Raises ``ValueError`` where no notation reads any text, listing all with an example.
+    Raises ``ValueError`` where no notation reads any text, listing all with an example, and where none reads half of
+    them, with how many each reads.
     """
     texts = _few_long([text for text in texts if text.strip()])
     counts: dict[str, int] = {}
@@ -83,11 +84,26 @@ def detect(texts: Sequence[str]) -> str:
     if 2 * counts[best] < len(texts):
         counts |= {name: _count(NOTATIONS[name], texts) for name in _named("last")}
         best = max(counts, key=lambda name: counts[name])
-    if counts[best]:
+    if counts[best] and 2 * counts[best] >= len(texts):
         return best
+    if counts[best]:
+        raise ValueError(f"no notation that is detected reads half of {len(texts)} trees: {told(texts)}")
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
     raise ValueError(f"{found}; expected one of{known}")
+
+
+def told(texts: Sequence[str]) -> str:
+    """How many of the texts each notation reads, the one that reads most first, those that are never detected too."""
+    counts: dict[str, int] = {}
+    for name, notation in NOTATIONS.items():
+        try:
+            counts[name] = _count(notation, texts)
+        except ModuleNotFoundError:  # of a package that only some need
+            continue
+    read = [f"{name} reads {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
+    by_name = f"; {', '.join(_named('never'))} is read where --notation names it"
+    return ", ".join(read or ["none reads any"]) + by_name
 
 
 def _named(detectable: str) -> list[str]:

@@ -12,9 +12,11 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.make import keyword_options
 from dgltree.training.options import FitOptions
+from dgltree.trees.binarize import MARK
 
-WIDEST = 3
-"""Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
+WIDEST, LONGEST = 3, 200
+"""Children up to which trees are read by weights of their own for each place, unless an encoder is named, and up to
+which wider nodes are made binary: a chain of more is slow and hard to learn from."""
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
 QUARTILES = (0.25, 0.5, 0.75)
@@ -23,6 +25,13 @@ QUARTILES = (0.25, 0.5, 0.75)
 def encoder_for(data: TreeDataset) -> str:
     """The name of the encoder, by the most children that a node has."""
     return "tree_lstm" if most_children(data) <= WIDEST else "child_sum"
+
+
+def is_binarized(splits: dict[str, TreeDataset]) -> bool:
+    """Whether the nodes of all splits are better read as nodes of two children."""
+    names = {name for data in splits.values() for name, _ in data.own_vocabulary.functions}
+    widest = max(map(most_children, splits.values()))
+    return WIDEST < widest <= LONGEST and not any(name.endswith(MARK) for name in names)
 
 
 def most_children(data: TreeDataset) -> int:

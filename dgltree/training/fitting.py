@@ -26,7 +26,7 @@ from dgltree.training import harness, pictures, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.checkpoints import BEST, checked
-from dgltree.training.choices import encoder_for, numbers_are_read
+from dgltree.training.choices import encoder_for, is_binarized, numbers_are_read
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.folder import CARD, finished, left_by_now, read_epochs, write
@@ -36,6 +36,7 @@ from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience, UsualEpochs
 from dgltree.training.processes import check_started, first
+from dgltree.training.readable import check_readable
 from dgltree.training.report import EpochReport
 from dgltree.training.sight import all_equal, sight_of
 from dgltree.training.trained_model import TrainedModel
@@ -137,6 +138,8 @@ def _prepare(
     files: dict[str, TreeDataset], settings: FitOptions
 ) -> tuple[dict[str, TreeDataset], dict[str, int], Built]:
     """The splits in the vocabulary of a new model, how many records are left out of them, and that model."""
+    for dataset in files.values():
+        check_readable(dataset)
     task = settings.task or task_of(files["train"])
     labelled = {name: with_labels(dataset, task == "regress") for name, dataset in files.items()}
     for name, dataset in labelled.items():
@@ -145,7 +148,7 @@ def _prepare(
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
-    splits = _with_numbers(splits, settings)
+    splits = _as_read_best(splits, settings)
     built = build(splits["train"], replace(settings, task=task))
     _say_sight(built.module.encoder, splits["train"])
     splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
@@ -157,13 +160,16 @@ def _prepare(
     return splits, left_out, built
 
 
-def _with_numbers(splits: dict[str, TreeDataset], settings: FitOptions) -> dict[str, TreeDataset]:
-    """The splits with leaves that are numbers, where nothing was said of them and they are better read as such."""
+def _as_read_best(splits: dict[str, TreeDataset], settings: FitOptions) -> dict[str, TreeDataset]:
+    """The splits with numbers in the place of words, and wide nodes made binary, where nothing else was said."""
     train = splits["train"]
     encoder = settings.encoder or encoder_for(train)
     if train.reading.numbers is None and numbers_are_read(train, encoder, settings.min_count):
         _say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
-        return {name: data.with_numbers() for name, data in splits.items()}
+        splits = {name: data.with_numbers() for name, data in splits.items()}
+    if settings.encoder is None and train.reading.binarize is None and is_binarized(splits):
+        _say("nodes of more than two children are read as binary ones, one child after the other (--binarize right)")
+        splits = {name: data.binarized() for name, data in splits.items()}
     return splits
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torchmetrics.classification import MulticlassF1Score
 
@@ -22,4 +23,5 @@ class MacroF1(MulticlassF1Score):
     def compute(self) -> Tensor:
         """() from all that was given to ``update``."""
         found: Tensor = super().compute()
-        return found[self.tp + self.fn > 0].mean()
+        hits, misses = torch.as_tensor(self.tp), torch.as_tensor(self.fn)  # lists of tensors for other reductions
+        return found[hits + misses > 0].mean()
