@@ -9,7 +9,7 @@ from torchmetrics.classification import MulticlassAccuracy
 
 from dgltree import TreeBatch, unbatch
 from dgltree.datasets.labelled import Labelled
-from dgltree.encoders import Encoder, Planned
+from dgltree.encoders import Encoder, Parse, Planned, SequenceEncoder
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Corpus, Parameters, SentenceScore, score
 from dgltree.training.encoding import EncoderModule
@@ -56,7 +56,8 @@ class TreeClassifier(EncoderModule):
         return self.readout(self.encoder(trees, share=self.shares))
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
-        mean = nn.functional.cross_entropy(self(labelled.inputs), labelled.labels)
+        found = self.encoder.encoded(labelled.inputs, self.shares)
+        mean = nn.functional.cross_entropy(self.readout(found.root), labelled.labels) + found.loss
         return shared_loss(self, mean, len(labelled.labels), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
@@ -68,9 +69,10 @@ class TreeClassifier(EncoderModule):
         self._brackets = InducedBrackets()
 
     def test_step(self, labelled: Labelled, _: int) -> None:
-        self._tested.update(self(labelled.inputs), labelled.labels, labelled.groups)
-        if self.encoder.induces_trees:
-            self._brackets.update(self.encoder, labelled.trees)
+        found = self.encoder.encoded(labelled.inputs, self.shares)
+        self._tested.update(self.readout(found.root), labelled.labels, labelled.groups)
+        if found.parse is not None:
+            self._brackets.update(self.encoder, labelled.trees, found.parse)
 
     def on_test_epoch_end(self) -> None:
         for name, figure in self._tested.compute().items():
@@ -99,13 +101,14 @@ class InducedBrackets:
     def __init__(self) -> None:
         self._sentences: list[SentenceScore] = []
 
-    def update(self, encoder: Encoder, trees: TreeBatch) -> None:
-        """Add a batch. Brackets read with the words are taken out of the induced trees first, as in the papers.
+    def update(self, encoder: Encoder, trees: TreeBatch, parse: Parse) -> None:
+        """Add a batch and what a pass found in it. Brackets among the words are taken out first, as in the papers.
 
         Where leaves alone are read, a bracket is a word of its sentence.
         """
+        assert isinstance(encoder, SequenceEncoder)
         read = () if encoder.config["order"] == "leaves" else ("(", ")")
-        induced = [without_tokens(tree, read) for tree in encoder.trees(trees)]
+        induced = [without_tokens(tree, read) for tree in parse.trees(encoder.words(trees))]
         self._sentences += score(unbatch(trees.to("cpu")), induced, PARAMETERS).sentences
 
     @property

@@ -1,4 +1,4 @@
-"""The equations of the Gated Recursive Cell, which the Tree Cell and Ordered Memory run."""
+"""The equations of the Gated Recursive Cell, of trees that are given and of trees that are found."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +9,9 @@ from torch import Tensor
 Rows = Callable[[Tensor], Tensor]
 
 
-def gated_recursive(hidden: Tensor, children: Sequence[Tensor], second: Rows, drop: Rows, norm: Rows) -> dict[str, Any]:
+def gated_recursive(
+    hidden: Tensor, children: Sequence[Tensor], second: Rows, drop: Rows, norm: Rows, act: Rows = torch.relu
+) -> dict[str, Any]:
     r"""The Gated Recursive Cell (Shen et al. 2019, Ordered Memory, arXiv 1910.13466) at any arity N.
 
     .. math::
@@ -22,10 +24,11 @@ def gated_recursive(hidden: Tensor, children: Sequence[Tensor], second: Rows, dr
         second: the map W_2, b_2, (..., 4n) to (..., (N + 2) n).
         drop: the dropout before W_2.
         norm: the LayerNorm.
+        act: the non-linearity, relu as published, or GELU (Ray Chowdhury & Caragea 2021, arXiv 2106.06038).
 
     Returns h (..., n), and the gates: g, N of (..., n), c and u (..., n).
     """
-    z = second(drop(torch.relu(hidden)))
+    z = second(drop(act(hidden)))
     *g, c, u = z.split(z.shape[-1] // (len(children) + 2), -1)
     *g, c = (torch.sigmoid(gate) for gate in (*g, c))
     h = c * u

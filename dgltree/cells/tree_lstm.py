@@ -1,5 +1,6 @@
 """The N-ary Tree-LSTM."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import torch
@@ -54,11 +55,17 @@ class TreeLSTM(Cell):
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
         in_, o, *f = torch.sigmoid(pre["in_o_f"]).split(self.hidden_size, -1)
-        u = torch.tanh(pre["u"])
-        c = in_ * self.drop(u)
-        for f_k, c_k in zip(f, children["c"], strict=True):
-            c = c + f_k * c_k
-        return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u, "f": f}
+        return lstm_state(in_, o, f, torch.tanh(pre["u"]), children["c"], self.drop)
 
     def fused(self) -> Fused:
         return Fused("lstm")
+
+
+def lstm_state(
+    in_: Tensor, o: Tensor, f: Sequence[Tensor], u: Tensor, c: Sequence[Tensor], drop: Callable[[Tensor], Tensor]
+) -> dict[str, Any]:
+    r""":math:`c = in \odot drop(u) + \sum_k f_k \odot c_k, h = o \odot \tanh(c)`, all (..., n)."""
+    new = in_ * drop(u)
+    for f_k, c_k in zip(f, c, strict=True):
+        new = new + f_k * c_k
+    return {"h": o * torch.tanh(new), "c": new, "in": in_, "o": o, "u": u, "f": f}

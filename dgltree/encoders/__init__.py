@@ -1,6 +1,11 @@
 """Encoders: a batch of trees to one vector a root."""
 
+from dgltree.encoders.encoded import Attention, Beams, Distances, Encoded, Merges, Parse
 from dgltree.encoders.encoder import Encoder, Planned
+from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
+from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
+from dgltree.encoders.latent.crvnn import SequenceCRvNN
+from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory import MemorySteps, OrderedMemory, SequenceOrderedMemory
 from dgltree.encoders.make import make_encoder
@@ -19,15 +24,26 @@ __all__ = [
     "LSTM",
     "ONLSTM",
     "SEQUENCE_ENCODERS",
+    "Attention",
+    "Beams",
+    "Distances",
+    "Encoded",
     "Encoder",
     "InducingCore",
     "MemorySteps",
+    "Merges",
     "OrderedMemory",
+    "Parse",
     "Planned",
     "RecurrentLayers",
     "RecurrentSteps",
+    "SequenceBalancedTree",
+    "SequenceBeamTree",
+    "SequenceCRvNN",
     "SequenceCore",
+    "SequenceEfficientBeamTree",
     "SequenceEncoder",
+    "SequenceGumbelTree",
     "SequenceLSTM",
     "SequenceONLSTM",
     "SequenceOrderedMemory",

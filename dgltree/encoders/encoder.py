@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.encoders.encoded import Encoded
 from dgltree.trees.tree import Tree
 
 
@@ -47,9 +48,19 @@ class Encoder(nn.Module, ABC):
         """What :meth:`forward` would do before its first product. The batch itself where there is nothing to do."""
         return batch
 
+    def encoded(self, batch: TreeBatch | Any, share: bool = False, trace: bool = False) -> Encoded:
+        """The same vectors, and what else the pass gives: the trees that it used, its own losses, and on demand a
+        trace.
+
+        Args:
+            batch, share: as in a call.
+            trace: whether to give what the encoder documents as its trace, too.
+        """
+        return Encoded(self(batch, share))
+
     def trees(self, batch: TreeBatch | Any) -> list[Tree]:
         """The tree that the encoder induces for each tree of a batch (or of its plan).
 
         Raises ``ValueError`` where ``induces_trees`` is false.
         """
-        raise ValueError(f"a {type(self).__name__} induces no trees; ON-LSTM and Ordered Memory do")
+        raise ValueError(f"a {type(self).__name__} induces no trees; latent-tree encoders such as Ordered Memory do")

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -9,7 +10,12 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.encoder import Encoder
+from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
+from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
+from dgltree.encoders.latent.crvnn import SequenceCRvNN
+from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
@@ -93,33 +99,33 @@ class SequenceEncoder(Encoder):
         rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
         return [[names[i] for i in ids[:length]] for ids, length in rows]
 
-    def syntactic_scores(self, batch: TreeBatch | Sequences) -> Tensor:
-        """(B, T, ...), what each word says about the tree over its sequence, without gradients; see the core.
+    def encoded(self, batch: TreeBatch | Sequences, share: bool = False, trace: bool = False) -> Encoded:
+        """As a call; of joint pairs without a parse."""
+        if not isinstance(self.core, InducingCore):
+            return Encoded(self(batch, share))
+        sequences = self._sequences(batch)
+        found = self.core.encoded(sequences.ids, sequences.lengths, trace)
+        return replace(found, parse=None) if self.joint else found
+
+    def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
+        """The tree induced over the sequence of each tree of a batch; one a root.
+
+        Its leaves are :meth:`words`; :func:`dgltree.induction.binary_trees.without_tokens` takes the brackets among
+        them out. Inner nodes are ``phrase``, with two children. Who wants the vectors, too, takes the ``parse`` of
+        :meth:`encoded`, which gives both by one pass.
 
         Raises ``ValueError`` where ``induces_trees`` is false.
         """
-        if not isinstance(self.core, InducingCore) or self.joint:
+        if not self.induces_trees:
             able = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
             raise ValueError(
                 f"{self.name!r}{' of joint pairs' * self.joint} induces no trees; {', '.join(able)} of single trees do"
             )
         sequences = self._sequences(batch)
         with torch.no_grad():
-            return self.core.syntactic_scores(sequences.ids, sequences.lengths)
-
-    def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
-        """The tree induced over the sequence of each tree of a batch; one a root.
-
-        Its leaves are :meth:`words`; :func:`dgltree.induction.binary_trees.without_tokens` takes the brackets among
-        them out. Inner nodes are ``phrase``, with two children.
-
-        Raises ``ValueError`` where ``induces_trees`` is false.
-        """
-        sequences = self._sequences(batch)
-        scores = self.syntactic_scores(sequences).cpu()
-        rows = zip(self.words(sequences), scores, strict=True)
-        assert isinstance(self.core, InducingCore)
-        return [self.core.tree(words, of_row[: len(words)]) for words, of_row in rows]
+            parse = self.encoded(sequences).parse
+        assert parse is not None
+        return parse.trees(self.words(sequences))
 
     def _sequences(self, batch: TreeBatch | Sequences) -> Sequences:
         if not isinstance(batch, Sequences):
@@ -156,6 +162,11 @@ SEQUENCE_ENCODERS: dict[str, type[SequenceCore]] = {
     "lstm": SequenceLSTM,
     "on_lstm": SequenceONLSTM,
     "ordered_memory": SequenceOrderedMemory,
+    "balanced_tree": SequenceBalancedTree,
+    "gumbel_tree": SequenceGumbelTree,
+    "crvnn": SequenceCRvNN,
+    "beam_tree": SequenceBeamTree,
+    "efficient_beam_tree": SequenceEfficientBeamTree,
     "transformer": SequenceTransformer,
     "universal_transformer": SequenceUniversalTransformer,
     "tree_transformer": TreeTransformer,

@@ -73,7 +73,9 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
     elif isinstance(model.encoder, SequenceEncoder) and model.encoder.induces_trees:
         opened.sequences[_free(name, opened.sequences)] = model
     elif not Path(name).is_dir():
-        raise ValueError(f"{name}: the page shows models of equations, Ordered Memory and ON-LSTM, and folders of fit")
+        raise ValueError(
+            f"{name}: the page shows models of equations, networks that find trees in sequences, and folders of fit"
+        )
 
 
 def _free(path: str, taken: Collection[str]) -> str:

@@ -1,4 +1,4 @@
-"""The room of sequences: where Ordered Memory attends and what distances ON-LSTM sees, and the trees found in these."""
+"""The room of sequences: by what a network found a tree (attention, distances, merges, beams), and that tree."""
 
 import re
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.batching.batch import batch
-from dgltree.encoders import SequenceEncoder
+from dgltree.encoders import Attention, Beams, Distances, Merges, Parse, SequenceEncoder
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.open_models import Opened
 from dgltree.explore.tree_drawing import HUNDREDTH, unfolded
@@ -65,10 +65,13 @@ class SequencesRoom:
             raise ValueError("no sequence: type one")
         encoder = model.encoder
         assert isinstance(encoder, SequenceEncoder)
+        flat = batch([tree for tree, _ in given], encoder.vocabulary)
         with evaluating(model):
-            found = [_looked_at(tree, encoder, bare) for tree, bare in given]
-            trees = [tree for tree, _ in given]
-            classes = _classes(model, batch(trees, encoder.vocabulary)) if len(trees) == _each(model) else []
+            encoded, words = encoder.encoded(flat), encoder.words(flat)
+            classes = _classes(model, encoded.root) if len(given) == _each(model) else []
+        assert encoded.parse is not None
+        trees = encoded.parse.trees(words)
+        found = [_looked_at(*given[row], words[row], encoded.parse, row, tree) for row, tree in enumerate(trees)]
         return {"sequences": found, "classes": classes, "each": _each(model)}
 
 
@@ -111,21 +114,35 @@ def _tree(text: str, model: TreeModel, leaves: bool) -> tuple[Tree, bool]:
     raise ValueError("this model reads brackets, too: write them, as in ( a ( b c ) )")
 
 
-def _looked_at(given: Tree, encoder: SequenceEncoder, bare: bool) -> dict[str, Any]:
-    flat = batch([given], encoder.vocabulary)
-    [words], [scores], [whole] = encoder.words(flat), encoder.syntactic_scores(flat), encoder.trees(flat)
+def _looked_at(given: Tree, bare: bool, words: list[str], parse: Parse, row: int, whole: Tree) -> dict[str, Any]:
     found = without_tokens(whole, "()")
     counts = score_sentence(given, found, UNLABELLED)
     compared = not bare and counts.status is Status.VALID
     return {
         "words": words,
-        "kind": "attention" if scores.dim() == 2 else "distances",
-        "scores": _hundredths(scores),
+        **_drawn(parse, row, len(words)),
         "found": _brackets(found, given if compared else found),
         "given": _brackets(given, found) if compared else None,
         "matched": counts.matched,
         "brackets": counts.gold,
     }
+
+
+def _drawn(parse: Parse, row: int, words: int) -> dict[str, Any]:
+    """What the page draws of a sequence, and of which kind it is."""
+    match parse:
+        case Attention() | Distances():
+            drawn: Any = {"scores": _hundredths(parse.scores[row, :words])}
+        case Merges():
+            drawn = {"beams": [{"order": parse.order[row, : words - 1].tolist(), "weight": 100}]}
+        case Beams():
+            there = parse.weights[row] > 0
+            orders = parse.orders[row, there, : words - 1].tolist()
+            pairs = zip(orders, _hundredths(parse.weights[row, there]), strict=True)
+            drawn = {"beams": [{"order": order, "weight": weight} for order, weight in pairs]}
+        case _:
+            raise TypeError(f"the page draws no {type(parse).__name__}")
+    return {"kind": parse.kind, **drawn}
 
 
 def _brackets(tree: Tree, other: Tree) -> list[dict[str, Any]]:
@@ -149,9 +166,9 @@ def _brackets(tree: Tree, other: Tree) -> list[dict[str, Any]]:
     return nodes
 
 
-def _classes(model: TreeModel, flat: Any) -> list[dict[str, Any]]:
-    """The classes of a model, the most probable first."""
-    probabilities = model(flat).softmax(-1)[0].tolist()
+def _classes(model: TreeModel, states: Tensor) -> list[dict[str, Any]]:
+    """The classes of a model, the most probable first, from the states of what it read."""
+    probabilities = model.read_out(states).softmax(-1)[0].tolist()
     ranked = sorted(zip(probabilities, model.classes, strict=True), key=lambda pair: -pair[0])
     return [{"name": name, "probability": round(probability, 4)} for probability, name in ranked[:10]]
 

@@ -9,10 +9,13 @@ from dgltree.induction.binary_trees import (
     tree_from_distances,
     without_tokens,
 )
+from dgltree.induction.merges import merged_batch, merged_trees
 
 __all__ = [
     "balanced",
     "left_branching",
+    "merged_batch",
+    "merged_trees",
     "random_tree",
     "right_branching",
     "tree_from_attention",

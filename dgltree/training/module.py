@@ -119,16 +119,18 @@ class TreeTraining(EncoderModule):
     def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:
         """The mean, and by how many examples or nodes, or by what weight."""
         inputs, labels = labelled.inputs, labelled.labels
-        if self.scale is not None:
-            mean, deviation = self.scale
-            return nn.functional.mse_loss(self.model(inputs, self.shares), (labels - mean) / deviation), len(labels)
+        own: Tensor | float = 0.0
         if self.nodes:
             encoder, labels = self.encoder, labelled.trees.label
             assert isinstance(encoder, TreeEncoder)
-            logits = self.model.read_out(encoder.node_states(inputs, self.shares))
+            found = self.model.read_out(encoder.node_states(inputs, self.shares))
         else:
-            logits = self(inputs)
-        loss = nn.functional.cross_entropy(logits, labels, self.class_weights, ignore_index=NO_LABEL)
+            encoded = self.encoder.encoded(inputs, self.shares)
+            found, own = self.model.read_out(encoded.root), encoded.loss
+        if self.scale is not None:
+            mean, deviation = self.scale
+            return nn.functional.mse_loss(found, (labels - mean) / deviation) + own, len(labels)
+        loss = nn.functional.cross_entropy(found, labels, self.class_weights, ignore_index=NO_LABEL) + own
         known = labels != NO_LABEL
         weights = known if self.class_weights is None else self.class_weights[labels.clamp(min=0)] * known
         return loss, weights.sum()

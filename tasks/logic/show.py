@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 
 from dgltree import Tree, batch, load
-from dgltree.encoders import SequenceEncoder
+from dgltree.encoders import Attention, SequenceEncoder
 from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction.binary_trees import without_tokens
 from dgltree.induction.evalb import Parameters, score
@@ -56,7 +56,11 @@ def show(formulas: list[str], model: TreeModel, out: Path | None) -> None:
 
 def _show_tree(text: str, given: Tree, encoder: SequenceEncoder, out: Path | None) -> None:
     flat = batch([given], encoder.vocabulary)
-    [whole] = encoder.trees(flat)
+    words = encoder.words(flat)
+    with evaluating(encoder):
+        parse = encoder.encoded(flat).parse
+    assert parse is not None
+    [whole] = parse.trees(words)
     found = without_tokens(whole, "()")
     matched = score([given], [found], Parameters(labelled=False)).sentences[0]
     print(f"{write_unlabelled(found)}  ({matched.matched} of {matched.gold} brackets)")
@@ -64,9 +68,8 @@ def _show_tree(text: str, given: Tree, encoder: SequenceEncoder, out: Path | Non
         return
     out.parent.mkdir(parents=True, exist_ok=True)
     save(trees(given, {"found": found}), f"{out}-trees")
-    [scores] = encoder.syntactic_scores(flat)
-    if scores.dim() == 2:  # Ordered Memory's attention over its slots
-        save(attention(encoder.words(flat)[0], scores.numpy()), f"{out}-attention")
+    if isinstance(parse, Attention):
+        save(attention(words[0], parse.scores[0].numpy()), f"{out}-attention")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dgltree import TreeBatch, Vocabulary
 from dgltree.batching.labels import Supervision, supervised
 from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.cells import CELLS
-from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, TreeEncoder, make_encoder
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoded, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout
 from dgltree.read.glove import WordVectors
 from dgltree.training.encoding import EncoderModule
@@ -106,9 +106,15 @@ class SentimentClassifier(EncoderModule):
 
     def forward(self, trees: TreeBatch, share: bool = False) -> Tensor:
         """The logits, (N, classes) of all nodes, or of a sequence encoder (B, classes) of the roots."""
+        return self.read(trees, share)[0]
+
+    def read(self, trees: TreeBatch, share: bool = False) -> tuple[Tensor, Encoded]:
+        """The logits, and the pass that they are of."""
         if isinstance(self.encoder, TreeEncoder):
-            return self.readout(self.encoder.node_states(trees, share))
-        return self.readout(self.encoder(trees))
+            found = Encoded(self.encoder.node_states(trees, share))
+        else:
+            found = self.encoder.encoded(trees)
+        return self.readout(found.root), found
 
     def with_dropped_inputs(self, trees: TreeBatch) -> TreeBatch:
         """The trees with the words' vectors as a cell's inputs, each occurrence under a mask of its own."""
@@ -135,9 +141,9 @@ class SentimentClassifier(EncoderModule):
         self._brackets = InducedBrackets()
 
     def test_step(self, trees: TreeBatch, _: int) -> None:
-        self._evaluate(trees, "test_")
-        if self.encoder.induces_trees:
-            self._brackets.update(self.encoder, trees)
+        parse = self._evaluate(trees, "test_").parse
+        if parse is not None:
+            self._brackets.update(self.encoder, trees, parse)
 
     def on_test_epoch_end(self) -> None:
         if self.encoder.induces_trees:
@@ -157,14 +163,16 @@ class SentimentClassifier(EncoderModule):
 
     def loss(self, trees: TreeBatch) -> tuple[Tensor, int]:
         """(), the mean over the nodes that are learnt from, and how many they are."""
-        logits, labels = self.predicted(self(self.with_dropped_inputs(trees)), trees, self.supervision)
-        return nn.functional.cross_entropy(logits, labels), len(labels)
+        found, encoded = self.read(self.with_dropped_inputs(trees))
+        logits, labels = self.predicted(found, trees, self.supervision)
+        return nn.functional.cross_entropy(logits, labels) + encoded.loss, len(labels)
 
-    def _evaluate(self, trees: TreeBatch, prefix: str) -> None:
-        logits, size = self(trees, share=True), len(trees)
+    def _evaluate(self, trees: TreeBatch, prefix: str) -> Encoded:
+        (logits, encoded), size = self.read(trees, share=True), len(trees)
         accuracies: dict[str, tuple[MulticlassAccuracy, Supervision]] = {"accuracy": (self.accuracy, "roots")}
         if self.supervision == "nodes":
             accuracies["node_accuracy"] = (self.node_accuracy, "nodes")
         for name, (accuracy, supervision) in accuracies.items():
             accuracy.update(*self.predicted(logits, trees, supervision))
             self.log(prefix + name, accuracy, prog_bar=not prefix, batch_size=size)
+        return encoded

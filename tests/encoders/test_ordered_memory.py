@@ -105,7 +105,7 @@ def combined(memory: OrderedMemory, h_1: Tensor, h_2: Tensor) -> Tensor:
     cell = memory.cell
     weight = torch.cat([cell.vertical.weight, cell.horizontal.weight], 1)
     z = weight @ torch.cat([h_1, h_2]) + cell.horizontal.bias
-    if type(cell).__name__ == "TreeRNNOperator":
+    if type(cell).__name__ == "TanhComposition":
         return torch.tanh(z)
     v, g, c, u = (cell.second.weight @ torch.relu(z) + cell.second.bias).split(6)
     return norm(memory.norm, torch.sigmoid(v) * h_1 + torch.sigmoid(g) * h_2 + torch.sigmoid(c) * u)

@@ -1,6 +1,5 @@
 """A core of one's own needs a class and an entry in the registry; the rest is derived."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,8 @@ from helpers import random_tree
 from torch import Tensor, nn
 
 import dgltree
-from dgltree import Tree, Vocabulary, batch
-from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, make_encoder
+from dgltree import Vocabulary, batch
+from dgltree.encoders import SEQUENCE_ENCODERS, Encoded, InducingCore, Merges, make_encoder
 from dgltree.induction import left_branching
 from dgltree.models import ClassifierReadout, TreeModel
 
@@ -25,15 +24,11 @@ class BagOfWords(InducingCore):
         super().__init__(size, max_length, hidden_size=hidden_size, scale=scale)
         self.embedding, self.scale = nn.Embedding(size, hidden_size), scale
 
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
         rows = zip(self.embedding(ids), lengths.tolist(), strict=True)
-        return self.scale * torch.stack([words[:length].mean(0) for words, length in rows])
-
-    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        return torch.zeros(ids.shape)
-
-    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
-        return left_branching(words)
+        root = self.scale * torch.stack([words[:length].mean(0) for words, length in rows])
+        gaps = torch.arange(ids.shape[1] - 1).expand(len(ids), -1)
+        return Encoded(root, Merges(gaps.masked_fill(gaps >= lengths.unsqueeze(1) - 1, -1)))
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,8 @@ def test_attention_and_the_tree_found_are_those_of_ordered_memory(client: Any) -
     flat = batch([given], encoder.vocabulary)
     one = found["sequences"][0]
     assert one["words"] == encoder.words(flat)[0] and one["kind"] == "attention"
-    scores = (encoder.syntactic_scores(flat)[0] * 100).round()
+    with torch.no_grad():
+        scores = (encoder.encoded(flat).parse.scores[0] * 100).round()
     torch.testing.assert_close(torch.tensor(one["scores"]).float(), scores, atol=1, rtol=0)
     assert tree_of(one["given"]) == given
     [whole] = encoder.trees(flat)

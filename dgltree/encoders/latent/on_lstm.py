@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from dgltree.arguments import check_size
+from dgltree.encoders.encoded import Distances, Encoded
 from dgltree.encoders.latent.on_lstm_recurrence import Recurrence
 from dgltree.encoders.latent.ragged import Ragged
 from dgltree.encoders.sequence.core import InducingCore
@@ -22,8 +23,6 @@ from dgltree.encoders.sequence.recurrent import (
     check_layer,
     drawn_weight,
 )
-from dgltree.induction.binary_trees import tree_from_distances
-from dgltree.trees.tree import Tree
 
 
 class ONLSTMLayer(nn.Module):
@@ -154,11 +153,14 @@ class SequenceONLSTM(InducingCore):
             width, [hidden_size] * num_layers, chunk_size=chunk_size, dropout=dropout, weight_dropout=weight_dropout
         )
 
-    grouped = False
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """The parse is that of the distances of the middle layer, as published: the second of three.
 
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n)."""
-        return self._read(ids, lengths).root
+        The trace has the ``states`` (B, T, n) of the last layer and the ``distances`` (B, T, layers) of all.
+        """
+        steps = self._read(ids, lengths)
+        kept = {"states": steps.states, "distances": steps.d} if trace else None
+        return Encoded(steps.root, Distances(steps.d[:, :, steps.d.shape[2] // 2]), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         """What the layers computed for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
@@ -167,14 +169,6 @@ class SequenceONLSTM(InducingCore):
         """
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths, state)
-
-    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T), the distances of the middle layer, as published: the second of three."""
-        d = self.steps(ids, lengths).d
-        return d[:, :, d.shape[2] // 2]
-
-    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
-        return tree_from_distances(words, scores)
 
     def _read(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths), state)

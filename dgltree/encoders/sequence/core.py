@@ -1,7 +1,6 @@
 """The core of a sequence encoder: sequences of ids to one vector each."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 from torch import Tensor, nn
@@ -9,10 +8,10 @@ from torch import Tensor, nn
 from dgltree.arguments import check_size
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.sequence.length_groups import in_groups
 from dgltree.encoders.sequence.linearization import Order, linearize
 from dgltree.encoders.sequence.padding import check_sequences
-from dgltree.trees.tree import Tree
 
 
 class SequenceCore(nn.Module, ABC):
@@ -64,12 +63,19 @@ class SequenceCore(nn.Module, ABC):
 
 
 class InducingCore(SequenceCore):
-    """A core that, reading words, finds a tree over them; a subclass says of which numbers it can be read."""
+    """A core that, reading words, finds a tree over them; a subclass says how, and gives both by one pass."""
+
+    grouped = False
 
     @abstractmethod
-    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, ...) of ids (B, T) and lengths (B,): what each word says about the tree. Raises as a call does."""
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """What it computed for ids (B, T) and lengths (B,) that are checked: root (B, n), parse, losses and trace."""
 
-    @abstractmethod
-    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
-        """The tree over T words, from the scores of their sequence, (T, ...)."""
+    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+        """(B, n)."""
+        return self.read(ids, lengths).root
+
+    def encoded(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """As a call, with all that :class:`dgltree.encoders.Encoded` has. Raises as a call does."""
+        check_sequences(ids, lengths, self.size, self.max_length)
+        return self.read(ids, lengths, trace)

@@ -97,7 +97,8 @@ class EquationClassifier(EncoderModule):
     def losses(self, labelled: Labelled) -> Tensor:
         """(E,), the loss of each equation."""
         if not isinstance(labelled, WithValues):
-            return self._cross_entropies(self(labelled.inputs), labelled)
+            found = self.encoder.encoded(labelled.inputs, self.shares)
+            return self._cross_entropies(self.model.read_out(found.root).flatten(), labelled) + found.loss
         assert isinstance(self.encoder, TreeEncoder)
         assert self.value_readout is not None
         states = self.encoder.node_states(labelled.inputs, self.shares)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, Vocabulary
 from dgltree.batching.vocabulary import NO_LABEL, NO_TOKEN
-from dgltree.encoders import Encoder, make_encoder
+from dgltree.encoders import Encoded, Encoder, make_encoder
 from dgltree.encoders.encoder import Planned
 
 EQUALS = ("=", 2)
@@ -33,7 +33,10 @@ class WholeEquations(Encoder):
 
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
         """(E, n), one row an equation, of the 2E trees of a batch or of their plan."""
-        return self.reader(self.plan(batch, share) if isinstance(batch, TreeBatch) else batch, share)
+        return self.encoded(batch, share).root
+
+    def encoded(self, batch: TreeBatch | Any, share: bool = False, trace: bool = False) -> Encoded:
+        return self.reader.encoded(self.plan(batch, share) if isinstance(batch, TreeBatch) else batch, share, trace)
 
     def plan(self, batch: TreeBatch, share: bool) -> Planned:
         """The plan of the whole equations. Raises ``ValueError`` for an odd number of trees."""

@@ -1,4 +1,4 @@
-"""Ordered Memory (Shen et al. 2019, arXiv 1910.13466): attention, operators, slots, memory, and its core over ids."""
+"""Ordered Memory (Shen et al. 2019, arXiv 1910.13466): attention, slots, memory, and its core over ids."""
 
 from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
 from dgltree.encoders.latent.ordered_memory.memory import MemorySteps, OrderedMemory

@@ -1,19 +1,17 @@
 """Ordered Memory over sequences of ids."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.encoders.encoded import Attention, Encoded
 from dgltree.encoders.latent.ordered_memory.memory import MemorySteps, OrderedMemory
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import check_sequences, padding_mask
 from dgltree.encoders.sequence.recurrent import LockedDropout
-from dgltree.induction.binary_trees import tree_from_attention
-from dgltree.trees.tree import Tree
 
 
 class SequenceOrderedMemory(InducingCore):
@@ -82,11 +80,14 @@ class SequenceOrderedMemory(InducingCore):
             OrderedMemory(width, hidden_size // directions, **memory) for _ in range(directions)
         )
 
-    grouped = False
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """The parse is the attention of the memory that reads from the first word to the last.
 
-    def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n)."""
-        return torch.cat([steps.root for steps in self._read(ids, lengths)], 1)
+        The trace has its ``states`` (B, T, D), the last slot after each word.
+        """
+        steps = self._read(ids, lengths)
+        kept = {"states": steps[0].states} if trace else None
+        return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
         """What each direction computed for ids (B, T) and lengths (B,), at the places of the ids.
@@ -95,13 +96,6 @@ class SequenceOrderedMemory(InducingCore):
         """
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths)
-
-    def syntactic_scores(self, ids: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, N), the attention of the memory that reads from the first word to the last."""
-        return self.steps(ids, lengths)[0].p
-
-    def tree(self, words: Sequence[str], scores: Tensor) -> Tree:
-        return tree_from_attention(words, scores)
 
     def _read(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
         x, padding = self.dropout(self.embedding(ids)), padding_mask(ids, lengths)

@@ -6,11 +6,14 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
+from dgltree.cells.compose import COMPOSITIONS
 from dgltree.encoders.latent.ordered_memory.attention import ATTENTIONS, allocate
-from dgltree.encoders.latent.ordered_memory.operators import OPERATORS
 from dgltree.encoders.latent.ordered_memory.slots import Slots
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.padding import check_vectors
+
+OPERATORS = ("tree_cell", "tree_rnn")
+"""Those of the compositions that the papers run in it."""
 
 
 class MemorySteps(NamedTuple):
@@ -92,7 +95,7 @@ class OrderedMemory(nn.Module):
         self.input = nn.Linear(input_size, hidden_size)
         self.norm = nn.LayerNorm(hidden_size)
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
-        self.cell = OPERATORS[operator](hidden_size, cell_dropout)
+        self.cell = COMPOSITIONS[operator](hidden_size, cell_dropout)
 
     def forward(self, x: Tensor, padding: Tensor, num_slots: int) -> MemorySteps:
         """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
@@ -174,9 +177,10 @@ class OrderedMemory(nn.Module):
         """
         written: list[Tensor] = []
         below = x[:0]
-        for M_i, of_memory, pi_i in zip(*(part.split(counts) for part in (M, self.cell.of_memory(M), pi)), strict=True):
+        for M_i, of_right, pi_i in zip(*(part.split(counts) for part in (M, self.cell.of_right(M), pi)), strict=True):
             here = x[: len(M_i)]
             below = torch.cat([below, here[len(below) :]]) if len(below) < len(here) else below
-            below = here.lerp(self.cell(below, M_i, of_memory, self.norm), pi_i)
+            combined = self.cell.combined(self.cell.product(below, of_right), below, M_i, self.norm)
+            below = here.lerp(combined, pi_i)
             written.append(below)
         return written

@@ -1,0 +1,168 @@
+"""Two states to one: a cell's equations on rows of any leading sizes, without a vocabulary or an engine.
+
+For networks that find out by themselves which two states they join. The equations are those of the cells
+(:func:`dgltree.cells.gated_recursive.gated_recursive`, :func:`dgltree.cells.tree_lstm.lstm_state`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.cells.gated_recursive import gated_recursive
+from dgltree.cells.tree_lstm import lstm_state
+
+Rows = Callable[[Tensor], Tensor]
+
+
+class Compose(nn.Module, ABC):
+    """``compose(left, right, norm)``: (..., D) of two states (..., D).
+
+    The map of [h_1; h_2] is in two halves, ``vertical`` for h_1 and ``horizontal`` for h_2, after the words of Ordered
+    Memory, which knows h_2 beforehand; they begin as one ``Linear`` of both.
+
+    Args:
+        hidden_size: n, the width of h.
+        width: of what the map gives.
+        dropout: probability, in training only.
+    """
+
+    parts: ClassVar[int] = 1
+    """D is so many times n; the first n columns are h."""
+    normed: ClassVar[bool] = False
+    """Whether a LayerNorm ends it, which the network owns, because it may share one with its leaves."""
+    drops_inputs: ClassVar[bool] = True
+    """Whether the dropout acts on [h_1; h_2]."""
+
+    def __init__(self, hidden_size: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.hidden_size = hidden_size
+        self.vertical = nn.Linear(hidden_size, width, bias=False)
+        self.horizontal = nn.Linear(hidden_size, width)
+        self.drop = nn.Dropout(dropout)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -((2 * hidden_size) ** -0.5), (2 * hidden_size) ** -0.5)
+
+    @property
+    def state_size(self) -> int:
+        """D."""
+        return self.parts * self.hidden_size
+
+    def h(self, state: Tensor) -> Tensor:
+        """(..., n) of a state (..., D): what readouts and scorers read."""
+        return state if self.parts == 1 else state[..., : self.hidden_size]
+
+    def of_right(self, h_2: Tensor) -> Tensor:
+        """(..., width), what h_2, (..., n), adds to the product, with the bias."""
+        return self.horizontal(self.drop(h_2) if self.drops_inputs else h_2)
+
+    def product(self, h_1: Tensor, of_right: Tensor) -> Tensor:
+        """(..., width), the map of [h_1; h_2]."""
+        h_1 = self.drop(h_1) if self.drops_inputs else h_1
+        flat = torch.addmm(of_right.flatten(0, -2), h_1.flatten(0, -2), self.vertical.weight.t())
+        return flat.view(of_right.shape)
+
+    def forward(self, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+        """(..., D) of two states; ``norm`` is the network's LayerNorm."""
+        return self.combined(self.product(self.h(left), self.of_right(self.h(right))), left, right, norm)
+
+    @abstractmethod
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+        """(..., D) from the map of [h_1; h_2] and the two states."""
+
+
+class GatedRecursive(Compose):
+    """:func:`dgltree.cells.gated_recursive.gated_recursive` of two states, with one set of weights.
+
+    Args:
+        hidden_size: n.
+        dropout: probability, in training only, on [h_1; h_2] and before W_2.
+    """
+
+    normed = True
+
+    def __init__(self, hidden_size: int, dropout: float) -> None:
+        super().__init__(hidden_size, 4 * hidden_size, dropout)
+        self.second = nn.Linear(4 * hidden_size, 4 * hidden_size)
+
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+        h: Tensor = gated_recursive(product, (left, right), self.second, drop=self.drop, norm=norm, act=self.act)["h"]
+        return h
+
+    def act(self, v: Tensor) -> Tensor:
+        """The non-linearity."""
+        return torch.relu(v)
+
+
+class GELUGatedRecursive(GatedRecursive):
+    """The same with GELU for relu, and dropout before W_2 alone (Ray Chowdhury & Caragea 2021, arXiv 2106.06038)."""
+
+    drops_inputs = False
+
+    def act(self, v: Tensor) -> Tensor:
+        return nn.functional.gelu(v)
+
+
+class TanhComposition(Compose):
+    """``tanh(W drop([h_1; h_2]) + b)``; there is no LayerNorm.
+
+    Args:
+        hidden_size: n.
+        dropout: probability, in training only, on [h_1; h_2].
+    """
+
+    def __init__(self, hidden_size: int, dropout: float) -> None:
+        super().__init__(hidden_size, hidden_size, dropout)
+
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+        return torch.tanh(product)
+
+
+class LSTMComposition(Compose):
+    r"""The binary Tree-LSTM of [h; c] (Tai et al. 2015), its forget gates raised by ``forget_bias``.
+
+    Args:
+        hidden_size: n.
+        dropout: probability, in training only, on u.
+        forget_bias: what is added to the forget gates' pre-activations.
+
+    Initialisation: W of [h_1; h_2] orthogonal, b 0 (Choi et al. 2018).
+    """
+
+    parts = 2
+    drops_inputs = False
+
+    def __init__(self, hidden_size: int, dropout: float, forget_bias: float = 1.0) -> None:
+        super().__init__(hidden_size, 5 * hidden_size, dropout)
+        self.forget_bias = forget_bias
+        both = nn.init.orthogonal_(torch.empty(5 * hidden_size, 2 * hidden_size))
+        with torch.no_grad():
+            self.vertical.weight.copy_(both[:, :hidden_size])
+            self.horizontal.weight.copy_(both[:, hidden_size:])
+            self.horizontal.bias.zero_()
+
+    def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
+        n = self.hidden_size
+        in_, o, f_1, f_2, u = product.split(n, -1)
+        f = [torch.sigmoid(gate + self.forget_bias) for gate in (f_1, f_2)]
+        cells = [left[..., n:], right[..., n:]]
+        state = lstm_state(torch.sigmoid(in_), torch.sigmoid(o), f, torch.tanh(u), cells, self.drop)
+        return torch.cat([state["h"], state["c"]], -1)
+
+
+COMPOSITIONS: dict[str, type[GatedRecursive] | type[TanhComposition] | type[LSTMComposition]] = {
+    "grc": GELUGatedRecursive,
+    "tree_cell": GatedRecursive,
+    "tree_rnn": TanhComposition,
+    "tree_lstm": LSTMComposition,
+}
+"""By the name of the cell whose equations they are."""
+
+
+def composition_named(name: str) -> type[GatedRecursive] | type[TanhComposition] | type[LSTMComposition]:
+    """``ValueError`` for a name that is not in ``COMPOSITIONS``."""
+    if name not in COMPOSITIONS:
+        raise ValueError(f"cell is {name!r}; it must be one of {', '.join(COMPOSITIONS)}")
+    return COMPOSITIONS[name]

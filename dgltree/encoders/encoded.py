@@ -1,0 +1,92 @@
+"""What a pass of an encoder gives: vectors, and of one that finds trees those that this very pass built."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from torch import Tensor
+
+from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
+from dgltree.induction.merges import merged_trees
+from dgltree.trees.tree import Tree
+
+
+class Parse(ABC):
+    """Which tree a pass built over each of B sequences of up to T words, in the numbers that it was built by."""
+
+    kind: ClassVar[str]
+    """What the numbers are, by which they are drawn."""
+
+    @abstractmethod
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        """The tree over each sequence: ``phrase`` nodes with two children over ``word`` leaves."""
+
+
+@dataclass(frozen=True)
+class Attention(Parse):
+    """Ordered Memory's attention over its slots, read by :func:`dgltree.induction.tree_from_attention`."""
+
+    kind = "attention"
+    scores: Tensor
+    """(B, T, N)"""
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return [tree_from_attention(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+
+
+@dataclass(frozen=True)
+class Distances(Parse):
+    """ON-LSTM's distances, read by :func:`dgltree.induction.tree_from_distances`."""
+
+    kind = "distances"
+    scores: Tensor
+    """(B, T)"""
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return [tree_from_distances(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+
+
+@dataclass(frozen=True)
+class Merges(Parse):
+    """Gaps in the order in which they were closed (:mod:`dgltree.induction.merges`)."""
+
+    kind = "merges"
+    order: Tensor
+    """(B, T - 1) int64, -1 behind the last merge of a sequence."""
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return merged_trees(words, self.order)
+
+
+@dataclass(frozen=True)
+class Beams(Parse):
+    """Several orders of merges for each sequence; the tree is that of the one with the largest weight."""
+
+    kind = "beams"
+    orders: Tensor
+    """(B, K, T - 1) int64, as in :class:`Merges`, the largest weight first."""
+    weights: Tensor
+    """(B, K), how much of the root comes from each; 0 where a sequence has fewer."""
+
+    def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
+        return merged_trees(words, self.orders[:, 0])
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """The value of one pass over B trees or sequences."""
+
+    root: Tensor
+    """(B, n), one vector each."""
+    parse: Parse | None = None
+    """The trees that this pass used to compute ``root``; None of an encoder that finds none."""
+    losses: Mapping[str, Tensor] = field(default_factory=dict)
+    """By name (B,), what a training adds to its own loss, as a mean; what weighs them is in them."""
+    trace: Mapping[str, Tensor] | None = None
+    """What else was computed, where it was asked for; each encoder says what."""
+
+    @property
+    def loss(self) -> Tensor | float:
+        """(), the sum of the means of ``losses``; 0.0 where there are none."""
+        return sum((loss.mean() for loss in self.losses.values()), start=0.0)

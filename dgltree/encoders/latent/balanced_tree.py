@@ -1,0 +1,63 @@
+"""A balanced binary tree over the words, whatever they are."""
+
+import torch
+from torch import Tensor
+
+from dgltree.encoders.encoded import Encoded, Merges
+from dgltree.encoders.latent.core import JoiningCore
+from dgltree.induction.merges import CLOSED
+
+
+class SequenceBalancedTree(JoiningCore):
+    r"""Neighbours 1 and 2, 3 and 4, ... are joined, level by level; an odd last one passes (BBT-GRC; Shi et al. 2018).
+
+    .. math:: h'_i = cell(h_{2i-1}, h_{2i}), \quad g = h_1 \text{ of the last level}
+
+    Args:
+        size: the number of ids.
+        hidden_size: n.
+        cell, embedding_size, dropout, cell_dropout, max_length: as in
+            :class:`dgltree.encoders.latent.core.JoiningCore`.
+
+    Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
+
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        cell: str = "grc",
+        embedding_size: int | None = None,
+        dropout: float = 0.0,
+        cell_dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        super().__init__(size, hidden_size, cell, embedding_size, dropout, cell_dropout, max_length, {})
+
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """There is nothing to trace."""
+        there = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
+        row, _ = there.nonzero(as_tuple=True)
+        h, sizes = self.words(ids[there]), lengths
+        while len(h) > len(ids):
+            start = sizes.cumsum(0) - sizes
+            place = torch.arange(len(h), device=h.device) - start[row]
+            left = torch.nonzero((place % 2 == 0) & (place + 1 < sizes[row])).squeeze(1)
+            joined = self.cell(h[left], h[left + 1], self.norm)
+            stays = place % 2 == 0
+            h = h.index_copy(0, left, joined)[stays]
+            row, sizes = row[stays], (sizes + 1) // 2
+        return Encoded(self.cell.h(h), Merges(level_order(lengths, ids.shape[1])))
+
+
+def level_order(lengths: Tensor, longest: int) -> Tensor:
+    """(B, T - 1) int64, the merges level by level; gap g closes at level v if 2^v is the highest power in g + 1."""
+    gaps = torch.arange(longest - 1, device=lengths.device)
+    level = ((gaps + 1) & -(gaps + 1)).double().log2().long()
+    order = (level * longest + gaps).argsort().expand(len(lengths), -1)
+    missing = order >= lengths.unsqueeze(1) - 1
+    kept = missing.long().argsort(dim=1, stable=True)  # those of longer sequences to the end
+    return order.gather(1, kept).masked_fill(missing.gather(1, kept), CLOSED)

@@ -1,0 +1,231 @@
+"""Beams of easy-first trees as numbers: a step joins two neighbours in each beam, and only what this changes is
+computed.
+
+A selection that carries no gradient changes two pairs of neighbours, so a beam of T words needs 3 T compositions and
+not T²/2, with the same numbers and gradients. A beam is an array of row numbers
+(:class:`dgltree.encoders.latent.nodes.Nodes`): nothing is copied, and beams that come to one node by different ways
+share its row.
+"""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from dgltree.encoders.latent.choice import gumbel, leftmost_best, log_probabilities, shrink
+from dgltree.encoders.latent.nodes import Nodes
+from dgltree.induction.merges import CLOSED
+
+
+class Beams(NamedTuple):
+    """K beams of each of b sequences, of S nodes at most."""
+
+    rows: Tensor
+    """(b, K, S) int64, the nodes."""
+    pairs: Tensor
+    """(b, K, S - 1) int64, the pairs of neighbours."""
+    gaps: Tensor
+    """(b, K, S - 1) int64, the gap between the words of the two."""
+    total: Tensor
+    """(b, K), the sum of the logarithms of the probabilities of what was joined."""
+    alive: Tensor
+    """(b, K) bool; what a beam that is not holds has no meaning."""
+
+    def first(self, count: int) -> "Beams":
+        """Of the first sequences."""
+        return self if count == len(self.rows) else Beams(*(part[:count] for part in self))
+
+    def of(self, parent: Tensor) -> "Beams":
+        """The beams with these numbers (b, K')."""
+        wide = parent.unsqueeze(2)
+        rows, pairs, gaps = (part.gather(1, wide.expand(-1, -1, part.shape[2])) for part in self[:3])
+        return Beams(rows, pairs, gaps, self.total.gather(1, parent), self.alive.gather(1, parent))
+
+
+class Proposals(NamedTuple):
+    """What the beams of b sequences would do next: k joins each, P in all."""
+
+    at: Tensor
+    """(b, P) int64, the place of the pair in its beam."""
+    beam: Tensor
+    """(b, P) int64"""
+    total: Tensor
+    """(b, P), as of the beam that would be."""
+    usable: Tensor
+    """(b, P) bool"""
+    ranked: Tensor
+    """(b, P), by which they are kept, -inf of what is not usable."""
+
+
+class Found(NamedTuple):
+    """The beams of B sequences of up to T words at their end."""
+
+    rows: Tensor
+    """(B, K) int64, the root of each."""
+    total: Tensor
+    """(B, K)"""
+    alive: Tensor
+    """(B, K) bool"""
+    orders: Tensor
+    """(B, K, T - 1) int64, the merges of each, as of :func:`dgltree.induction.merges.joined`."""
+
+    @property
+    def weights(self) -> Tensor:
+        """(B, K), the softmax of ``total``; 0 of beams that are not there."""
+        return self.total.masked_fill(~self.alive, -math.inf).softmax(1)
+
+
+def search(
+    nodes: Nodes, rows: Tensor, lengths: list[int], beam_size: int, *, noise: bool = False, soft: bool = False
+) -> Found:
+    """Join neighbours until one is left of each sequence.
+
+    Args:
+        nodes: of all sequences.
+        rows: (B, T) int64, the words' rows.
+        lengths: of the sequences, which never rise.
+        beam_size: K.
+        noise: whether Gumbel noise chooses the proposals and beams; it never enters ``total``.
+        soft: whether all proposals but the K - 1 best become one beam (OneSoft).
+    """
+    longest = lengths[0]
+    beams = _begin(nodes, rows[:, :longest], lengths)
+    ended, history = [], []
+    for t in range(longest - 1):
+        count = sum(length > t + 1 for length in lengths)
+        ended.append(_ended(beams, count, beam_size))
+        candidates = torch.tensor(lengths[:count], device=rows.device) - 1 - t
+        beams, parent, gap = _step(nodes, beams.first(count), candidates, beam_size, noise, soft)
+        history.append((parent, gap))
+    ended.append(_ended(beams, 0, beam_size))
+    roots, total, alive = (torch.cat(part[::-1]) for part in zip(*ended, strict=True))
+    return Found(roots, total, alive, pad(_orders(history, alive), (0, rows.shape[1] - longest), value=CLOSED))
+
+
+def _begin(nodes: Nodes, rows: Tensor, lengths: list[int]) -> Beams:
+    """One beam a sequence, of its words."""
+    gaps = torch.arange(rows.shape[1] - 1, device=rows.device).expand(len(rows), -1)
+    there = gaps < torch.tensor(lengths, device=rows.device).unsqueeze(1) - 1
+    pairs = torch.zeros_like(gaps)
+    pairs[there] = nodes.pairs(rows[:, :-1][there], rows[:, 1:][there])
+    total = nodes.states.buffer.new_zeros(len(rows), 1)
+    return Beams(rows.unsqueeze(1), pairs.unsqueeze(1), gaps.unsqueeze(1), total, total == 0)
+
+
+def _ended(beams: Beams, count: int, beam_size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Roots, totals and whether there is a beam, (b, K) each, of all but the first sequences."""
+    more = (0, beam_size - beams.total.shape[1])
+    return pad(beams.rows[count:, :, 0], more), pad(beams.total[count:], more), pad(beams.alive[count:], more)
+
+
+def _step(
+    nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, noise: bool, soft: bool
+) -> tuple[Beams, Tensor, Tensor]:
+    """The next beams, the number of the one that each comes from, and the gap that it closed, (b, K) both.
+
+    Args:
+        candidates: (b,) how many pairs a beam of each sequence has, 1 at least.
+        nodes, beams, beam_size, noise, soft: as of :func:`search`.
+    """
+    proposals = _proposed(nodes, beams, candidates, beam_size, noise)
+    keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
+    at, parent = proposals.at.gather(1, keep), proposals.beam.gather(1, keep)
+    kept = beams.of(parent)._replace(total=proposals.total.gather(1, keep), alive=proposals.usable.gather(1, keep))
+    gap = kept.gaps.gather(2, at.unsqueeze(2)).squeeze(2)
+    if not soft or keep.shape[1] < beam_size:
+        return _joined(nodes, kept, at, candidates), parent, gap
+    hard = torch.arange(beam_size, device=keep.device) < beam_size - 1
+    joined = _joined(nodes, kept._replace(alive=kept.alive & hard), at, candidates)
+    mixed = _mixed(nodes, beams, proposals, keep[:, :-1], candidates)
+    return _with_last(joined, *mixed), parent, gap
+
+
+def _proposed(nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, noise: bool) -> Proposals:
+    """The best joins of each beam."""
+    size = beams.pairs.shape[2]
+    there = (torch.arange(size, device=candidates.device) < candidates.unsqueeze(1)).unsqueeze(1)
+    scores, each = nodes.scores.read(beams.pairs).squeeze(3), min(beam_size, size)
+    noisy = scores + gumbel(scores) if noise else scores
+    at = leftmost_best(noisy.masked_fill(~there, -math.inf), each)
+    usable = (there.expand_as(scores).gather(2, at) & beams.alive.unsqueeze(2)).flatten(1)
+    total = (beams.total.unsqueeze(2) + log_probabilities(scores, there).gather(2, at)).flatten(1)
+    ranked = (total + gumbel(total) if noise else total).masked_fill(~usable, -math.inf)
+    beam = torch.arange(at.shape[1], device=at.device).repeat_interleave(each).expand(len(at), -1)
+    return Proposals(at.flatten(1), beam, total, usable, ranked)
+
+
+def _joined(nodes: Nodes, beams: Beams, at: Tensor, candidates: Tensor) -> Beams:
+    """The beams after joining the pair at place ``at`` (b, K) of each; two of its pairs are new."""
+    pair = beams.pairs.gather(2, at.unsqueeze(2)).squeeze(2)
+    node = torch.zeros_like(pair)
+    node[beams.alive] = nodes.built(pair[beams.alive])
+    rows = shrink(beams.rows, at, node)
+    size = beams.pairs.shape[2]
+    if size == 1:
+        return beams._replace(rows=rows, pairs=beams.pairs[:, :, 1:], gaps=beams.gaps[:, :, 1:])
+    places = torch.arange(size - 1, device=at.device)
+    rest = places + (places >= at.unsqueeze(2))
+    before, after = (at - 1).clamp(min=0).unsqueeze(2), (at + 1).clamp(max=size - 1).unsqueeze(2)
+    left = torch.stack([rows.gather(2, before).squeeze(2), node])
+    right = torch.stack([node, rows.gather(2, after).squeeze(2)])
+    wanted = torch.stack([at > 0, at < candidates.unsqueeze(1) - 1]) & beams.alive
+    new = torch.zeros_like(left)
+    new[wanted] = nodes.pairs(left[wanted], right[wanted])
+    pairs = beams.pairs.gather(2, rest)
+    for side, place in enumerate((at - 1, at)):
+        here = (places == place.unsqueeze(2)) & wanted[side].unsqueeze(2)
+        pairs = new[side].unsqueeze(2).where(here, pairs)
+    return beams._replace(rows=rows, pairs=pairs, gaps=beams.gaps.gather(2, rest))
+
+
+def _mixed(
+    nodes: Nodes, beams: Beams, proposals: Proposals, hard: Tensor, candidates: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Rows (b, S - 1), pairs (b, S - 2), total and alive (b,) of the beam that all proposals but ``hard`` (b, K - 1)
+    become.
+
+    States, what pairs become, the selection and the total are averaged each by itself, as published, by the softmax of
+    the totals; so this beam has new rows, and all its pairs are new.
+    """
+    rest = proposals.usable.scatter(1, hard, False)
+    alive = rest.any(1)
+    total = proposals.total
+    weights = total.masked_fill(~rest & alive.unsqueeze(1), -math.inf).softmax(1).masked_fill(~rest, 0)
+    of_beam = weights.unflatten(1, (beams.total.shape[1], -1)).sum(2)
+    h, merged = (
+        torch.einsum("bk,bksd->bsd", of_beam, nodes.states.read(rows))
+        for rows in (beams.rows, nodes.built(beams.pairs))
+    )
+    selected = torch.zeros_like(merged[:, :, 0]).scatter_add(1, proposals.at, weights)
+    states = shrink(h, selected, merged)
+    rows = nodes.states.write(states.flatten(0, 1)).view(states.shape[:2])
+    places = torch.arange(states.shape[1] - 1, device=rows.device)
+    wanted = (places < candidates.unsqueeze(1) - 1) & alive.unsqueeze(1)
+    pairs = torch.zeros_like(rows[:, 1:])
+    pairs[wanted] = nodes.pairs(rows[:, :-1][wanted], rows[:, 1:][wanted])
+    return rows, pairs, (weights * total).sum(1), alive
+
+
+def _with_last(beams: Beams, rows: Tensor, pairs: Tensor, total: Tensor, alive: Tensor) -> Beams:
+    """The beams, of which the last has other rows, pairs and total."""
+
+    def last(part: Tensor, other: Tensor) -> Tensor:
+        return torch.cat([part[:, :-1], other.unsqueeze(1)], 1)
+
+    return Beams(
+        last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, last(beams.total, total), last(beams.alive, alive)
+    )
+
+
+def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> Tensor:
+    """(B, K, T - 1), the gaps that each beam closed, read backwards from its end."""
+    beam = torch.arange(alive.shape[1], device=alive.device).repeat(len(alive), 1)
+    orders = torch.full((*alive.shape, len(history)), CLOSED, device=alive.device)
+    for t in reversed(range(len(history))):
+        parent, gap = history[t]
+        here = beam[: len(gap)].clamp(max=gap.shape[1] - 1)
+        orders[: len(gap), :, t] = gap.gather(1, here)
+        beam[: len(gap)] = parent.gather(1, here)
+    return orders.masked_fill(~alive.unsqueeze(2), CLOSED)

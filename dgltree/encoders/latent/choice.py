@@ -1,0 +1,79 @@
+"""Which neighbours are joined: choosing among scores, and a row of states that is one shorter afterwards."""
+
+import math
+
+import torch
+from torch import Tensor
+
+NEAR = 1e-9
+"""Scores that differ by less, relative to the largest in size, are equal, and the leftmost of them wins: equal words
+have equal scores but for rounding, which depends on what else is in a batch."""
+ROUNDINGS = 16
+"""The same where it is more than NEAR, in units of the last place: for float32."""
+LEAST = 1e-20
+"""Added to a probability before its logarithm, as the published programs do."""
+
+
+def leftmost_best(scores: Tensor, count: int) -> Tensor:
+    """(..., count) int64, the places of the best of scores (..., S), best first; of equal ones the leftmost first.
+
+    Args:
+        scores: -inf where there is nothing to choose; such places come last.
+        count: 1 to S.
+    """
+    left = scores.detach()
+    places = torch.arange(left.shape[-1], device=left.device)
+    near = max(NEAR, ROUNDINGS * torch.finfo(left.dtype).eps)
+    margin = near * left.masked_fill(left == -math.inf, 0).abs().amax(-1, keepdim=True)
+    found: list[Tensor] = []
+    free = torch.ones_like(left, dtype=torch.bool)
+    for _ in range(count):
+        best = left.amax(-1, keepdim=True)
+        at = places.where((left >= best - margin) & free, len(places)).amin(-1, keepdim=True)
+        found.append(at)
+        if len(found) < count:
+            left, free = left.scatter(-1, at, -math.inf), free.scatter(-1, at, False)
+    return torch.cat(found, -1)
+
+
+def log_probabilities(scores: Tensor, there: Tensor) -> Tensor:
+    """(..., S), log(softmax(scores) + 1e-20) over the places that are ``there``; of no meaning at the others."""
+    return (scores.masked_fill(~there, -math.inf).softmax(-1) + LEAST).log()
+
+
+def gumbel(like: Tensor) -> Tensor:
+    """Gumbel noise of a shape: -log(-log u) of uniform u."""
+    return -torch.empty_like(like).exponential_().log()
+
+
+def straight_through(soft: Tensor, at: Tensor) -> Tensor:
+    """One at place ``at`` (..., 1) of the last dimension, 0 elsewhere; its gradient is that of ``soft`` (..., S)."""
+    hard = torch.zeros_like(soft).scatter(-1, at, 1.0)
+    return hard + (soft - soft.detach())
+
+
+def shrink(h: Tensor, choice: Tensor, merged: Tensor) -> Tensor:
+    r"""What is left of S states (or numbers of rows) when two neighbours have become one: S - 1.
+
+    By weights m of the S - 1 pairs, with the sums :math:`cum_j = \sum_{k \le j} m_k`:
+
+    .. math:: h'_j = m_j \, merged_j + (1 - cum_j) \, h_j + (cum_j - m_j) \, h_{j+1}
+
+    By the number of a pair, which is what a weight of 1 gives, without its products.
+
+    Args:
+        h: (..., S, D) states, or (..., S) anything.
+        choice: (..., S - 1) floating weights, soft or :func:`straight_through`; or (...) int64, the number of a pair.
+        merged: by weights (..., S - 1, D), of all pairs; by number (..., D), or (...), of the one.
+    """
+    if choice.is_floating_point():
+        m = choice.unsqueeze(-1)
+        sums = m.cumsum(-2)
+        return m * merged + (1 - sums) * h[..., :-1, :] + (sums - m) * h[..., 1:, :]
+    size, places = h.shape[choice.dim()] - 1, torch.arange(h.shape[choice.dim()] - 1, device=h.device)
+    source = places + (places > choice.unsqueeze(-1))
+    here = places == choice.unsqueeze(-1)
+    if h.dim() == choice.dim() + 1:
+        return merged.unsqueeze(-1).where(here, h.gather(-1, source))
+    rows = source.unsqueeze(-1).expand(*source.shape[:-1], size, h.shape[-1])
+    return merged.unsqueeze(-2).where(here.unsqueeze(-1), h.gather(-2, rows))

@@ -1,0 +1,195 @@
+"""The Continuous Recursive Neural Network: all neighbours are merged a little, in rounds, the surest first."""
+
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.encoders.encoded import Encoded, Merges
+from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.sequence.length_groups import length_groups
+from dgltree.induction.merges import CLOSED
+
+Version = Literal["2021", "2023"]
+VERSIONS = get_args(Version)
+THRESHOLDS = {"2021": 0.01, "2023": 0.1}
+"""The existence below which a node has gone."""
+FEATURES = 64
+"""Of "2021": how many numbers say whether something was just merged into a node."""
+LEAST = 4e-8
+HALF = 0.5
+"""The existence below which a node has been merged, for the tree that is read from a pass."""
+
+
+class Pass(NamedTuple):
+    """What b sequences of T words became."""
+
+    root: Tensor
+    """(b, D)"""
+    order: Tensor
+    """(b, T - 1) int64, merges."""
+    penalty: Tensor
+    """(b,)"""
+    existence: Tensor
+    """(b, T), at the end."""
+
+
+class SequenceCRvNN(JoiningCore):
+    r"""The Continuous Recursive Neural Network (Ray Chowdhury & Caragea 2021, arXiv 2106.06038).
+
+    The words stand between a START and an END that are learnt. Each node i has an existence :math:`e_i`, at first 1.
+    With :math:`C_{ij}` the sum of the existences behind i up to j, and L and R the weights of left and right
+    neighbours,
+
+    .. math::
+        R_{ij} &= e_j \text{ if } C_{ij} \le 1 \text{ else } \max(0, 1 - C_{i,j-1}) \quad (j > i; \; L \text{ mirrored}) \\
+        s_i &= v \cdot GELU(W [LLh; Lh; h; Rh; RRh]_i + b) + b' \\
+        A_i &= \exp(s_i - M), \quad O = \exp(-M), \quad M = \max(0, \max_i s_i) \\
+        p_i &= A_i / (A_i + O + (L A)_i + (R A)_i + 4 \cdot 10^{-8}), \quad q = L p \\
+        h_i &\leftarrow q_i \, cell((L h)_i, h_i) + (1 - q_i) \, h_i, \quad e_i \leftarrow e_i (1 - p_i)
+
+    where p is the probability that a node is merged into its right neighbour; it is 0 for START, END and the last word,
+    which is the answer. A sequence is done when one node besides START and END is above the threshold, or after T
+    rounds.
+
+    A node counts as merged in the round in which its existence falls below 1/2; those that never do come last, the
+    least existing first. This is the tree of the pass.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n.
+        version: "2021": threshold 0.01, one LayerNorm for leaves and cell, 64 features of what was just merged, and a
+            penalty on a sequence that never came down to its last word. "2023", the authors' later programs: 0.1, two
+            LayerNorms, neither features nor penalty.
+        halt: whether a sequence may be done before T rounds.
+        penalty: weight of the penalty of "2021".
+        batch_maximum: M, which the programs take over a whole batch, so that it depends on the rest of the batch (by
+            underflow, and through 4e-8); else it is that of the sequence.
+        cell, embedding_size, dropout, cell_dropout, max_length: as in
+            :class:`dgltree.encoders.latent.core.JoiningCore`.
+
+    Initialisation: embeddings N(0, 1), that of padding 0, and START, END and the features N(0, 1); torch's of the rest.
+
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for another version.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        cell: str = "grc",
+        version: Version = "2023",
+        halt: bool = True,
+        penalty: float = 0.01,
+        batch_maximum: bool = False,
+        embedding_size: int | None = None,
+        dropout: float = 0.0,
+        cell_dropout: float = 0.0,
+        max_length: int | None = None,
+    ) -> None:
+        if version not in VERSIONS:
+            raise ValueError(f"version is {version!r}; it must be one of {', '.join(VERSIONS)}")
+        own = {"version": version, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
+        shared = (cell, embedding_size, dropout, cell_dropout, max_length)
+        super().__init__(size, hidden_size, *shared, own, one_norm=version == "2021")
+        self.halt, self.batch_maximum, self.threshold = halt, batch_maximum, THRESHOLDS[version]
+        self.penalty = penalty if version == "2021" else 0.0
+        self.ends = nn.Parameter(torch.empty(2, self.width).normal_())
+        features = FEATURES if version == "2021" else 0
+        self.features = nn.Parameter(torch.empty(2, features).normal_()) if features else None
+        self.first = nn.Linear(5 * self.cell.state_size + features, hidden_size)
+        self.second = nn.Linear(hidden_size, 1)
+
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """The trace has the ``existence`` (B, T) of each word at the end."""
+        everything = [(torch.arange(len(ids), device=ids.device), ids.shape[1])]
+        groups = everything if self.batch_maximum else length_groups(lengths)
+        found = [self._pass(ids[rows, :longest], lengths[rows]) for rows, longest in groups]
+        back, longest = torch.cat([rows for rows, _ in groups]).argsort(), ids.shape[1]
+        order, existence = ids.new_full((len(ids), longest - 1), CLOSED), found[0].root.new_zeros(ids.shape)
+        for (rows, _), of in zip(groups, found, strict=True):
+            order[rows, : of.order.shape[1]] = of.order
+            existence[rows, : of.existence.shape[1]] = of.existence.detach()
+        root, penalty = (torch.cat(part)[back] for part in ([f.root for f in found], [f.penalty for f in found]))
+        losses = {"halting": self.penalty * penalty} if self.penalty else {}
+        return Encoded(self.cell.h(root), Merges(order), losses, {"existence": existence} if trace else None)
+
+    def _pass(self, ids: Tensor, lengths: Tensor) -> Pass:
+        """All rounds over ids (b, T), lengths (b,); the places are START, T words, and END behind the last."""
+        rows, words = ids.shape
+        places = torch.arange(words + 2, device=ids.device)
+        end, last = (lengths + 1).unsqueeze(1), lengths.unsqueeze(1)
+        real, merges = places <= end, (places > 0) & (places < last)
+        inner = (places > 0) & (places <= last)
+        h = self.leaves(self.dropout(self._between_ends(ids, places == end)))
+        e, q = real.to(h.dtype), h.new_zeros(rows, words + 2)
+        done, single = lengths < 1, lengths < 2
+        gone = torch.full((rows, words + 2), words + 1, device=ids.device)
+        for t in range(words):
+            if bool(done.all()):
+                break
+            going = (~done & (lengths > t)).unsqueeze(1)
+            L, R = neighbours(e)
+            p = self._merged(h, q, L, R, real, merges)
+            q_now = (L @ p.unsqueeze(2)).squeeze(2) * inner
+            new = self.cell(L @ h, h, self.norm)
+            share = q_now.unsqueeze(2)
+            h = (share * new + (1 - share) * h).where(going.unsqueeze(2), h)
+            e = (e * (1 - p)).where(going, e)
+            q = q_now.where(going, q)
+            gone = gone.masked_fill((gone > words) & (e < HALF) & merges & going, t)
+            above = ((e > self.threshold) & inner).sum(1) <= 1
+            single = single | (above & going.squeeze(1))
+            done = done | above if self.halt else done
+        words_e = e[:, 1:-1] * inner[:, 1:-1]
+        at_end = e.gather(1, last).squeeze(1)
+        penalty = (words_e.sum(1) / at_end).log().masked_fill(single, 0)
+        root = h.gather(1, last.unsqueeze(2).expand(-1, -1, h.shape[2])).squeeze(1)
+        return Pass(root, _order(gone[:, 1:-2], e[:, 1:-2].detach(), lengths, words), penalty, words_e)
+
+    def _between_ends(self, ids: Tensor, at_end: Tensor) -> Tensor:
+        """(b, T + 2, width), the embeddings of START, the words, and END behind the last."""
+        x = self.embedding(torch.nn.functional.pad(ids, (1, 1)))
+        x = torch.cat([self.ends[0].expand(len(x), 1, -1), x[:, 1:]], 1)
+        return self.ends[1].where(at_end.unsqueeze(2), x)
+
+    def _merged(self, h: Tensor, q: Tensor, L: Tensor, R: Tensor, real: Tensor, merges: Tensor) -> Tensor:
+        """p, (b, S)."""
+        Lh, Rh = L @ h, R @ h
+        window = [L @ Lh, Lh, h, Rh, R @ Rh]
+        if self.features is not None:
+            share = q.unsqueeze(2)
+            window.append(share * self.features[0] + (1 - share) * self.features[1])
+        s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2)
+        largest = s.detach().masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
+        M = largest.amax() if self.batch_maximum else largest
+        A = (s - M).exp() * merges
+        beside = ((L + R) @ A.unsqueeze(2)).squeeze(2)
+        return A / (A + (-M).exp() + beside + LEAST)
+
+
+def neighbours(e: Tensor) -> tuple[Tensor, Tensor]:
+    """L and R, (b, S, S) each, from the existences (b, S)."""
+    sums = e.cumsum(1)
+    size = e.shape[1]
+    upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
+    up_to = sums.unsqueeze(1) - sums.unsqueeze(2)  # behind i up to j, for j > i
+    between = up_to - e.unsqueeze(1)
+    right = e.unsqueeze(1).expand_as(up_to).where(up_to <= 1, (1 - between).clamp(min=0)) * upper
+    with_j = between.transpose(1, 2) + e.unsqueeze(1)  # from j up to before i, for j < i
+    left = e.unsqueeze(1).expand_as(with_j).where(with_j <= 1, (1 - with_j + e.unsqueeze(1)).clamp(min=0)) * upper.T
+    return left, right
+
+
+def _order(gone: Tensor, e: Tensor, lengths: Tensor, words: int) -> Tensor:
+    """(b, T - 1) int64: the gap behind each word by the round in which the word was merged.
+
+    Of words merged in one round the left one comes first, of those never merged the one that exists least.
+    """
+    never = e.masked_fill(gone <= words, 0)
+    first = never.argsort(dim=1, stable=True)
+    there = torch.arange(words - 1, device=gone.device) < lengths.unsqueeze(1) - 1
+    rounds = gone.where(there, words + 2).gather(1, first)
+    order = first.gather(1, rounds.argsort(dim=1, stable=True))
+    return order.masked_fill(~there, CLOSED)

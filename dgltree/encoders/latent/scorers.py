@@ -1,0 +1,73 @@
+"""How good it would be to join two neighbours: a score of what they would become, or of the two as they are."""
+
+import math
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+
+class QueryScore(nn.Module):
+    r""":math:`q \cdot h`, divided by :math:`\sqrt n` where ``scaled`` (Choi et al. 2018; the division is in their
+    program alone).
+
+    Args:
+        hidden_size: n.
+        scaled: whether it is divided.
+
+    Initialisation: q ~ N(0, 0.01), a standard deviation of 0.01.
+    """
+
+    of_children: ClassVar[bool] = False
+
+    def __init__(self, hidden_size: int, scaled: bool = True) -> None:
+        super().__init__()
+        self.query = nn.Parameter(torch.empty(hidden_size).normal_(std=0.01))
+        self.divisor = math.sqrt(hidden_size) if scaled else 1.0
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(...) of what two states would become, (..., n)."""
+        return h @ self.query / self.divisor
+
+
+class LinearScore(nn.Module):
+    r""":math:`w \cdot h + b` of what two states would become.
+
+    Args:
+        hidden_size: n.
+    """
+
+    of_children: ClassVar[bool] = False
+
+    def __init__(self, hidden_size: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(hidden_size, 1)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(...) of (..., n)."""
+        return self.linear(h).squeeze(-1)
+
+
+class ChildrenScore(nn.Module):
+    r""":math:`v \cdot GELU(U [l_{1..k}; r_{1..k}] + d) + d'`, of the first k numbers of the two states.
+
+    Args:
+        hidden_size: n.
+        slice_size: k, and the width of the hidden layer; None: n. At most n are there.
+    """
+
+    of_children: ClassVar[bool] = True
+
+    def __init__(self, hidden_size: int, slice_size: int | None) -> None:
+        super().__init__()
+        self.slice_size = hidden_size if slice_size is None else min(slice_size, hidden_size)
+        self.first = nn.Linear(2 * self.slice_size, self.slice_size)
+        self.second = nn.Linear(self.slice_size, 1)
+
+    def forward(self, left: Tensor, right: Tensor) -> Tensor:
+        """(...) of two states (..., n)."""
+        both = torch.cat([left[..., : self.slice_size], right[..., : self.slice_size]], -1)
+        return self.second(nn.functional.gelu(self.first(both))).squeeze(-1)
+
+
+Score = QueryScore | LinearScore | ChildrenScore

@@ -1,0 +1,262 @@
+"""Every network that finds a tree: a batch changes nothing, the parse is the one used, and the numbers are the literal
+ones.
+
+A network of the registry is here by its row in tests/rows.py; one that joins neighbours has its literal form in
+tests/latent_oracle.py.
+"""
+
+from typing import Any
+
+import pytest
+import torch
+from latent_oracle import ORACLES, along, over_all_orders
+from latent_oracle import words as leaves
+from rows import ENCODERS
+from torch import Tensor
+
+from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
+from dgltree.encoders.latent import beams, gumbel_tree
+from dgltree.encoders.latent.core import JoiningCore
+
+INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
+JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, JoiningCore)]
+BEAMS = ["beam_tree", "efficient_beam_tree"]
+FORMS: dict[str, dict[str, Any]] = {  # the registry's name stands before the first comma
+    **{name: {} for name in JOINING},
+    "gumbel_tree, GRC, linear": {"cell": "grc", "score": "linear", "temperature": 0.5},
+    "gumbel_tree, GRC, children": {"cell": "grc", "score": "children"},
+    "gumbel_tree, as the paper": {"scaled": False, "forget_bias": 0.0},
+    "crvnn, 2021": {"version": "2021", "penalty": 0.5},
+    "crvnn, no halt": {"halt": False},
+    "beam_tree, Tree-LSTM": {"cell": "tree_lstm"},
+    "beam_tree, relu": {"cell": "tree_cell"},
+    "beam_tree, one beam": {"beam_size": 1},
+    "beam_tree, OneSoft": {"one_soft": True},
+    "beam_tree, OneSoft, one beam": {"one_soft": True, "beam_size": 1},
+    "efficient_beam_tree, all of the state": {"slice_size": None},
+    "efficient_beam_tree, tanh": {"cell": "tree_rnn"},
+}
+LENGTHS = [1, 2, 3, 7, 5, 1, 4]
+IDS = torch.randint(3, 8, (7, 7), generator=torch.Generator().manual_seed(1))
+
+
+def make(form: str, size: int = 6, **options: Any) -> Any:
+    name = form.split(",")[0]
+    torch.manual_seed(5)
+    core = SEQUENCE_ENCODERS[name](8, size, **{**ENCODERS[name], **FORMS.get(form, {}), **options}).double()
+    with torch.no_grad():  # so that some choices are sure and others not
+        for parameter in core.parameters():
+            parameter.mul_(1.5)
+    return core
+
+
+def rows(ids: Tensor, lengths: list[int]) -> list[list[int]]:
+    return [row[:length] for row, length in zip(ids.tolist(), lengths, strict=True)]
+
+
+def weighed(root: Tensor) -> Tensor:
+    return (root * torch.arange(1, root.numel() + 1, dtype=root.dtype).view_as(root).cos()).sum()
+
+
+def gradient(core: Any, value: Tensor) -> Tensor:
+    core.zero_grad()
+    value.backward()
+    parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in core.parameters()]
+    return torch.cat([part.flatten() for part in parts])
+
+
+def read(core: Any, ids: Tensor = IDS, lengths: list[int] = LENGTHS, trace: bool = False) -> Encoded:
+    return core.encoded(ids, torch.tensor(lengths), trace)
+
+
+def order_of(found: Encoded, row: int, length: int) -> list[int]:
+    parse = found.parse
+    order = parse.order[row] if isinstance(parse, Merges) else parse.orders[row, 0]
+    assert order[length - 1 :].tolist() == [-1] * (len(order) - length + 1)
+    return order[: length - 1].tolist()
+
+
+def test_every_network_that_joins_neighbours_has_a_literal_form() -> None:
+    missing = [name for name in JOINING if SEQUENCE_ENCODERS[name] not in ORACLES]
+    assert not missing, f"add the literal form of {', '.join(missing)} to ORACLES in tests/latent_oracle.py"
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_states_losses_gradients_and_trees_are_those_of_the_literal_form(form: str, training: bool) -> None:
+    core = make(form).train(training)
+    found = read(core)
+    told = [ORACLES[type(core)](core, row, training, None) for row in rows(IDS, LENGTHS)]
+    root = torch.stack([one.root for one in told])
+    torch.testing.assert_close(found.root, root, rtol=0, atol=1e-10)
+    for row, (one, length) in enumerate(zip(told, LENGTHS, strict=True)):
+        assert order_of(found, row, length) == one.order
+    losses = torch.stack([torch.as_tensor(one.penalty, dtype=torch.float64) for one in told])
+    torch.testing.assert_close(sum(found.losses.values(), torch.zeros(7).double()), losses, rtol=0, atol=1e-10)
+    expected = gradient(core, weighed(root) + losses.mean())
+    assert expected.abs().max() > 1e-3
+    torch.testing.assert_close(gradient(core, weighed(found.root) + found.loss), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["gumbel_tree", "beam_tree", "beam_tree, OneSoft", "efficient_beam_tree"])
+def test_noise_chooses_and_never_enters_the_totals(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Tensor] = []
+
+    def fixed(like: Tensor) -> Tensor:
+        drawn.append(3 * torch.randn(like.shape, dtype=like.dtype, generator=torch.Generator().manual_seed(len(drawn))))
+        return drawn[-1]
+
+    for module in (beams, gumbel_tree):
+        monkeypatch.setattr(module, "gumbel", fixed)
+    core, ids = make(form, noise=True).train(), IDS[3:4]
+    found = read(core, ids, [7])
+    told = ORACLES[type(core)](core, ids[0].tolist(), True, iter(drawn))
+    torch.testing.assert_close(found.root[0], told.root, rtol=0, atol=1e-10)
+    assert order_of(found, 0, 7) == told.order
+    assert told.order != ORACLES[type(core)](core, ids[0].tolist(), True, None).order
+    expected = gradient(core, weighed(told.root))
+    torch.testing.assert_close(gradient(core, weighed(found.root)), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("name", BEAMS)
+def test_with_beams_enough_all_orders_of_merges_are_weighed(name: str, length: int) -> None:
+    core = make(name, size=4, beam_size=24)
+    found = read(core, IDS[3:4, :length], [length])
+    torch.testing.assert_close(found.root[0], over_all_orders(core, IDS[3, :length].tolist()), rtol=0, atol=1e-12)
+
+
+def test_with_beams_enough_all_orders_of_six_words_are_weighed() -> None:
+    core = make("efficient_beam_tree", size=2, beam_size=120)
+    with torch.no_grad():
+        found = read(core, IDS[3:4, :6], [6])
+        torch.testing.assert_close(found.root[0], over_all_orders(core, IDS[3, :6].tolist()), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if not form.startswith("crvnn")])
+def test_the_parse_is_the_one_that_the_root_was_computed_by(form: str) -> None:
+    core = make(form).eval()
+    found = read(core)
+    for row, ids in enumerate(rows(IDS, LENGTHS)):
+        if isinstance(found.parse, Beams):
+            there = zip(found.parse.weights[row], found.parse.orders[row, :, : len(ids) - 1].tolist(), strict=True)
+            weights = [(w, order) for w, order in there if w > 0]
+            assert sum(w for w, _ in weights) == pytest.approx(1)
+        else:
+            weights = [(1.0, order_of(found, row, len(ids)))]
+        root = sum(w * along(core, leaves(core, ids), order) for w, order in weights)
+        torch.testing.assert_close(found.root[row], root, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [*FORMS, "on_lstm", "ordered_memory"])
+def test_padding_and_the_rest_of_a_batch_change_nothing(form: str) -> None:
+    core = make(form)
+    found, wider = read(core), torch.full((7, 9), 7)
+    wider[:, :7] = IDS
+    for row, length in enumerate(LENGTHS):
+        alone = read(core, wider[row : row + 1, :length], [length])
+        torch.testing.assert_close(found.root[row], alone.root[0], rtol=0, atol=1e-12)
+        words = [[str(t) for t in range(length)]]
+        every = found.parse.trees([[str(t) for t in range(k)] for k in LENGTHS])
+        assert alone.parse.trees(words) == [every[row]]
+        for name, loss in alone.losses.items():
+            torch.testing.assert_close(found.losses[name][row], loss[0], rtol=0, atol=1e-12)
+    together = gradient(core, weighed(found.root[3]))
+    torch.testing.assert_close(
+        gradient(core, weighed(read(core, wider[3:4], [7]).root[0])), together, rtol=0, atol=1e-11
+    )
+    torch.testing.assert_close(read(core, wider).root, found.root, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", INDUCING)
+def test_long_sentences_and_repeated_words_do_not_depend_on_the_batch(name: str) -> None:
+    core = make(name).eval()
+    ids = torch.randint(3, 8, (3, 300), generator=torch.Generator().manual_seed(2))
+    ids[1] = 5
+    lengths = [300, 61, 9]
+    with torch.no_grad():
+        found = read(core, ids, lengths)
+        alone = [read(core, ids[row : row + 1, :length], [length]) for row, length in enumerate(lengths)]
+    assert found.root.isfinite().all()
+    words = [[str(t) for t in range(length)] for length in lengths]
+    trees = found.parse.trees(words)
+    for row, one in enumerate(alone):
+        torch.testing.assert_close(found.root[row], one.root[0], rtol=0, atol=1e-10)
+        assert one.parse.trees(words[row : row + 1]) == [trees[row]]
+        assert sum(not node.children for node in trees[row].preorder()) == lengths[row]
+
+
+@pytest.mark.parametrize(("name", "options"), [("gumbel_tree", {}), *((name, {"beam_size": 1}) for name in BEAMS)])
+def test_of_equal_words_the_first_two_are_joined_first(name: str, options: dict[str, Any]) -> None:
+    core = make(name, **options).eval()
+    assert order_of(read(core, torch.full((1, 6), 4), [6]), 0, 6)[0] == 0
+
+
+@pytest.mark.parametrize("form", [*FORMS, "on_lstm", "ordered_memory"])
+def test_gradients_are_those_of_finite_differences(form: str) -> None:
+    core = make(form).train("OneSoft" in form)
+    direction = [
+        torch.randn(p.shape, dtype=p.dtype, generator=torch.Generator().manual_seed(3)) for p in core.parameters()
+    ]
+
+    @torch.no_grad()
+    def value(step: float) -> Tensor:
+        for parameter, of in zip(core.parameters(), direction, strict=True):
+            parameter.add_(of, alpha=step)
+        found = read(core)
+        for parameter, of in zip(core.parameters(), direction, strict=True):
+            parameter.sub_(of, alpha=step)
+        return weighed(found.root) + found.loss
+
+    found, step = read(core), 1e-6
+    expected = gradient(core, weighed(found.root) + found.loss) @ torch.cat([of.flatten() for of in direction])
+    slope = (value(step) - value(-step)).item() / (2 * step)
+    assert slope == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", INDUCING)
+def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
+    core = make(name)
+    assert read(core).trace is None
+    traced = read(core, trace=True)
+    assert torch.equal(traced.root, read(core).root)
+    assert all(len(part) == 7 for part in (traced.trace or {}).values())
+    assert (traced.trace is None) == (name == "balanced_tree")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error"),
+    [
+        ("beam_tree", {"beam_size": 0}, "beam_size is 0; it must be a whole number, 1 or more"),
+        ("beam_tree", {"cell": "gru"}, "cell is 'gru'; it must be one of grc, tree_cell, tree_rnn, tree_lstm"),
+        ("efficient_beam_tree", {"slice_size": 0}, "slice_size is 0"),
+        ("gumbel_tree", {"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
+        ("gumbel_tree", {"score": "best"}, "score is 'best'; it must be one of query, linear, children"),
+        ("crvnn", {"version": "2022"}, "version is '2022'; it must be one of 2021, 2023"),
+        ("balanced_tree", {"cell_dropout": 1.0}, "dropout is 1.0"),
+        ("balanced_tree", {"embedding_size": 0}, "embedding_size is 0"),
+    ],
+)
+def test_impossible_options_are_refused(name: str, options: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        SEQUENCE_ENCODERS[name](8, 6, **options)
+
+
+def test_the_maximum_of_a_batch_is_an_option_of_the_published_program() -> None:
+    ids, lengths = IDS, torch.tensor(LENGTHS)
+    one, whole = make("crvnn"), make("crvnn", batch_maximum=True)
+    with torch.no_grad():  # so that the largest score is not 0
+        for core in (one, whole):
+            core.second.bias.add_(3)
+    torch.testing.assert_close(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root, rtol=0, atol=1e-6)
+    assert not torch.equal(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root)
+
+
+@pytest.mark.parametrize("name", ["gumbel_tree", *BEAMS])
+def test_with_dropout_every_word_has_a_mask_of_its_own(name: str) -> None:
+    core = make(name, dropout=0.5).train()
+    ids = torch.full((1, 2), 4)
+    words = [core.words(ids)[0] for _ in range(20)]
+    assert any((one[0] != one[1]).any() for one in words)
+    first, second = (read(core, ids.repeat(2, 1), [2, 2]).root for _ in range(2))
+    assert (first[0] != first[1]).any() or (second[0] != second[1]).any()

@@ -1,0 +1,253 @@
+"""Latent-tree networks one sentence at a time, from the equations: every pair composed anew in every step, nothing
+shared.
+
+Slow and obvious. They share with the library the parameters alone, and the rule by which equal scores are chosen among.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise, permutations
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from dgltree.encoders import (
+    SequenceBalancedTree,
+    SequenceBeamTree,
+    SequenceCRvNN,
+    SequenceEfficientBeamTree,
+    SequenceGumbelTree,
+)
+
+
+class Told(NamedTuple):
+    """What the equations give of a sentence."""
+
+    root: Tensor
+    order: list[int]
+    """Gaps as they are closed; of beams those of the best."""
+    penalty: Any = 0.0
+
+
+Noise = Iterator[Tensor] | None
+
+
+def affine(linear: torch.nn.Linear, v: Tensor) -> Tensor:
+    return linear.weight @ v + linear.bias
+
+
+def gelu(v: Tensor) -> Tensor:
+    return v * (1 + torch.erf(v / math.sqrt(2))) / 2
+
+
+def norm(module: torch.nn.Module, v: Tensor) -> Tensor:
+    centred = v - v.mean()
+    return centred / torch.sqrt(centred.square().mean() + 1e-5) * module.weight + module.bias
+
+
+def leaf(core: Any, x: Tensor) -> Tensor:
+    h = affine(core.leaf, x)
+    return norm(core.leaf_norm or core.norm, h) if core.cell.normed else h
+
+
+def words(core: Any, ids: list[int]) -> list[Tensor]:
+    return [leaf(core, core.embedding.weight[i]) for i in ids]
+
+
+def composed(core: Any, l: Tensor, r: Tensor) -> Tensor:  # noqa: E741 (the l of the equations)
+    cell, n = core.cell, core.cell.hidden_size
+    W = torch.cat([cell.vertical.weight, cell.horizontal.weight], 1)
+    z = W @ torch.cat([l[:n], r[:n]]) + cell.horizontal.bias
+    name = core.config["cell"]
+    if name == "tree_rnn":
+        return torch.tanh(z)
+    if name == "tree_lstm":
+        i, o, f_l, f_r, u = z.split(n)
+        raised = cell.forget_bias
+        c = l[n:] * torch.sigmoid(f_l + raised) + r[n:] * torch.sigmoid(f_r + raised) + torch.tanh(u) * torch.sigmoid(i)
+        return torch.cat([torch.sigmoid(o) * torch.tanh(c), c])
+    a_l, a_r, a_i, u = affine(cell.second, gelu(z) if name == "grc" else torch.relu(z)).split(n)
+    return norm(core.norm, torch.sigmoid(a_l) * l + torch.sigmoid(a_r) * r + torch.sigmoid(a_i) * u)
+
+
+def score(core: Any, l: Tensor, r: Tensor) -> Tensor:  # noqa: E741
+    n, how = core.cell.hidden_size, core.score
+    if type(how).__name__ == "ChildrenScore":
+        k = how.slice_size
+        return affine(how.second, gelu(affine(how.first, torch.cat([l[:k], r[:k]]))))[0]
+    c = composed(core, l, r)[:n]
+    return affine(how.linear, c)[0] if type(how).__name__ == "LinearScore" else how.query @ c / how.divisor
+
+
+def best(scores: list[float], count: int) -> list[int]:
+    """The places of the best, of scores within 1e-9 of each other the leftmost."""
+    near, left, found = 1e-9 * max(map(abs, scores), default=0), dict(enumerate(scores)), []
+    while left and len(found) < count:
+        top = max(left.values())
+        found.append(min(i for i, s in left.items() if s >= top - near))
+        del left[found[-1]]
+    return found
+
+
+def along(core: Any, h: list[Tensor], order: list[int]) -> Tensor:
+    """What the words become if the gaps are closed in this order."""
+    h, gaps = list(h), list(range(len(h) - 1))
+    for gap in order:
+        j = gaps.index(gap)
+        h[j : j + 2], gaps[j : j + 1] = [composed(core, h[j], h[j + 1])], []
+    [root] = h
+    return root[: core.cell.hidden_size]
+
+
+def balanced(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
+    level = [(h, t) for t, h in enumerate(words(core, ids))]  # with each its last word
+    order = []
+    while len(level) > 1:
+        above = []
+        for (l, end), (r, last) in zip(level[::2], level[1::2], strict=False):  # noqa: E741
+            order.append(end)
+            above.append((composed(core, l, r), last))
+        level = above + level[len(above) * 2 :]
+    return Told(level[0][0][: core.cell.hidden_size], order)
+
+
+def gumbel_tree(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
+    h, gaps, order = words(core, ids), list(range(len(ids) - 1)), []
+    while len(h) > 1:
+        c = [composed(core, *pair) for pair in pairwise(h)]
+        s = torch.stack([score(core, *pair) for pair in pairwise(h)])
+        s = s if noise is None else s + next(noise).flatten()
+        [j] = best(s.tolist(), 1)
+        y = torch.softmax(s / core.temperature, 0)
+        hard = torch.zeros_like(y)
+        hard[j] = 1
+        m = hard + y - y.detach() if training else hard
+        h = [
+            m[i] * c[i] + (1 - m[: i + 1].sum()) * h[i] + (m[: i + 1].sum() - m[i]) * h[i + 1]
+            for i in range(len(h) - 1)
+        ]
+        order.append(gaps.pop(j))
+    return Told(h[0][: core.cell.hidden_size], order)
+
+
+def beam_tree(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
+    K, soft = core.beam_size, core.soft and training
+    beams = [(words(core, ids), torch.zeros((), dtype=torch.float64), list(range(len(ids) - 1)), [])]
+    for _ in range(len(ids) - 1):
+        proposals = []
+        scores = [torch.stack([score(core, *pair) for pair in pairwise(h)]) for h, *_ in beams]
+        noisy = [s.detach() for s in scores]
+        if noise is not None:
+            drawn = next(noise)[0]
+            noisy = [s + of for s, of in zip(noisy, drawn, strict=True)]
+        for b, ((h, a, gaps, order), s, by) in enumerate(zip(beams, scores, noisy, strict=True)):
+            log_pi = torch.log(torch.softmax(s, 0) + 1e-20)
+            for j in best(by.tolist(), min(K, len(h) - 1)):
+                proposals.append((b, j, a + log_pi[j], [*gaps[:j], *gaps[j + 1 :]], [*order, gaps[j]]))
+        by = torch.stack([a.detach() for _, _, a, _, _ in proposals])
+        by = by if noise is None else by + next(noise).flatten()
+        kept = best(by.tolist(), K)
+        hard = kept[: K - 1] if soft and len(kept) == K else kept
+        after = []
+        for p in hard:
+            b, j, a, gaps, order = proposals[p]
+            h = beams[b][0]
+            after.append(([*h[:j], composed(core, h[j], h[j + 1]), *h[j + 2 :]], a, gaps, order))
+        if len(hard) < len(kept):
+            after.append(mixed(core, beams, proposals, [p for p in range(len(proposals)) if p not in hard], kept[-1]))
+        beams = after
+    weights = torch.softmax(torch.stack([a for _, a, _, _ in beams]), 0)
+    n = core.cell.hidden_size
+    root = sum(w * h[0][:n] for w, (h, *_) in zip(weights, beams, strict=True))
+    return Told(root, beams[best(weights.tolist(), 1)[0]][3])
+
+
+def mixed(core: Any, beams: list, proposals: list, rest: list[int], first: int) -> tuple:
+    """OneSoft: what all other proposals become together."""
+    w = torch.softmax(torch.stack([proposals[p][2] for p in rest]), 0)
+    size = len(beams[0][0])
+    h, c, m = [0.0] * size, [0.0] * (size - 1), torch.zeros(size - 1, dtype=torch.float64)
+    a = sum(w_p * proposals[p][2] for w_p, p in zip(w, rest, strict=True))
+    for w_p, p in zip(w, rest, strict=True):
+        own = beams[proposals[p][0]][0]
+        h = [total + w_p * state for total, state in zip(h, own, strict=True)]
+        pairs = pairwise(own)
+        c = [total + w_p * composed(core, *pair) for total, pair in zip(c, pairs, strict=True)]
+        m = m + w_p * torch.eye(size - 1, dtype=torch.float64)[proposals[p][1]]
+    sums = m.cumsum(0)
+    left = [m[i] * c[i] + (1 - sums[i]) * h[i] + (sums[i] - m[i]) * h[i + 1] for i in range(size - 1)]
+    return left, a, *proposals[first][3:]
+
+
+def crvnn(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
+    T = len(ids)
+    x = [core.ends[0], *(core.embedding.weight[i] for i in ids), core.ends[1]]
+    h = [leaf(core, v) for v in x]
+    S, zero, one = T + 2, torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)
+    e, q = [one] * S, [zero] * S
+    gone: dict[int, int] = {}
+    single = False
+    for t in range(T):
+        R = [[zero] * S for _ in range(S)]
+        L = [[zero] * S for _ in range(S)]
+        for i in range(S):
+            for j in range(i + 1, S):
+                inside = sum(e[i + 1 : j], zero)
+                R[i][j] = e[j] if inside + e[j] <= 1 else torch.clamp(1 - inside, min=0)
+                L[j][i] = e[i] if inside + e[i] <= 1 else torch.clamp(1 - inside, min=0)
+        at = [{"L": L, "R": R}[side] for side in "LR"]
+        Lh, Rh = ([sum(W[i][j] * h[j] for j in range(S)) for i in range(S)] for W in at)
+        LLh = [sum(L[i][j] * Lh[j] for j in range(S)) for i in range(S)]
+        RRh = [sum(R[i][j] * Rh[j] for j in range(S)) for i in range(S)]
+        s = []
+        for i in range(S):
+            window = [LLh[i], Lh[i], h[i], Rh[i], RRh[i]]
+            if core.features is not None:
+                window.append(q[i] * core.features[0] + (1 - q[i]) * core.features[1])
+            s.append(affine(core.second, gelu(affine(core.first, torch.cat(window))))[0])
+        M = max(0.0, max(float(v.detach()) for v in s))
+        A = [torch.exp(s[i] - M) if 1 <= i < T else zero for i in range(S)]
+        p = []
+        for i in range(S):
+            beside = sum((L[i][j] + R[i][j]) * A[j] for j in range(S))
+            p.append(A[i] / (A[i] + math.exp(-M) + beside + 4e-8))
+        q = [sum(L[i][j] * p[j] for j in range(S)) if 1 <= i <= T else zero for i in range(S)]
+        h = [q[i] * composed(core, Lh[i], h[i]) + (1 - q[i]) * h[i] for i in range(S)]
+        e = [e[i] * (1 - p[i]) for i in range(S)]
+        for i in range(1, T):
+            if e[i] < 0.5:
+                gone.setdefault(i, t)
+        if sum(bool(e[i] > core.threshold) for i in range(1, T + 1)) <= 1:
+            single = True
+            if core.halt:
+                break
+    order = sorted(range(1, T), key=lambda i: (gone.get(i, T), 0.0 if i in gone else float(e[i]), i))
+    penalty = zero if single or T == 1 else -torch.log(e[T] / sum(e[1 : T + 1]))
+    return Told(h[T][: core.cell.hidden_size], [i - 1 for i in order], penalty * core.penalty)
+
+
+ORACLES: dict[type, Callable[[Any, list[int], bool, Noise], Told]] = {
+    SequenceBalancedTree: balanced,
+    SequenceGumbelTree: gumbel_tree,
+    SequenceCRvNN: crvnn,
+    SequenceBeamTree: beam_tree,
+    SequenceEfficientBeamTree: beam_tree,
+}
+"""The literal form of each network that joins neighbours."""
+
+
+def over_all_orders(core: Any, ids: list[int]) -> Tensor:
+    """The mean over all (T - 1)! orders of merges, each weighed by the product of its choices' probabilities."""
+    h, orders = words(core, ids), list(permutations(range(len(ids) - 1)))
+    logs = []
+    for order in orders:
+        states, gaps, log = list(h), list(range(len(ids) - 1)), 0.0
+        for gap in order:
+            j = gaps.index(gap)
+            s = torch.stack([score(core, *pair) for pair in pairwise(states)])
+            log = log + torch.log(torch.softmax(s, 0)[j] + 1e-20)
+            states[j : j + 2], gaps[j : j + 1] = [composed(core, states[j], states[j + 1])], []
+        logs.append(torch.as_tensor(log, dtype=torch.float64))
+    weights = torch.softmax(torch.stack(logs), 0)
+    return sum(w * along(core, h, list(order)) for w, order in zip(weights, orders, strict=True))
