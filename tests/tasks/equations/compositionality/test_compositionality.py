@@ -13,8 +13,10 @@ import pytest
 import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-manifold = pytest.importorskip("sklearn.manifold", reason="the plot extra is not installed")
+pytest.importorskip("sklearn", reason="the plot extra is not installed")
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+
+from sklearn.manifold import TSNE
 
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_infix
@@ -48,7 +50,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(command, "CONFIGS", configs)
     monkeypatch.setitem(sets.PRESETS, "small", TINY)
     monkeypatch.setattr(substitutivity, "SMALLEST", 2)
-    monkeypatch.setattr("sklearn.manifold.TSNE", partial(manifold.TSNE, max_iter=250))  # the fewest that it takes
+    monkeypatch.setattr("sklearn.manifold.TSNE", partial(TSNE, max_iter=250))  # the fewest that it takes
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Lightning itself calls what torch deprecates
         warnings.simplefilter("ignore", FutureWarning)
