@@ -62,7 +62,11 @@ def test_what_a_killed_run_left_is_swept_and_what_a_running_one_writes_is_not(tm
     gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
     number = gone.stdout.strip()
     left = tmp_path / f".{path.name}.{number}.0123abcd.part"
-    others = [f".{path.name}.1.0123abcd.part", f".{path.name}.{number}.1.0123abcd.part", f".file.{number}.0123abcd.part"]
+    others = [
+        f".{path.name}.1.0123abcd.part",
+        f".{path.name}.{number}.1.0123abcd.part",
+        f".file.{number}.0123abcd.part",
+    ]
     for name in (left.name, *others):
         (tmp_path / name).write_text("half")
     link = tmp_path / f".{path.name}.{number}.9876abcd.part"
@@ -137,7 +141,10 @@ def test_a_full_disk_names_the_file(tmp_path: Path) -> None:
 
 def test_an_error_of_reading_something_else_keeps_its_own_name(tmp_path: Path) -> None:
     other = tmp_path / "other"
-    with pytest.raises(FileNotFoundError, match=rf"No such file or directory: '{other}'$"), replacing(tmp_path / "file"):
+    with (
+        pytest.raises(FileNotFoundError, match=rf"No such file or directory: '{other}'$"),
+        replacing(tmp_path / "file"),
+    ):
         other.read_text()
 
 
