@@ -276,3 +276,16 @@ def test_bad_input_is_refused() -> None:
             read(IDS, ENDS)
         with pytest.raises(ValueError, match="lengths run from 0 to 5"):
             read(IDS, torch.tensor([5, 0, 5]))
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_gradient_of_a_gradient_is_refused(mode: str, power: int) -> None:
+    """A power of 1: the incoming gradients are constants, and the part through the recurrence would be left out."""
+    layer = ONLSTMLayer(5, 6, 2, 0.0).double()
+    x = sentences()[0].requires_grad_()
+    with kernels(mode):
+        (found,) = torch.autograd.grad(layer(x).states.pow(power).sum(), x, create_graph=True)
+        assert found.isfinite().all(), "it can be read, though not differentiated"
+        with pytest.raises(RuntimeError, match="once differentiable"):
+            found.square().sum().backward()

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from dgltree.cells.once_differentiable import once_differentiable
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.engine.kernels.choice import step_kernel
 
