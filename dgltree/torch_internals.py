@@ -4,12 +4,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def version_of(tensor: Tensor) -> int:
     """How often a tensor was changed in place; -1 for an inference tensor, for which torch does not count."""
     return -1 if tensor.is_inference() else tensor._version
+
+
+def hooks_of(module: nn.Module) -> tuple[object, ...]:
+    """The hooks that run when a module is called, forward or backward."""
+    kinds = (module._forward_pre_hooks, module._forward_hooks, module._backward_pre_hooks, module._backward_hooks)
+    return tuple(hook for kind in kinds for hook in kind.values())
 
 
 def graph_is_kept() -> bool:

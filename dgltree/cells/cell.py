@@ -1,5 +1,6 @@
 """What follows from what a cell states: its weights, its steps on any engine, its leaves, its DGL functions."""
 
+from itertools import chain
 from typing import Any, cast
 
 from torch import Tensor, nn
@@ -15,6 +16,15 @@ from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
 
 class Cell(MessagePassing):
     __doc__ = CellContract.__doc__  # what an author of a cell and its users read
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """``TypeError`` for a module in the place of a method, which torch would keep and Python never find."""
+        if isinstance(value, nn.Module) and hasattr(type(self), name):
+            raise TypeError(
+                f"{name} is a method of {type(self).__name__}, which a module of that name would not replace: give the "
+                f"module another name, and set {name} to a function that calls it"
+            )
+        super().__setattr__(name, value)
 
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
@@ -71,6 +81,34 @@ class Cell(MessagePassing):
         """``{name}_{key}`` to map: "gates_2" are the gates of nodes with two children."""
         return cast(dict[str, TypedLinear], dict(self.maps.items()))
 
+    def map_weights(self) -> dict[str, Tensor]:
+        """``{map}.weight`` and ``{map}.bias``, looked up once for a pass; those of maps that are called are left out.
+
+        A pass computes their products itself, and its backward pass reads these tensors, never the module: they may be
+        what a parametrization computed, or what ``torch.func.functional_call`` put there for the time of a call.
+        """
+        called = self.called_maps()
+        return {
+            f"{name}.{kind}": tensor
+            for name, linear in self.named_maps().items()
+            if name not in called
+            for kind, tensor in linear.weights()._asdict().items()
+            if tensor is not None
+        }
+
+    def called_maps(self) -> dict[str, tuple[object, ...]]:
+        """The maps that every engine calls as modules, because hooks or other code than ours is part of them."""
+        found = {
+            name: linear.patches() if isinstance(linear, TypedLinear) else (linear,)
+            for name, linear in self.maps.items()
+        }
+        return {name: patches for name, patches in found.items() if patches}
+
+    def patches(self) -> tuple[object, ...]:
+        """What was put over this one cell: functions in the place of its class's, and what its maps are called for."""
+        own = (value for name, value in vars(self).items() if callable(value) and hasattr(type(self), name))
+        return (*own, *chain.from_iterable(self.called_maps().values()))
+
     def linear_for(self, arity: int | None, segments: Segments) -> Linear:
         """The maps of rows that have this arity and are sorted by function."""
         key = self.key(arity)
@@ -106,10 +144,15 @@ class Cell(MessagePassing):
         """What a node's x adds to its own gates, and to those of the messages that it gets, if any."""
         return x_pre, None
 
-    def own_parameters(self) -> dict[str, nn.Parameter]:
-        """Parameters that ``combine`` uses besides the maps, such as those of a LayerNorm."""
-        ours = ("maps", "embedding", "input_embedding", "function_embedding")
-        return {name: p for name, p in self.named_parameters() if name.split(".")[0] not in ours}
+    def own_parameters(self) -> dict[str, Tensor]:
+        """What a step uses besides ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
+
+        Under ``torch.func.functional_call`` these are the tensors that it was given.
+        """
+        embeddings = ("embedding", "input_embedding", "function_embedding")
+        ours = [*embeddings, *(f"maps.{name}" for name in self.maps.keys() - self.called_maps())]
+        beginnings = tuple(f"{name}." for name in ours)
+        return {name: p for name, p in self.named_parameters() if not name.startswith(beginnings)}
 
     def node_inputs(self, function: Tensor, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
         """(rows, d): x where it is given, else the embedding, and that of the function where the cell reads it.

@@ -6,6 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dgltree.torch_internals import hooks_of
+
 Segments = list[tuple[int, int, int]]
 """``(function id, start, stop)``: runs of rows with one function."""
 Linear = Callable[[str, Tensor], Tensor]
@@ -22,6 +24,15 @@ class Affine(NamedTuple):
     bias: bool = True
     shared: bool = False
     """All functions of an arity share one map, whatever the cell's other maps do."""
+
+
+class Weights(NamedTuple):
+    """The tensors of K maps, as parameters, parametrizations or ``functional_call`` give them."""
+
+    weight: Tensor
+    """(K, out, in)"""
+    bias: Tensor | None
+    """(K, out)"""
 
 
 class TypedLinear(nn.Module):
@@ -64,29 +75,42 @@ class TypedLinear(nn.Module):
 
     def forward(self, v: Tensor, segments: Segments) -> Tensor:
         """(rows, ..., in) to (rows, ..., out), for rows sorted by function; of rows of width 0 the biases."""
-        return self.product(v, self.runs(segments))
+        return product(v, self.weights(), self.runs(segments))
 
-    def product(self, v: Tensor, runs: Runs) -> Tensor:
-        """The same for runs that are known."""
-        weight = self.weight if v.shape[-1] else self.weight[..., :0]
-        if len(runs) > 1 and not torch.is_grad_enabled():  # autograd does not know products that are written in place
-            return self._written(v, weight, runs)
-        biases = [None] * len(weight) if self.bias is None else self.bias
-        parts = [nn.functional.linear(v[start:stop], weight[m], biases[m]) for m, start, stop in runs]
-        if not parts:  # DGL asks for the messages of no edges at the leaves
-            return v.new_zeros(*v.shape[:-1], self.affine.fan_out)
-        return parts[0] if len(parts) == 1 else torch.cat(parts)
+    def weights(self) -> Weights:
+        """Its tensors as they stand; those that a parametrization computes are computed."""
+        return Weights(self.weight, self.bias)
 
-    def _written(self, v: Tensor, weight: Tensor, runs: Runs) -> Tensor:
-        """The same, each product where it belongs."""
-        out = v.new_empty(*v.shape[:-1], self.affine.fan_out)
-        for m, start, stop in runs:
-            rows, written = v[start:stop].flatten(0, -2), out[start:stop].flatten(0, -2)
-            if self.bias is None:
-                torch.mm(rows, weight[m].t(), out=written)
-            else:
-                torch.addmm(self.bias[m], rows, weight[m].t(), out=written)
-        return out
+    def patches(self) -> tuple[object, ...]:
+        """What only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""
+        forward = vars(self).get("forward", type(self).forward)
+        return hooks_of(self) + (() if forward is TypedLinear.forward else (forward,))
+
+
+def product(v: Tensor, weights: Weights, runs: Runs) -> Tensor:
+    """(rows, ..., in) to (rows, ..., out): each run of rows through its matrix; of rows of width 0 the biases."""
+    weight, bias = weights
+    weight = weight if v.shape[-1] else weight[..., :0]
+    if len(runs) > 1 and not torch.is_grad_enabled():  # autograd does not know products that are written in place
+        return _written(v, Weights(weight, bias), runs)
+    biases = [None] * len(weight) if bias is None else bias
+    parts = [nn.functional.linear(v[start:stop], weight[m], biases[m]) for m, start, stop in runs]
+    if not parts:  # DGL asks for the messages of no edges at the leaves
+        return v.new_zeros(*v.shape[:-1], weight.shape[1])
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _written(v: Tensor, weights: Weights, runs: Runs) -> Tensor:
+    """The same, each product where it belongs."""
+    weight, bias = weights
+    out = v.new_empty(*v.shape[:-1], weight.shape[1])
+    for m, start, stop in runs:
+        rows, written = v[start:stop].flatten(0, -2), out[start:stop].flatten(0, -2)
+        if bias is None:
+            torch.mm(rows, weight[m].t(), out=written)
+        else:
+            torch.addmm(bias[m], rows, weight[m].t(), out=written)
+    return out
 
 
 def split(pre: Tensor, widths: Mapping[str, int]) -> dict[str, Tensor]:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 
 from dgltree.cells import Cell
-from dgltree.cells.typed import Linear, Runs, Segments, TypedLinear
+from dgltree.cells.typed import Linear, Runs, Segments, Weights, product
 
 TOGETHER = 4096
 """Rows of one map whose weight gradients are computed together: more would only take memory."""
@@ -40,11 +40,11 @@ class Sink:
         if self._rows[name] > TOGETHER:
             self._multiply(name)
 
-    def finish(self) -> list[Tensor]:
-        """The gradients, in the order in which the pass asked for them."""
+    def finish(self) -> dict[str, Tensor]:
+        """The gradients, of those that the pass asked for."""
         for name in list(self._waiting):
             self._multiply(name)
-        gradients, self.gradients = list(self.gradients.values()), {}
+        gradients, self.gradients = self.gradients, {}
         return gradients
 
     def _multiply(self, name: str) -> None:
@@ -65,15 +65,21 @@ class Sink:
                     d_bias[matrix] += d_out.sum(0)
 
 
-def accumulating(cell: Cell, arity: int | None, segments: Segments, anchor: Tensor, sink: Sink | None) -> Linear:
-    """As ``cell.linear_for``; with a sink, its gradients go there."""
-    if sink is None:
-        return cell.linear_for(arity, segments)
+def accumulating(
+    cell: Cell, arity: int | None, segments: Segments, weights: Mapping[str, Tensor], anchor: Tensor, sink: Sink | None
+) -> Linear:
+    """As ``cell.linear_for``, of tensors that were looked up (``map_weights``); with a sink, their gradients go there.
+
+    A map that they lack is called.
+    """
     key, maps = cell.key(arity), cell.named_maps()
 
     def linear(name: str, v: Tensor) -> Tensor:
         name = f"{name}_{key}"
-        return Product.apply(anchor, v, name, maps[name], maps[name].runs(segments), sink)
+        if f"{name}.weight" not in weights:
+            return cast(Tensor, maps[name](v, segments))
+        own, runs = Weights(weights[f"{name}.weight"], weights.get(f"{name}.bias")), maps[name].runs(segments)
+        return product(v, own, runs) if sink is None else Product.apply(anchor, v, name, own, runs, sink)
 
     return linear
 
@@ -85,15 +91,15 @@ class Product(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, anchor: Tensor, v: Tensor, name: str, linear: TypedLinear, runs: Runs, sink: Sink) -> Tensor:
+    def forward(ctx: Any, anchor: Tensor, v: Tensor, name: str, weights: Weights, runs: Runs, sink: Sink) -> Tensor:
         ctx.save_for_backward(v)
-        ctx.name, ctx.linear, ctx.runs, ctx.sink = name, linear, runs, sink
-        return linear.product(v, runs)
+        ctx.name, ctx.weight, ctx.runs, ctx.sink = name, weights.weight, runs, sink
+        return product(v, weights, runs)
 
     @staticmethod
     def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
         (v,) = ctx.saved_tensors
-        weight, d_v = ctx.linear.weight, torch.empty_like(v, memory_format=torch.contiguous_format)
+        weight, d_v = ctx.weight, torch.empty_like(v, memory_format=torch.contiguous_format)
         for matrix, start, stop in ctx.runs:
             d_rows = d_out[start:stop].flatten(0, -2)
             torch.mm(d_rows, weight[matrix], out=d_v[start:stop].view(-1, v.shape[-1]))

@@ -4,22 +4,18 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.func import functional_call
 
 from dgltree.cells import Cell
 from dgltree.cells.once_differentiable import once_differentiable
 from dgltree.cells.step import State
 from dgltree.engine.accumulate import Sink
+from dgltree.engine.foreign import check_known
 from dgltree.engine.generator import generator_at, generator_state
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.step import Local, backward_step, forward_step
 from dgltree.engine.trace import Trace
-
-
-def parameters_of(cell: Cell) -> dict[str, Tensor]:
-    """The parameters whose gradients the level pass makes itself: those of the products, and of ``combine``'s own."""
-    maps = {f"{name}.{kind}": p for name, linear in cell.named_maps().items() for kind, p in linear.named_parameters()}
-    return {name: p for name, p in (maps | cell.own_parameters()).items() if p.requires_grad}
 
 
 class PassContext(NamedTuple):
@@ -32,8 +28,28 @@ class PassContext(NamedTuple):
     """Whether there will be a backward pass."""
     recompute: bool
     """Whether it computes each step once more, from the states and what the generator of random numbers was."""
-    parts: int
-    """How many of the tensors are leaf states; then come the inputs' parts of the steps, then the parameters."""
+    weights: list[str]
+    """Names of the maps' tensors, which come last of all, before them those of ``own``."""
+    own: list[str]
+    """Names of what steps use besides, which come after leaf states and the inputs' parts of the steps."""
+
+    def named(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], State, State]:
+        """The inputs' parts of the steps, if any; by name, what else steps use, and the maps' tensors."""
+        parts, weights = len(self.cell.state), len(tensors) - len(self.weights)
+        own = weights - len(self.own)
+        by_name = dict(zip(self.own, tensors[own:weights], strict=True))
+        return tensors[parts:own], by_name, dict(zip(self.weights, tensors[weights:], strict=True))
+
+
+class StepOf(nn.Module):
+    """A step as the call of a module, as ``torch.func.functional_call`` wants one."""
+
+    def __init__(self, cell: Cell) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, *given: Any) -> tuple[Local, list[Tensor]]:
+        return forward_step(self.cell, *given)
 
 
 class LevelPass(torch.autograd.Function):
@@ -46,11 +62,11 @@ class LevelPass(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, run: PassContext, *tensors: Tensor) -> tuple[Tensor, ...]:
         cell, schedule = run.cell, run.schedule
-        parameters = parameters_of(cell)
-        x_pre = tensors[run.parts : len(tensors) - len(parameters)]
+        x_pre, own, weights = run.named(tensors)
+        looked_up = {name: tensor.detach() for name, tensor in weights.items()}
         sink = Sink()
         states = {}
-        for part, rows in zip(cell.state, tensors[: run.parts], strict=True):
+        for part, rows in zip(cell.state, tensors, strict=False):
             states[part] = _buffer(rows, len(schedule), cell.state[part])
             states[part][: schedule.leaves] = rows
         kept: list[Any] = []
@@ -59,18 +75,21 @@ class LevelPass(torch.autograd.Function):
             if run.recompute:
                 kept.append(generator_state(cell))
             keep = run.record and not run.recompute
-            local, new = forward_step(cell, schedule, step, states, x_step, run.traced, sink if keep else None)
+            where = sink if keep else None
+            local, new = forward_step(cell, schedule, step, states, looked_up, x_step, run.traced, where)
             for buffer, rows in zip(states.values(), new, strict=True):
                 buffer[step.start : step.stop] = rows.detach()
             if keep:
+                check_known(cell, local, own.values())
                 kept.append(local)
         outputs = tuple(states.values())
-        again = (*outputs, *x_pre) if run.recompute else ()
-        ctx.save_for_backward(*parameters.values(), *again)  # the parameters only to notice that they were changed
+        again = (*outputs, *x_pre) if run.recompute else outputs[:0]
+        ctx.save_for_backward(*again, *own.values(), *weights.values())  # which also notices that they were changed
         ctx.set_materialize_grads(False)  # of a state that the loss does not use, zeros are made here and now
         ctx.run, ctx.kept, ctx.sink = run, kept, sink
-        ctx.own = {name: p for name, p in cell.own_parameters().items() if name in parameters}
-        ctx.names = list(parameters)
+        names = [*run.own, *run.weights]
+        wanted = ctx.needs_input_grad[len(ctx.needs_input_grad) - len(names) :]
+        ctx.wanted = {name for name, needed in zip(names, wanted, strict=True) if needed}
         return outputs
 
     @staticmethod
@@ -81,16 +100,19 @@ class LevelPass(torch.autograd.Function):
         run: PassContext = ctx.run
         sink: Sink = ctx.sink  # the products of all steps hold it
         saved = ctx.saved_tensors
-        sink.start(dict(zip(ctx.names, saved[: len(ctx.names)], strict=True)))
-        again = saved[len(ctx.names) :]
+        names = [*run.own, *run.weights]
+        tensors = dict(zip(names, saved[len(saved) - len(names) :], strict=True))
+        sink.start({name: tensor for name, tensor in tensors.items() if name in ctx.wanted})
+        own = {name: tensors[name] for name in run.own if name in ctx.wanted}
         state_gradients = _state_gradients(run, grad_outputs)
         x_gradients: list[Tensor] = []
         for k in reversed(range(len(run.schedule.steps))):
-            local = _again(run, k, again, ctx.kept[k], sink) if run.recompute else ctx.kept[k]
-            d_x = backward_step(run.schedule.steps[k], local, ctx.own, sink, state_gradients)
+            local = _again(run, k, saved, ctx.kept[k], sink) if run.recompute else ctx.kept[k]
+            d_x = backward_step(run.schedule.steps[k], local, own, sink, state_gradients)
             x_gradients += [] if d_x is None else [d_x]
         leaf_gradients = [g[: run.schedule.leaves] for g in state_gradients.values()]
-        return None, *leaf_gradients, *x_gradients[::-1], *sink.finish()
+        found = sink.finish()
+        return None, *leaf_gradients, *x_gradients[::-1], *map(found.get, names)
 
 
 def _buffer(like: Tensor, rows: int, shape: Sequence[int]) -> Tensor:
@@ -109,10 +131,13 @@ def _state_gradients(run: PassContext, given: Sequence[Tensor | None]) -> State:
 
 
 def _again(run: PassContext, k: int, saved: Sequence[Tensor], generator: Tensor | None, sink: Sink) -> Local:
-    """A step of a pass once more, with the same masks of dropout, from its states and the inputs' parts."""
+    """A step of a pass once more, with the same masks of dropout, from the states, inputs' parts and weights saved."""
     states = {part: rows.detach() for part, rows in zip(run.cell.state, saved, strict=False)}
-    x_pre = saved[run.parts :]
-    nothing = Trace(run.cell, ())
+    x_pre, own, weights = run.named(saved)
+    looked_up = {name: tensor.detach() for name, tensor in weights.items()}
+    step, x_step = run.schedule.steps[k], x_pre[k] if x_pre else None
+    given = run.schedule, step, states, looked_up, x_step, Trace(run.cell, ()), sink
     with generator_at(generator, next(iter(states.values())).device):
-        step, x_step = run.schedule.steps[k], x_pre[k] if x_pre else None
-        return forward_step(run.cell, run.schedule, step, states, x_step, nothing, sink)[0]
+        local, _ = functional_call(StepOf(run.cell), {f"cell.{name}": tensor for name, tensor in own.items()}, given)
+    check_known(run.cell, local, own.values())
+    return local

@@ -96,14 +96,15 @@ def _kept_by_a_row(cell: Cell, schedule: Schedule, step: Step) -> float:
         kept[storage.data_ptr()] = storage.nbytes()
         return tensor
 
+    weights = {name: tensor.detach() for name, tensor in cell.map_weights().items()}
     undrawn = generator_at(generator_state(cell), like.device)
     with undrawn, torch.autograd.graph.saved_tensors_hooks(keep, keep):
-        local, _ = forward_step(cell, schedule, few, states, x_pre, Trace(cell, ()), Sink())
+        local, _ = forward_step(cell, schedule, few, states, weights, x_pre, Trace(cell, ()), Sink())
     for tensor in local.inputs:
         keep(tensor)
     for tensor in local.x_pre:
         kept.pop(tensor.untyped_storage().data_ptr(), None)
-    for parameter in cell.parameters():
+    for parameter in (*cell.parameters(), *weights.values()):
         kept.pop(parameter.untyped_storage().data_ptr(), None)
     return sum(kept.values()) / rows
 

@@ -13,7 +13,7 @@ from dgltree.cells.check import check_finite
 from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
-from dgltree.engine.level_pass import LevelPass, PassContext, parameters_of
+from dgltree.engine.level_pass import LevelPass, PassContext
 from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
@@ -100,22 +100,27 @@ def _planned_states(
 
 def _run(cell: Cell, schedule: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
-    differentiable = any(p.requires_grad for p in cell.parameters()) or (batch.x is not None and batch.x.requires_grad)
-    record = torch.is_grad_enabled() and differentiable
+    weights, own = cell.map_weights(), cell.own_parameters()
+    tensors = [*cell.parameters(), *weights.values(), *([] if batch.x is None else [batch.x])]
+    record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if record and schedule.node.is_inference():
+        raise ValueError(
+            "the batch was planned within torch.inference_mode, whose tensors gradients cannot pass: plan it outside, "
+            "or compute within torch.no_grad()"
+        )
     steps = None if recompute or traced.names else fused_pass(cell, schedule, record)
     check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes())
     rows = schedule if steps is None else steps.schedule
     leaf = cell.leaf_states(batch, rows.node[: rows.leaves], rows.leaf_segments)
     traced.keep(slice(0, schedule.leaves), leaf)
-    parameters = parameters_of(cell)
     leaf_states = [leaf[part] for part in cell.state]
     if steps is not None:
-        x = steps.inputs(batch)
-        h, memory = FusedPass.apply(steps, list(parameters), *leaf_states, *x, *parameters.values())
+        x = steps.inputs(batch, weights)
+        h, memory = FusedPass.apply(steps, list(weights), *leaf_states, *x, *weights.values())
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
     x_pre = _input_products(cell, schedule, batch)
-    run = PassContext(cell, schedule, traced, record, record and recompute, len(leaf_states))
-    outputs = LevelPass.apply(run, *leaf_states, *x_pre, *parameters.values())
+    run = PassContext(cell, schedule, traced, record, record and recompute, list(weights), list(own))
+    outputs = LevelPass.apply(run, *leaf_states, *x_pre, *own.values(), *weights.values())
     return dict(zip(cell.state, outputs, strict=True))
 
 

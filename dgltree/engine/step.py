@@ -110,15 +110,25 @@ class Local(NamedTuple):
 
 
 def forward_step(
-    cell: Cell, schedule: Schedule, step: Step, buffers: State, x_pre: Tensor | None, traced: Trace, sink: Sink | None
+    cell: Cell,
+    schedule: Schedule,
+    step: Step,
+    buffers: State,
+    weights: State,
+    x_pre: Tensor | None,
+    traced: Trace,
+    sink: Sink | None,
 ) -> tuple[Local, list[Tensor]]:
-    """A step on the states of the rows before it: its own graph, if there is a sink to record for, and new states."""
+    """A step on the states of the rows before it: its own graph, if there is a sink to record for, and new states.
+
+    ``weights`` are the cell's ``map_weights`` of this pass, detached.
+    """
     record = sink is not None
     anchor = buffers["h"].new_zeros(()).requires_grad_(record)
     x = [] if x_pre is None else [x_pre.detach().requires_grad_(record)]
 
     def linear_for(segments: Segments) -> Linear:
-        return accumulating(cell, step.arity, segments, anchor, sink)
+        return accumulating(cell, step.arity, segments, weights, anchor, sink)
 
     places, parent = schedule.children[step.edges], schedule.parent[step.edges]
     rows = LevelRows(buffers, places, parent, step, x[0] if x else None, linear_for, record)

@@ -1,7 +1,7 @@
 """A pass of a cell through a kernel: what is the same whether children are read one by one or added up."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
-from dgltree.cells.typed import TypedLinear
+from dgltree.cells.typed import TypedLinear, Weights, product
 from dgltree.engine.kernels.kernel import States
 from dgltree.engine.kernels.layout import Key, MatrixRun, layout
 from dgltree.engine.schedule import Schedule, Step
@@ -59,6 +59,8 @@ class CellPass(ABC):
         self.maps: dict[Key, TypedLinear] = {key: cell.named_maps()[f"gates_{cell.key(key)}"] for key in keys}
         self.layout = layout(schedule, self.maps, record or cell.input_size is not None)
         self.masks: list[Tensor] = []
+        self.weights: dict[str, Tensor]
+        self.wanted: set[str]
         self.states: States
         self.pre: dict[Key, Tensor]
 
@@ -71,8 +73,12 @@ class CellPass(ABC):
         return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
 
     @abstractmethod
-    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
+    def forward(
+        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+    ) -> States:
         """The states of all rows, from those of the leaves, and from :meth:`inputs`, whose memory the gates take.
+
+        ``weights`` are the cell's ``map_weights``; those that require gradients get them from :meth:`backward`.
 
         The leaves' memory is not read where it is all zeros. Of leaves with gates there are no states, (0, n).
         """
@@ -87,11 +93,14 @@ class CellPass(ABC):
             keep: whether there may be another backward pass.
         """
 
-    def inputs(self, batch: TreeBatch) -> list[Tensor | None]:
+    def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
         """What x adds to the gates of each map, where these lie; None where no row has an x."""
-        return [None if self.cell.input_size is None else self._input(batch, key) for key in self.maps]
+        if self.cell.input_size is None:
+            return [None] * len(self.maps)
+        names = {key: f"input_{self.cell.key(key)}.weight" for key in self.maps}
+        return [self._input(batch, key, Weights(weights[name], None)) for key, name in names.items()]
 
-    def _input(self, batch: TreeBatch, key: Key) -> Tensor | None:
+    def _input(self, batch: TreeBatch, key: Key, weights: Weights) -> Tensor | None:
         matrices = self._runs_of_matrices(key)
         rows = [self.schedule.node[run.start : run.stop] for runs in matrices.values() for run in runs]
         nodes = rows[0] if len(rows) == 1 else torch.cat(rows)
@@ -103,10 +112,19 @@ class CellPass(ABC):
         if found is None:
             return None
         whole = [(matrix, runs[0].slot, runs[-1].slot + runs[-1].rows) for matrix, runs in matrices.items()]
-        return self.cell.named_maps()[f"input_{self.cell.key(key)}"].product(found, whole)
+        return product(found, weights, whole)
 
-    def _start(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> None:
+    def _of(self, name: str, key: Key) -> Weights:
+        """The tensors of a map as they were looked up for this pass."""
+        name = f"{name}_{self.cell.key(key)}"
+        return Weights(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
+
+    def _start(
+        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+    ) -> None:
         """Makes room for states and gates; the leaves' states are there, and in the gates what x adds."""
+        self.weights = {name: tensor.detach() for name, tensor in weights.items()}
+        self.wanted = {name for name, tensor in weights.items() if tensor.requires_grad}
         schedule, n = self.schedule, self.n
         h = leaf_h.new_empty(len(schedule), n)
         memory = leaf_h.new_empty(len(schedule) - self.base, self.depth, n)
@@ -158,14 +176,11 @@ class CellPass(ABC):
 
 
 class Gradients:
-    """Of the weights of one map, of those parameters that want one."""
+    """Of the tensors of one map, of those that want one."""
 
-    def __init__(self, name: str, linear: TypedLinear) -> None:
-        self.named = {
-            f"{name}.{kind}": torch.zeros_like(parameter)
-            for kind, parameter in linear.named_parameters()
-            if parameter.requires_grad
-        }
+    def __init__(self, name: str, steps: CellPass) -> None:
+        own = (f"{name}.weight", f"{name}.bias")
+        self.named = {each: torch.zeros_like(steps.weights[each]) for each in own if each in steps.wanted}
         self._weight, self._bias = (self.named.get(f"{name}.{kind}") for kind in ("weight", "bias"))
 
     def add(self, matrix: int, d_out: Tensor, places: Tensor, h: Tensor) -> None:

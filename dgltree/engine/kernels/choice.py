@@ -93,8 +93,13 @@ def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
 
 
 def fused_of(cell: Cell) -> Fused | None:
-    """What a cell says of its kernel; None too where a subclass has other mathematics than the class that says it."""
-    own: set[str] = set()
+    """What a cell says of its kernel; None too where a subclass has other mathematics than the class that says it.
+
+    So has a cell on which a function was set, and one whose maps have hooks or a forward of their own.
+    """
+    if cell.called_maps():
+        return None
+    own = set(vars(cell))
     for kind in type(cell).__mro__:
         if "fused" in vars(kind):
             return None if any(hasattr(kind, name) for name in own) else cell.fused()

@@ -1,6 +1,6 @@
 """A pass of a cell that reads its children one by one, through a kernel."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import torch
@@ -18,17 +18,19 @@ class ConcatenatedPass(CellPass):
 
     kernel: type[Kernel]
 
-    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
-        self._start(leaf_h, leaf_memory, x_pre)
+    def forward(
+        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+    ) -> States:
+        self._start(leaf_h, leaf_memory, x_pre, weights)
         schedule, h = self.schedule, self.states.h
         kernel = self.kernel(self.fused.options, self.states, self.layout.table())
-        weights = {key: linear.weight.detach().mT.unbind() for key, linear in self.maps.items()}
+        columns = {key: self._of("gates", key).weight.mT.unbind() for key in self.maps}
         run, products, read = 0, Products(), dict(zip(self.maps, self.read, strict=True))
         for step, runs in zip(schedule.steps, self.layout.steps, strict=True):
             i = h.index_select(0, schedule.children[step.edges]).view(
                 step.stop - step.start, (step.arity or 0) * self.n
             )
-            weight, gates = weights[step.arity], self.pre[step.arity]
+            weight, gates = columns[step.arity], self.pre[step.arity]
             for own in runs:
                 products.add(rows_of(i, own, step), weight[own.matrix], gates_of(gates, own), int(read[step.arity]))
             products.run()
@@ -50,7 +52,7 @@ class ConcatenatedPass(CellPass):
             run -= len(runs)
             kernel.backward(step.start, step.stop, self._gates(step, run, self._drawn(k)))
             d_i = edge_h[step.edges].view(step.stop - step.start, (step.arity or 0) * self.n)
-            weight, gates = self.maps[step.arity].weight.detach(), self.pre[step.arity]
+            weight, gates = self._of("gates", step.arity).weight, self.pre[step.arity]
             for own in runs:
                 products.add(gates_of(gates, own), weight[own.matrix], rows_of(d_i, own, step))
             products.run()
@@ -61,15 +63,15 @@ class ConcatenatedPass(CellPass):
         return found
 
     def _gates(self, step: Step, run: int, mask: Tensor) -> Gates:
-        bias = self.maps[step.arity].bias
+        bias = self._of("gates", step.arity).bias
         assert step.arity is not None and bias is not None
-        return Gates(self.pre[step.arity], bias.detach(), mask, step.arity, run)
+        return Gates(self.pre[step.arity], bias, mask, step.arity, run)
 
     def _parameters(self) -> dict[str, Tensor]:
         """Their gradients, of all steps at once; the inputs of the products are gathered again."""
         found, tasks = dict[str, Tensor](), list[Callable[[], None]]()
-        for key, linear in self.maps.items():
-            gradients = Gradients(f"gates_{self.cell.key(key)}", linear)
+        for key in self.maps:
+            gradients = Gradients(f"gates_{self.cell.key(key)}", self)
             for matrix, runs in self._runs_of_matrices(key).items():
                 tasks.append(partial(self._multiply, gradients, matrix, runs, key))
             found |= gradients.named

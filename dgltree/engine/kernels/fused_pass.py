@@ -19,12 +19,13 @@ class FusedPass(torch.autograd.Function):
     def forward(
         ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """(R, n) and (R - base, depth, n), from the leaves, what x adds to the gates, and the parameters named."""
-        x_pre, parameters = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
+        """(R, n) and (R - base, depth, n), from the leaves, what x adds to the gates, and the weights named."""
+        x_pre, given = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
+        weights = {name: tensor for name, tensor in zip(names, given, strict=True) if tensor is not None}
         with threads_of_torch(leaf_h.device):
-            states = steps.forward(leaf_h, leaf_memory, x_pre)
+            states = steps.forward(leaf_h, leaf_memory, x_pre, weights)
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
-        ctx.save_for_backward(*parameters, *outputs[:1])  # only to notice what was changed, and what was freed
+        ctx.save_for_backward(*given, *outputs[:1])  # only to notice what was changed, and what was freed
         ctx.set_materialize_grads(False)
         ctx.steps, ctx.names, ctx.leaf_shape = steps, names, leaf_memory.shape
         return outputs

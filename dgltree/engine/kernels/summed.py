@@ -1,6 +1,6 @@
 """A pass of a cell that adds up what its children send, through a kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -21,13 +21,15 @@ class SummedPass(CellPass):
 
     kernel: "type[SumKernel]"
 
-    def forward(self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None]) -> States:
-        self._start(leaf_h, leaf_memory, x_pre)
+    def forward(
+        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+    ) -> States:
+        self._start(leaf_h, leaf_memory, x_pre, weights)
         schedule, h, gates = self.schedule, self.states.h, self.pre[None][:, : 3 * self.n]
         self.parents = self._parents()
         self.f = h.new_empty(len(schedule.children), self.n)
         kernel = self.kernel(self.states, self.layout.table(), self.parents)
-        weight, message = self.maps[None].weight.detach().mT, self._message.weight.detach().mT
+        weight, message = (self._of(name, None).weight.mT for name in ("gates", "message"))
         run, products = 0, Products()
         for step, runs in zip(schedule.steps, self.layout.steps, strict=True):
             total, sent = self._sums(kernel, step), self.f[step.edges]
@@ -50,7 +52,7 @@ class SummedPass(CellPass):
         edge_h, d_f = (d_h.new_empty(len(schedule.children), self.n) for _ in range(2))
         kernel = self.kernel(states, self.layout.table(), self.parents)
         kernel.start_backward(Sent(d_h, d_memory, self.parents, edge_h, self.f, row_memory))
-        weight, message = self.maps[None].weight.detach(), self._message.weight.detach()
+        weight, message = (self._of(name, None).weight for name in ("gates", "message"))
         run, gates, products = sum(map(len, self.layout.steps)), self.pre[None][:, : 3 * self.n], Products()
         for k in reversed(range(len(schedule.steps))):
             step, runs = schedule.steps[k], self.layout.steps[k]
@@ -88,13 +90,13 @@ class SummedPass(CellPass):
         return self._message.runs(step.edge_segments)
 
     def _gates(self, run: int, mask: Tensor) -> SumGates:
-        bias, edge_bias = self.maps[None].bias, self._message.bias
+        bias, edge_bias = (self._of(name, None).bias for name in ("gates", "message"))
         assert bias is not None and edge_bias is not None
-        return SumGates(self.pre[None], bias.detach(), self.f, edge_bias.detach(), mask, run)
+        return SumGates(self.pre[None], bias, self.f, edge_bias, mask, run)
 
     def _gate_parameters(self, kernel: "SumKernel", d_pre: Tensor) -> dict[str, Tensor]:
         """The gradients of the gates' maps; the sums of the children's h are made again."""
-        gradients = Gradients(f"gates_{self.cell.key(None)}", self.maps[None])
+        gradients = Gradients(f"gates_{self.cell.key(None)}", self)
         first = self.schedule.steps[0]
         leaves = 0 if has_children(first) else first.stop
         for matrix, runs in self._runs_of_matrices(None).items():
@@ -107,7 +109,7 @@ class SummedPass(CellPass):
         return gradients.named
 
     def _message_parameters(self, d_f: Tensor) -> dict[str, Tensor]:
-        gradients = Gradients(f"message_{self.cell.key(None)}", self._message)
+        gradients = Gradients(f"message_{self.cell.key(None)}", self)
         whole: dict[int, list[slice]] = {}
         for step in self.schedule.steps:
             for matrix, start, stop in self._edge_runs(step):

@@ -9,6 +9,7 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
 from dgltree.cells.step import State
+from dgltree.cells.typed import product
 from dgltree.engine.kernels.kernel import Gates, Kernel, States
 from dgltree.engine.kernels.threads import CHUNK, Products, threads_of_torch
 from dgltree.equations.ranking.path_states import ContextGroup, PathStates
@@ -90,11 +91,12 @@ class FusedPathStates(PathStates):
         gate = self.cell.named_maps()[f"gates_{self.cell.key(first.arity)}"]
         off = [self._h.index_select(0, index) for index in group.siblings]
         i = torch.cat([*off[: first.slot], self._h.new_zeros(len(group.contexts), n), *off[first.slot :]], 1)
-        constant = gate(i, segments)
+        own, runs = gate.weights(), gate.runs(segments)
+        constant = product(i, own, runs)
         if group.x is not None:
             constant = constant + self.cell.linear_for(first.arity, segments)("input", group.x)
-        weight = gate.weight[:, :, first.slot * n : (first.slot + 1) * n].mT
-        return constant, [weight[matrix] for matrix, start, stop in gate.runs(segments) for _ in range(start, stop)]
+        weight = own.weight[:, :, first.slot * n : (first.slot + 1) * n].mT
+        return constant, [weight[matrix] for matrix, start, stop in runs for _ in range(start, stop)]
 
     def _runs(self, batch: list[Piece], start: int, arity: int) -> list[tuple[int, int, int, int, int]]:
         """Their rows of the table, see :class:`dgltree.engine.kernels.layout.MatrixRun`."""

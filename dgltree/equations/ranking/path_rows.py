@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.cells.step import Children, Rows, Send, State, StepRows
-from dgltree.cells.typed import Segments, TypedLinear, concatenate
+from dgltree.cells.typed import Segments, TypedLinear, concatenate, product
 
 
 class PathRows(StepRows):
@@ -29,28 +29,35 @@ class PathRows(StepRows):
         linear = cell.linear_for(len(slots), segments)
         super().__init__(linear, None if x is None else linear("input", x).unsqueeze(1))
         self._slots, self._moving, self._segments = slots, moving, segments
-        self._maps, self._key = cell.named_maps(), cell.key(len(slots))
+        self._maps, self._key, self._called = cell.named_maps(), cell.key(len(slots)), cell.called_maps()
 
     def children(self) -> Children:
         return {part: [slot[part] for slot in self._slots] for part in self._slots[0]}
 
     def products(self, names: Sequence[str], drop: Rows | None) -> list[Tensor]:
-        return [self._split_product(self._maps[f"{name}_{self._key}"]) for name in names]
+        names = [f"{name}_{self._key}" for name in names]
+        return [(self._whole if name in self._called else self._split_product)(self._maps[name]) for name in names]
 
     def add_up(self, send: Send, x_pre: Tensor | None, names: Sequence[str]) -> tuple[State, State]:
         places = self._slots[0]["h"].new_tensor(range(len(self._slots)), dtype=torch.int64)
         sent = [send(state, place, x_pre, self.linear) for state, place in zip(self._slots, places, strict=True)]
         return {name: reduce(torch.add, (messages[name] for messages in sent)) for name in names}, {}
 
+    def _whole(self, gate: TypedLinear) -> Tensor:
+        """(C, F, out): the map of all children's h, for each filler, because the map is more than a product."""
+        out: Tensor = gate(concatenate([state["h"] for state in self._slots]), self._segments)
+        return out
+
     def _split_product(self, gate: TypedLinear) -> Tensor:
         """(C, F, out): the map of all children's h, what stands off the path multiplied once for all fillers."""
         h, slot = [state["h"] for state in self._slots], self._moving
         off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
-        constant = gate(concatenate(off), self._segments)
+        weights, runs = gate.weights(), gate.runs(self._segments)
+        constant = product(concatenate(off), weights, runs)
         n = h[slot].shape[-1]
-        weight = gate.weight[:, :, slot * n : (slot + 1) * n].mT
+        weight = weights.weight[:, :, slot * n : (slot + 1) * n].mT
         out = constant.new_empty(*h[slot].shape[:-1], constant.shape[-1])
-        for matrix, start, stop in gate.runs(self._segments):
+        for matrix, start, stop in runs:
             for i in range(start, stop):
                 torch.addmm(constant[i, 0], h[slot][i], weight[matrix], out=out[i])
         return out

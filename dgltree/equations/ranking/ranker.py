@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -97,7 +98,8 @@ class Ranker:
 
     def _states_for(self, names: Names) -> FillerStates:
         """The fillers' states where their own variables have these names, by the model's weights as they are."""
-        weights = tuple((parameter.data_ptr(), version_of(parameter)) for parameter in self.model.parameters())
+        tensors = chain(self.model.parameters(), self.model.buffers())  # a buffer: the mask of weights that were pruned
+        weights = *((tensor.data_ptr(), version_of(tensor)) for tensor in tensors), *self.model.cell.patches()
         key = (weights, *(names.to_model[name] for name in self._foreign))
         if key not in self._states:
             self._states = {known: found for known, found in self._states.items() if known[0] == weights}

@@ -1,0 +1,252 @@
+"""Cells whose weights are computed from others, or that hooks and functions were put on: all engines see them alike."""
+
+import warnings
+from collections.abc import Callable
+
+import pytest
+import torch
+from engines import INSTALLED, Engine, State, assert_close, check, compare, gradients, levels, runner_engine
+from equation_models import candidates, make_model, questions, whole_scores
+from helpers import random_tree, suited
+from oracle import recursion
+from rows import make_cell
+from torch import Tensor, nn
+from torch.func import functional_call
+from torch.nn.utils import parametrizations, prune
+
+from dgltree import Ranker, Tree, TreeBatch, batch, plan, propagate
+from dgltree.cells import Cell
+from dgltree.engine.kernels.choice import fused_of, kernels
+
+NAMES = ["tree_rnn, two layers", "tree_lstm, leaf gates", "child_sum, inputs", "tree_smu, no_op", "tree_cell"]
+
+
+def recomputed(cell: Cell, trees: TreeBatch) -> State:
+    return propagate(trees, cell, recompute=True)
+
+
+ALL: dict[str, Engine] = {**INSTALLED, "recompute": recomputed}
+
+
+def drawn(cell: Cell) -> TreeBatch:
+    trees = [random_tree(5, 3, 1), random_tree(2, 2, 2), Tree("neg", (Tree("var", token="x"),))]
+    return batch(suited(cell, trees), cell.vocabulary)
+
+
+def weighted(cell: Cell) -> list[nn.Module]:
+    """The maps that have weights, and the LayerNorm."""
+    maps = [linear for linear in cell.named_maps().values() if linear.weight.numel()]
+    return [*maps, *(module for name, module in cell.named_children() if name == "norm")]
+
+
+def weight_norm(cell: Cell) -> None:
+    for module in weighted(cell):
+        parametrizations.weight_norm(module, dim=0)
+
+
+def old_weight_norm(cell: Cell) -> None:
+    for module in weighted(cell):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # it is old
+            nn.utils.weight_norm(module)
+
+
+def pruned(cell: Cell) -> None:
+    for module in weighted(cell):
+        prune.l1_unstructured(module, "weight", 0.4)
+
+
+def hooked(cell: Cell) -> None:
+    for linear in cell.named_maps().values():
+        linear.register_forward_hook(lambda _, given, out: 1.5 * out)
+
+
+def hooked_before(cell: Cell) -> None:
+    for linear in cell.named_maps().values():
+        linear.register_forward_pre_hook(lambda _, given: (0.5 * given[0], *given[1:]))
+
+
+def with_a_forward_of_its_own(cell: Cell) -> None:
+    for linear in cell.named_maps().values():
+        own = linear.forward
+        linear.forward = lambda *given, own=own: torch.sin(own(*given))
+
+
+def combining_otherwise(cell: Cell) -> None:
+    own = cell.combine
+
+    def combine(*given: object) -> dict[str, object]:
+        computed = dict(own(*given))
+        return computed | {"h": 0.5 * computed["h"]}
+
+    cell.combine = combine
+
+
+PATCHES: list[Callable[[Cell], None]] = [
+    weight_norm,
+    old_weight_norm,
+    pruned,
+    hooked,
+    hooked_before,
+    with_a_forward_of_its_own,
+    combining_otherwise,
+]
+
+
+def computed_from(cell: Cell) -> list[str]:
+    """The parameters of a map whose arity the trees have, of which the gates' weight is made."""
+    gates = next(name for name in ("gates_any", "gates_2") if name in cell.maps)
+    return [name for name, p in cell.named_parameters() if f".{gates}." in name and "bias" not in name and p.numel()]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("patch", PATCHES)
+def test_every_engine_sees_what_was_put_on_a_cell(patch: Callable[[Cell], None], name: str) -> None:
+    """As DGL's functions do, which are differentiated by autograd alone."""
+    cell = make_cell(name)
+    trees = drawn(cell)
+    plain = runner_engine(cell, trees)["h"]
+    patch(cell)
+    expected = runner_engine(cell, trees)
+    wanted = gradients(cell, expected)
+    assert all(wanted[what].any() for what in computed_from(cell))
+    expected = {part: tensor.detach() for part, tensor in expected.items()}
+    if patch not in (weight_norm, old_weight_norm):  # which change a weight's form alone
+        assert not torch.allclose(plain, expected["h"])
+    for engine in ALL.values():
+        compare(cell, trees, engine, expected, wanted)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parametrized_weights_agree_with_recursion(name: str) -> None:
+    cell = make_cell(name)
+    weight_norm(cell)
+    for engine in ALL.values():
+        check(cell, drawn(cell), engine)
+
+
+def test_pruned_weights_are_zero_and_get_no_gradient() -> None:
+    cell, dense = make_cell("tree_lstm"), make_cell("tree_lstm")
+    pruned(cell)
+    for own, other in zip(cell.named_maps().values(), dense.named_maps().values(), strict=True):
+        with torch.no_grad():
+            other.weight *= own.weight_mask
+    expected = recursion(dense, drawn(dense))
+    wanted = gradients(dense, expected)
+    found = propagate(drawn(cell), cell)
+    assert_close(found["h"], expected["h"], "h")
+    given = gradients(cell, found)
+    for name, linear in cell.named_maps().items():
+        wanted_here = wanted[f"maps.{name}.weight"] * linear.weight_mask
+        assert_close(given[f"maps.{name}.weight_orig"], wanted_here, name)
+
+
+class Run(nn.Module):
+    """An engine as a module, whose weights ``functional_call`` can replace."""
+
+    def __init__(self, cell: Cell, engine: Engine) -> None:
+        super().__init__()
+        self.cell, self.engine = cell, engine
+
+    def forward(self, trees: TreeBatch) -> State:
+        return self.engine(self.cell, trees)
+
+
+@pytest.mark.parametrize("engine", ALL)
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_of_functional_call_get_the_gradients_of_a_cell_that_has_them(name: str, engine: str) -> None:
+    """They are computed from others, as after a step of MAML."""
+    cell, other = make_cell(name), make_cell(name, seed=1)
+    trees = drawn(other)
+    states = recursion(other, trees)
+    wanted = gradients(other, states)
+    leaves = {what: (p.detach() / 3).requires_grad_() for what, p in other.named_parameters()}
+    given = {f"cell.{what}": 3 * leaf for what, leaf in leaves.items()}
+    found = functional_call(Run(cell, ALL[engine]), given, (trees,))
+    for part, tensor in states.items():
+        assert_close(found[part], tensor, part)
+    holder = nn.ParameterDict()
+    holder.named_parameters = lambda: leaves.items()  # type: ignore[method-assign]
+    for what, gradient in gradients(holder, found).items():  # type: ignore[arg-type]
+        assert_close(gradient, 3 * wanted[what], what)
+
+
+def test_kernels_compute_parametrized_cells_and_leave_others_to_torch() -> None:
+    covered = []
+    for patch in PATCHES:
+        cell = make_cell("tree_lstm")
+        patch(cell)
+        if fused_of(cell) is not None:
+            covered.append(patch)
+    assert covered == [weight_norm]
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+@pytest.mark.parametrize("patch", PATCHES)
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_rnn, two layers"])
+def test_ranking_scores_what_the_patched_model_scores(name: str, patch: Callable[[Cell], None], mode: str) -> None:
+    model, asked, fillers = make_model(name), questions(1)[:6], candidates(2)[:4]
+    patch(model.encoder.cell)
+    with kernels(mode):
+        ranker = Ranker(model, fillers)
+        for equation, ranking in zip(asked, ranker.rank(asked), strict=True):
+            expected = whole_scores(model, equation, fillers)
+            assert_close(ranking.scores, expected[ranking.index], "scores")
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_a_ranker_notices_what_is_put_on_its_model(patch: Callable[[Cell], None]) -> None:
+    model, asked, fillers = make_model("tree_rnn, two layers"), questions(1)[:2], candidates(2)[:4]
+    ranker = Ranker(model, fillers)
+    ranker.rank(asked)
+    patch(model.encoder.cell)
+    for found, expected in zip(ranker.rank(asked), Ranker(model, fillers).rank(asked), strict=True):
+        assert torch.equal(found.scores, expected.scores)
+
+
+def closing_over(weight: Tensor) -> Callable[..., Tensor]:
+    return lambda _, given, out: out * weight
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+def test_a_hook_with_weights_that_are_not_the_cells_is_refused(recompute: bool) -> None:
+    cell, weight = make_cell("tree_lstm"), torch.full((1, 1), 2.0, dtype=torch.float64, requires_grad=True)
+    cell.maps["gates_2"].register_forward_hook(closing_over(weight))
+    said = r"uses a tensor of shape \(1, 1\) that requires gradients and is no parameter of the cell"
+    with pytest.raises(ValueError, match=said):
+        propagate(drawn(cell), cell, recompute=recompute)["h"].sum().backward()
+    with torch.no_grad():
+        propagate(drawn(cell), cell)
+    cell.register_parameter("scale", nn.Parameter(weight.detach().clone()))
+    cell.maps["gates_2"]._forward_hooks.clear()
+    cell.maps["gates_2"].register_forward_hook(closing_over(cell.scale))
+    check_against_runner(cell)
+
+
+def test_a_module_in_the_place_of_a_method_is_refused() -> None:
+    """Python would go on to find the class's."""
+    with pytest.raises(
+        TypeError, match="combine is a method of TreeLSTM, which a module of that name would not replace"
+    ):
+        make_cell("tree_lstm").combine = nn.Identity()
+
+
+def check_against_runner(cell: Cell) -> None:
+    expected = runner_engine(cell, drawn(cell))
+    wanted = gradients(cell, expected)
+    assert float(wanted["scale"].abs().max()) > 0
+    for engine in (levels(share=False), recomputed):
+        compare(cell, drawn(cell), engine, {part: rows.detach() for part, rows in expected.items()}, wanted)
+
+
+@pytest.mark.parametrize("mode", ["off", "on"])
+def test_a_plan_made_in_inference_mode_is_refused_where_gradients_are_asked_for(mode: str) -> None:
+    cell = make_cell("tree_lstm")
+    with torch.inference_mode():
+        planned = plan(drawn(cell), cell)
+    with kernels(mode):
+        with pytest.raises(ValueError, match=r"planned within torch\.inference_mode.*plan it outside"):
+            propagate(planned, cell)
+        with torch.no_grad():
+            found = propagate(planned, cell)
+        assert torch.equal(found["h"], propagate(drawn(cell), cell)["h"].detach())
