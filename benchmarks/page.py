@@ -92,10 +92,14 @@ def _asking(url: str, path: str, texts: list[str]) -> Callable[[int], None]:
     address = urlsplit(url)
     assert address.hostname is not None
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+    connection.request("GET", f"/?{address.query}")  # which opens the page
+    opened = connection.getresponse()
+    opened.read()
+    headers = {"content-type": "application/json", "cookie": opened.headers["set-cookie"].partition(";")[0]}
 
     def ask(number: int) -> None:
         body = json.dumps({"text": texts[number % len(texts)], "model": "default"})
-        connection.request("POST", f"/api/{path}", body, {"content-type": "application/json"})
+        connection.request("POST", f"/api/{path}", body, headers)
         answer = connection.getresponse()
         said = answer.read()
         if answer.status != 200 or b'"error"' in said[:10]:

@@ -5,10 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 ROOT = Path(__file__).parents[1]
 HOST = "127.0.0.1:8000"
 """By which the application is called that runs in the process of the tests."""
+TOKEN = "t0ken"
+COOKIE = {"dgltree-8000": TOKEN}
+"""What a browser has that was opened on it."""
 
 
 class Running:
@@ -24,10 +28,21 @@ class Running:
         line = self.process.stdout.readline()
         assert line.startswith("http://127.0.0.1:"), line + self.process.stderr.read()
         self.url = line.split()[0]
+        self.token = dict(parse_qsl(urlsplit(self.url).query))["token"]
 
     @property
     def port(self) -> int:
-        return int(self.url.rstrip("/").rpartition(":")[2])
+        return int(urlsplit(self.url).port or 0)
+
+    @property
+    def site(self) -> str:
+        """The address without the token."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def cookie(self) -> dict[str, str]:
+        """What a browser has that was opened on it."""
+        return {f"dgltree-{self.port}": self.token}
 
     def end(self) -> None:
         self.process.kill()

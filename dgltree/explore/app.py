@@ -29,6 +29,7 @@ from dgltree.read.json_text import write_json
 STATIC = Path(str(files("dgltree"))) / "explore" / "static"
 LARGEST = 64 * 1024
 """Bytes of a request."""
+TOO_LARGE = f"the request has more than {LARGEST // 1024} KB"
 READ_TO_THE_END = 32 * 1024 * 1024
 """Bytes of a request that is too large which are still taken, and dropped, so that the browser reads the answer."""
 SLOWEST = 10.0
@@ -48,12 +49,13 @@ class _RequestError(Exception):
         self.status = status
 
 
-def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
+def make_app(opened: Opened, hosts: Collection[str], token: str) -> Starlette:
     """The application for the models that were opened.
 
     Args:
         opened: by :func:`dgltree.explore.open_models.open_all`.
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
+        token: that those have who may ask it.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
     equations, sequences, own_trees = EquationsRoom(opened), SequencesRoom(opened), OwnTreesRoom(opened)
@@ -86,7 +88,7 @@ def make_app(opened: Opened, hosts: Collection[str]) -> Starlette:
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     app = Starlette(routes=routes, lifespan=running)
-    app.add_middleware(Guard, hosts=hosts)
+    app.add_middleware(Guard, hosts=hosts, token=token)
     return app
 
 
@@ -117,6 +119,9 @@ async def _body(request: Request) -> Any:
     """The JSON that a request carries."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
         raise _RequestError(415, "the request is no JSON")
+    said = request.headers.get("content-length", "")
+    if said.isdecimal() and int(said) > READ_TO_THE_END:
+        raise _RequestError(413, TOO_LARGE)
     body, size = bytearray(), 0
     try:
         async with asyncio.timeout(SLOWEST):
@@ -129,7 +134,7 @@ async def _body(request: Request) -> Any:
     except TimeoutError:
         raise _RequestError(408, f"the request took more than {SLOWEST:g} s to arrive") from None
     if size > LARGEST:
-        raise _RequestError(413, f"the request has more than {LARGEST // 1024} KB")
+        raise _RequestError(413, TOO_LARGE)
     try:
         return loads(body)
     except (JSONDecodeError, UnicodeDecodeError, RecursionError):

@@ -1,9 +1,11 @@
 """What a request must be before anything looks at it, and what every answer tells the browser to refuse."""
 
 from collections.abc import Collection
+from hmac import compare_digest
 
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 POLICY = "; ".join(
@@ -31,37 +33,73 @@ HEADERS = {
 }
 
 
+OPENED = """<!doctype html><meta charset="utf-8"><title>dgltree</title>
+<meta http-equiv="refresh" content="0; url=/"><a href="/">dgltree</a>
+"""
+"""For who comes from another page, such as the file that opens the browser: after a redirect it sends no cookie."""
+
+
 class Guard:
-    """Refuses requests that another site's page, or a name that leads here, could have sent.
+    """Refuses what another site's page, a name that leads here, or another user of the machine could have sent.
+
+    Who gives the token in the address gets it as a cookie, and the address without it.
 
     Args:
         app: what answers the others.
         hosts: what may stand in ``Host``, and behind ``http://`` in ``Origin``.
+        token: that the browser must have.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Collection[str]) -> None:
-        self.app, self.hosts = app, frozenset(hosts)
+    def __init__(self, app: ASGIApp, hosts: Collection[str], token: str) -> None:
+        self.app, self.hosts, self.token = app, frozenset(hosts), token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        request = Request(scope)
+        unread = request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers
+
+        async def receive_noted() -> Message:
+            nonlocal unread
+            message = await receive()
+            unread = unread and bool(message.get("more_body", False))
+            return message
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                closing = {"connection": "close"} if unread else {}  # or what is left of the request is read for ever
+                MutableHeaders(scope=message).update({**HEADERS, **closing})
             await send(message)
 
-        refused = self._refusal(Headers(scope=scope))
-        app = self.app if refused is None else PlainTextResponse(refused, 403)
-        await app(scope, receive, send_guarded)
+        app = self._own_answer(request) or self.app
+        await app(scope, receive_noted, send_guarded)
 
-    def _refusal(self, headers: Headers) -> str | None:
+    def _own_answer(self, request: Request) -> Response | None:
+        """A refusal, or the cookie; None for what the application answers."""
+        headers = request.headers
         if headers.getlist("host") not in [[host] for host in self.hosts]:
-            return "this server answers to its own address alone"
+            return _refused("this server answers to its own address alone")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.hosts}:
-            return "this server answers to its own page alone"
-        if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return "this server answers to its own page alone"
+            return _refused("this server answers to its own page alone")
+        cookie = f"dgltree-{headers['host'].rpartition(':')[2]}"  # a browser has one for all ports of a machine
+        other = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        if request.url.path == "/" and self._is_token(request.query_params.get("token")):
+            answer = HTMLResponse(OPENED) if other else RedirectResponse("/", 303)
+            answer.set_cookie(cookie, self.token, httponly=True, samesite="strict")
+            return answer
+        if other:
+            return _refused("this server answers to its own page alone")
+        if not self._is_token(request.cookies.get(cookie)):
+            return _refused(
+                "this page is open to those alone who have its address with the token, as the terminal shows it"
+            )
         return None
+
+    def _is_token(self, given: str | None) -> bool:
+        return given is not None and compare_digest(given.encode(), self.token.encode())
+
+
+def _refused(why: str) -> Response:
+    return PlainTextResponse(why, 403)

@@ -1,18 +1,25 @@
 """The server: on this machine alone, until it is interrupted."""
 
+import secrets
 import socket
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
 
 import uvicorn
 
 from dgltree.explore.app import make_app
+from dgltree.explore.connections import MOST_AT_ONCE, Connection
 from dgltree.explore.open_models import Opened
 
 ADDRESS = "127.0.0.1"
 PORT = 8723
-MOST_AT_ONCE = 64
-"""Connections; a browser opens six."""
+LAUNCHER = """<!doctype html><meta charset="utf-8"><title>dgltree</title>
+<meta http-equiv="refresh" content="0; url={page}"><a href="{page}">dgltree</a>
+"""
 
 
 def serve(opened: Opened, port: int | None, browser: bool) -> None:
@@ -28,10 +35,11 @@ def serve(opened: Opened, port: int | None, browser: bool) -> None:
     listening = _bound(port)
     number = listening.getsockname()[1]
     hosts = [f"{name}:{number}" for name in (ADDRESS, "localhost")]
-    page = f"http://{hosts[0]}/"
+    token = secrets.token_urlsafe(24)
+    page = f"http://{hosts[0]}/?token={token}"
     config = uvicorn.Config(
-        make_app(opened, hosts),
-        http="h11",
+        make_app(opened, hosts, token),
+        http=Connection,
         ws="none",
         log_level="warning",
         access_log=False,
@@ -39,21 +47,31 @@ def serve(opened: Opened, port: int | None, browser: bool) -> None:
         limit_concurrency=MOST_AT_ONCE,
         timeout_graceful_shutdown=1,
     )
-    _Server(config, page, browser).run(sockets=[listening])
+    with _launcher(page) as file:
+        _Server(config, page, file if browser else None).run(sockets=[listening])
+
+
+@contextmanager
+def _launcher(page: str) -> Iterator[Path]:
+    """A file of this user alone that leads to the page: the command line of a browser is for all to read."""
+    with TemporaryDirectory(prefix="dgltree-") as folder:
+        file = Path(folder) / "open.html"
+        file.write_text(LAUNCHER.format(page=page), encoding="utf-8")
+        yield file
 
 
 class _Server(uvicorn.Server):
     """Says where the page is once it is there."""
 
-    def __init__(self, config: uvicorn.Config, page: str, browser: bool) -> None:
+    def __init__(self, config: uvicorn.Config, page: str, launcher: Path | None) -> None:
         super().__init__(config)
-        self.page, self.browser = page, browser
+        self.page, self.launcher = page, launcher
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         print(f"{self.page}  (Ctrl-C ends it)", flush=True)
-        if self.browser:
-            Thread(target=webbrowser.open, args=(self.page,), daemon=True).start()
+        if self.launcher is not None:
+            Thread(target=webbrowser.open, args=(self.launcher.as_uri(),), daemon=True).start()
 
 
 def _bound(port: int | None) -> socket.socket:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from explore_page import HOST, Running
+from explore_page import COOKIE, HOST, TOKEN, Running
 
 
 @pytest.fixture(scope="session")
@@ -46,7 +46,7 @@ def client(opened: Any) -> Iterator[Any]:
 
     from dgltree.explore.app import make_app
 
-    with TestClient(make_app(opened, [HOST]), base_url=f"http://{HOST}") as made:
+    with TestClient(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE) as made:
         yield made
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from explore_page import HOST
+from explore_page import COOKIE, HOST, TOKEN
 
 READ = "/api/equation/read"
 FIELDS = {"text": "x + _ = 2"}
@@ -68,5 +68,57 @@ def test_a_mistake_of_ours_is_told_in_the_terminal_alone(opened: Any, monkeypatc
         raise ZeroDivisionError("secret")
 
     monkeypatch.setattr(equations, "write_equation", fails)
-    answer = TestClient(make_app(opened, [HOST]), base_url=f"http://{HOST}").post(READ, json=FIELDS)
+    answer = TestClient(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE).post(
+        READ, json=FIELDS
+    )
     assert (answer.status_code, answer.json()) == (500, {"error": "a mistake of ours; the terminal says more"})
+
+
+@pytest.fixture
+def stranger(opened: Any) -> Any:
+    """One who has no cookie."""
+    from starlette.testclient import TestClient
+
+    from dgltree.explore.app import make_app
+
+    return TestClient(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", follow_redirects=False)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/models", "/static/main.js", "/none", "/?token=", "/?token=other", "/?token=é"]
+)
+@pytest.mark.parametrize("cookies", [{}, {"dgltree-8000": "other"}, {"dgltree-8001": TOKEN}, {"dgltree-8000": "é"}])
+def test_who_has_no_token_sees_nothing(path: str, cookies: dict[str, str], stranger: Any) -> None:
+    header = "; ".join(f"{name}={value}" for name, value in cookies.items()).encode()
+    answer = stranger.get(path, headers={b"cookie": header} if header else {})
+    said = "this page is open to those alone who have its address with the token, as the terminal shows it"
+    assert (answer.status_code, answer.text, answer.headers.get("set-cookie")) == (403, said, None)
+    assert stranger.post(READ, json=FIELDS, params={"token": TOKEN}).status_code == 403
+
+
+def test_the_address_with_the_token_gives_a_cookie_and_the_address_without_it(stranger: Any) -> None:
+    answer = stranger.get("/", params={"token": TOKEN})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+    assert answer.headers["set-cookie"] == f"dgltree-8000={TOKEN}; HttpOnly; Path=/; SameSite=strict"
+    assert stranger.get("/").text.startswith("<!doctype html>")
+    assert stranger.post(READ, json=FIELDS).status_code == 200
+
+
+def test_opened_from_a_file_the_page_itself_goes_on_so_that_the_browser_sends_the_cookie(stranger: Any) -> None:
+    answer = stranger.get("/", params={"token": TOKEN}, headers={"sec-fetch-site": "cross-site"})
+    assert (answer.status_code, 'content="0; url=/"' in answer.text) == (200, True)
+    assert "dgltree-8000=" in answer.headers["set-cookie"]
+    assert TOKEN not in answer.text
+    assert stranger.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert stranger.get("/", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_a_request_whose_body_is_not_read_ends_the_connection(client: Any, stranger: Any) -> None:
+    json = {"content-type": "application/json"}
+    said = client.post(READ, content=b"{}", headers={**json, "content-length": str(10**12)})
+    assert (said.status_code, said.json()["error"]) == (413, "the request has more than 64 KB")
+    assert said.headers["connection"] == "close"
+    for answer in (stranger.post(READ, json=FIELDS), client.post("/none", json=FIELDS)):
+        assert answer.headers["connection"] == "close"
+    assert "connection" not in client.post(READ, json=FIELDS).headers
+    assert "connection" not in client.get("/").headers

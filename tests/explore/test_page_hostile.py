@@ -19,8 +19,10 @@ HOSTILE = "<img src=x onerror=hacked=1><script>hacked=1</script>"
 UNHARMED = "window.hacked === undefined && document.querySelectorAll('main img, main script').length === 0"
 
 
-def post(url: str, path: str, fields: Any) -> Any:
-    request = Request(f"{url}api/{path}", json.dumps(fields).encode(), {"content-type": "application/json"})
+def post(running: Running, path: str, fields: Any) -> Any:
+    [(name, token)] = running.cookie.items()
+    headers = {"content-type": "application/json", "cookie": f"{name}={token}"}
+    request = Request(f"{running.site}/api/{path}", json.dumps(fields).encode(), headers)
     with urlopen(request, timeout=120) as answer:
         return json.loads(answer.read())
 
@@ -79,12 +81,31 @@ def test_a_latex_command_cannot_load_or_link_anything(page: Any, running: Runnin
     assert page.locator("main .shown a").count() == 0
 
 
+def test_the_file_that_opens_the_browser_leads_to_the_page_without_the_token(page: Any, running: Running) -> None:
+    from dgltree.explore.serve import _launcher  # needs the explore extra, as the running page does
+
+    with _launcher(running.url) as file:
+        page.goto(file.as_uri())
+        page.wait_for_url(f"{running.site}/*")
+        page.locator("#equation-text").wait_for()
+    assert running.token not in page.url
+    page.goto(f"{running.site}/#batch")
+    page.get_by_role("heading", level=1).first.wait_for()
+
+
+def test_a_browser_without_the_token_is_told_where_it_is(page: Any, running: Running) -> None:
+    answer = page.goto(f"{running.site}/")
+    assert answer.status == 403
+    assert "its address with the token" in page.locator("body").inner_text()
+    page.wrong.clear()  # the browser itself tells of the status
+
+
 def test_ten_clients_at_once_get_their_own_answers(running: Running) -> None:
     numbers = range(2, 12)
 
     def both(n: int) -> tuple[str, int]:
-        read = post(running.url, "equation/read", {"text": f"x + {n} = _"})
-        ranked = post(running.url, "equation/rank", {"text": f"{n}*x = _*{n}", "model": "default"})
+        read = post(running, "equation/read", {"text": f"x + {n} = _"})
+        ranked = post(running, "equation/rank", {"text": f"{n}*x = _*{n}", "model": "default"})
         return read["text"], len(ranked["fillers"])
 
     with ThreadPoolExecutor(10) as pool:
@@ -94,7 +115,7 @@ def test_ten_clients_at_once_get_their_own_answers(running: Running) -> None:
 def test_ten_megabytes_and_a_search_that_nobody_reads_do_not_stop_it(running: Running) -> None:
     import httpx
 
-    with httpx.Client(base_url=running.url, timeout=60) as client:
+    with httpx.Client(base_url=running.site, cookies=running.cookie, timeout=60) as client:
         assert client.post("/api/equation/read", json={"text": "x" * 10_000_000}).status_code == 413
         hard = {"text": "_*x = sin(x)*exp(y)*cos(x + y)^3*log(x)*tan(z)^5"}
         for _ in range(3):
@@ -106,13 +127,14 @@ def test_ten_megabytes_and_a_search_that_nobody_reads_do_not_stop_it(running: Ru
 
 def test_a_killed_server_is_told_and_the_page_goes_on_when_it_is_back(chromium: Any) -> None:
     first = Running()
-    page = chromium.new_page()
+    page = chromium.new_context().new_page()
     page.goto(f"{first.url}#equation?text=x+%2B+_+%3D+2")
     page.locator(".inside .strips").wait_for()
     first.end()
     page.locator("#equation-text").fill("y + _ = 3")
     page.get_by_role("alert").filter(has_text="does not answer").wait_for()
     second = Running(port=first.port)
+    page.context.new_page().goto(second.url)
     page.get_by_role("alert").filter(has_text="does not answer").wait_for(state="hidden", timeout=60_000)
     page.locator(".shown", has_text="y").wait_for()
     page.locator("#equation-text").fill("z + _ = 3")

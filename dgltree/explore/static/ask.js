@@ -13,8 +13,9 @@ async function response(path, fields, signal) {
     throw error;
   }
   if (!answer.ok) {
-    const said = await answer.json().catch(() => ({}));
-    throw new Refused(said.error ?? `the server refused this (${answer.status})`);
+    const json = answer.headers.get("content-type")?.startsWith("application/json");
+    const said = await (json ? answer.json().then(({ error }) => error) : answer.text()).catch(() => "");
+    throw new Refused(said || `the server refused this (${answer.status})`);
   }
   return answer;
 }
