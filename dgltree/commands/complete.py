@@ -6,6 +6,7 @@ from typing import Any
 from dgltree.commands.equation_input import EquationInput, answer_all, count, parsed, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
+from dgltree.commands.signals import within
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -102,7 +103,8 @@ def _answer(options: argparse.Namespace) -> int:
     answerer = completing.answerer()
 
     def answer(block: list[EquationInput]) -> list[Any]:
-        return list(answerer([asked.typed for asked in block]))
+        with within(None if completing.by_score else options.seconds):
+            return list(answerer([asked.typed for asked in block]))
 
     return answer_all(options.equations, options.json, answer, _shower(options), completing.together)
 

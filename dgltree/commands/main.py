@@ -85,13 +85,14 @@ def _log_to_stderr() -> None:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    from dgltree.commands.signals import leaving_at_once, unwinding
+    from dgltree.commands.signals import interruptible, leaving_at_once, unwinding
 
     with unwinding():
         with leaving_at_once():
             command = import_module(f"dgltree.commands.{COMMANDS[name][0]}")
-        code: int = command.run(name, arguments)
-        sys.stdout.flush()
+        with interruptible():
+            code: int = command.run(name, arguments)
+            sys.stdout.flush()
     return code
 
 

@@ -1,7 +1,11 @@
-"""How a run ends that is told to stop: what is half written goes, and no traceback is printed."""
+"""How a run ends that is told to stop: what is half written goes, and no traceback is printed.
+
+The first signal unwinds the run; the second ends the process at once, whatever it is doing.
+"""
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -9,10 +13,16 @@ from typing import Any
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes: 128 and the signal's number, as a shell has it."""
+GRACE = 2.0
+"""Seconds beyond a limit after which work that did not notice it is ended from outside."""
 
 
 class Terminated(BaseException):
     """SIGTERM came. It unwinds the run as Ctrl-C does; no ``SystemExit``, which Lightning raises of its own."""
+
+
+class _OutOfTime(BaseException):
+    """No ``Exception``: what catches errors on the way must not take it for one."""
 
 
 @contextmanager
@@ -23,10 +33,22 @@ def unwinding() -> Iterator[None]:
     def terminate(*_: object) -> None:
         if os.getpid() != own:  # a process that reads ahead for us: its parent clears away
             os._exit(TERMINATED)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+        _kill_next()
         raise Terminated
 
     with _answering(signal.SIGTERM, signal.SIG_DFL, terminate):
+        yield
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A block that Ctrl-C leaves by ``KeyboardInterrupt``, once: what is cleared away then can be cut short."""
+
+    def interrupt(*_: object) -> None:
+        _kill_next()
+        raise KeyboardInterrupt
+
+    with _answering(signal.SIGINT, signal.default_int_handler, interrupt):
         yield
 
 
@@ -46,6 +68,39 @@ def leaving_at_once() -> Iterator[None]:
 
 
 @contextmanager
+def within(seconds: float | None) -> Iterator[None]:
+    """A block that is ended from outside where it goes on for ``GRACE`` seconds beyond its limit.
+
+    Raises ``ValueError`` then. Only the main thread can be ended so, and only where the system has such an alarm.
+    """
+    alarm = getattr(signal, "SIGALRM", None)
+    if seconds is None or alarm is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise _OutOfTime
+
+    with _answering(alarm, signal.SIG_DFL, end):
+        signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
+        try:
+            yield
+        except _OutOfTime:
+            raise ValueError(
+                f"no answer within {seconds:g} s and {GRACE:g} s more; a smaller equation needs less"
+            ) from None
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _kill_next() -> None:
+    """Let the system end the process at the next signal, without Python, which may be busy."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        if callable(signal.getsignal(number)):  # neither ignored nor the system's already
+            signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
 def _answering(number: signal.Signals, usual: Any, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """A block with a handler, where the signal has the usual one: who ignores it, or has another one, keeps that."""
     if signal.getsignal(number) is not usual:
@@ -59,4 +114,5 @@ def _answering(number: signal.Signals, usual: Any, handler: Callable[[int, Frame
     try:
         yield
     finally:
-        signal.signal(number, usual)
+        if signal.getsignal(number) is handler:  # what came meanwhile has the next one kill
+            signal.signal(number, usual)

@@ -8,6 +8,7 @@ from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.completer import Completer, Completion, Order, shortest
 from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.pretrained.shipped import form_scorer, open_model, shipped_fillers
+from dgltree.equations.ranking.equation_size import is_small
 from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.equations.search.search import BUDGET
 from dgltree.equations.truth.verdict import Counterexample, Judge, Verdict
@@ -70,7 +71,7 @@ def completer(model: str | EquationModel = "default", budget: int = BUDGET, seco
         return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
 
     def guess(equation: Equation) -> list[Tree]:
-        return fillers().guess(equation)
+        return fillers().guess(equation) if is_small(equation) else []
 
     return Completer(textbook_order(), guess, budget, seconds)
 

@@ -20,6 +20,7 @@ DEEPEST = 200  # nested so deep an equation is refused
 MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
 JUDGED = 60  # fillers that get a verdict
 ORDERED = 400  # fillers that the network orders, the shortest
+GUESSING = 0.25  # seconds that the network may take for the list
 LENGTH = {Verdict.EVERYWHERE: 0.0, Verdict.REALS: 2.0, Verdict.POSITIVE: 6.0}
 """Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
 
@@ -173,7 +174,7 @@ class Completer:
         if best:
             return [Filler((tree,), known[tree], found[tree]) for tree in best]
         agreed = sorted(known, key=lambda tree: (known[tree].rank, symbols(tree)))[: max(1, top // 2)]
-        liked = self.guess(equation) if clock.allows(0) else []
+        liked = self.guess(equation) if clock.allows(GUESSING) else []
         return self._guesses(list(dict.fromkeys([*agreed, *liked]))[:top], found, verdicts)
 
     def _guesses(self, guesses: list[Tree], found: dict[Tree, str], verdicts: Verdicts) -> list[Filler]:
@@ -182,14 +183,15 @@ class Completer:
         return sorted(fillers, key=lambda filler: filler.verdict.rank)
 
     def _check(self, equation: Equation, blanks: Sequence[str]) -> None:
-        there = {node for side in equation for node in side.distinct() if node.function == BLANK.function}
+        looked = [_looked_through(side) for side in equation]
+        there = {leaf for _, leaves in looked for leaf in leaves}
         if not there:
             raise ValueError("the equation has no blank; write _ where something is missing")
         if there != {blank(name) for name in blanks}:
             raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
         if len(there) > MOST_BLANKS:
             raise ValueError(f"{len(there)} blanks; a search fills up to {MOST_BLANKS}")
-        if max(map(_nesting, equation)) > DEEPEST:
+        if max(deep for deep, _ in looked) > DEEPEST:
             raise ValueError(f"the equation is nested more than {DEEPEST} deep")
 
 
@@ -198,15 +200,20 @@ def _verdict(verdicts: Verdicts, tree: Tree) -> Verdict:
     return verdicts.of(tree) or Verdict.UNDECIDED
 
 
-def _nesting(tree: Tree) -> int:
-    """Depth, a sum or a product of any length counted as one level."""
+def _looked_through(tree: Tree) -> tuple[int, set[Tree]]:
+    """The depth, a sum or a product of any length counted as one level, and the blanks."""
+    blanks: set[Tree] = set()
 
     def nested(node: Tree, below: list[int]) -> int:
+        if not below:
+            if node.function == BLANK.function:
+                blanks.add(node)
+            return 0
         inside = zip(node.children, below, strict=True)
         chain = node.function if node.function in ("Add", "Mul") else None
-        return max((deep + (child.function != chain) for child, deep in inside), default=0)
+        return max(deep + (child.function != chain) for child, deep in inside)
 
-    return tree.fold(nested)
+    return tree.fold(nested), blanks
 
 
 def _copies_behind(equation: Equation, holding: list[Tree]) -> list[Tree]:

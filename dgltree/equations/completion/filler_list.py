@@ -55,7 +55,6 @@ class FillerList:
     def guess(self, equation: Equation) -> list[Tree]:
         """The best of the list; nothing for an equation that the network cannot read."""
         try:
-            check_size(equation)
             return list(self._ranker.rank([equation], top=10, any_variables=False)[0].fillers)
         except ValueError:
             return []

@@ -8,11 +8,15 @@ DEEPEST = 200
 """Edges from the equals sign to the deepest leaf: a network works level by level."""
 
 
+def is_small(equation: Equation) -> bool:
+    """Whether a network answers in less than a second."""
+    return sum(side.size for side in equation) <= LARGEST and equation.depth <= DEEPEST
+
+
 def check_size(equation: Equation) -> None:
-    """Raises ``ValueError`` for an equation that would keep a network busy for seconds."""
-    nodes = sum(side.size for side in equation)
-    if nodes > LARGEST or equation.depth > DEEPEST:
+    """Raises ``ValueError`` for an equation that would keep a network busy for long."""
+    if not is_small(equation):
         raise ValueError(
-            f"the equation has {nodes:,} nodes and is {equation.depth:,} deep; the network ranks fillers for up to "
-            f"{LARGEST:,} nodes, {DEEPEST} deep"
+            f"the equation is too large for a network: it has more than {LARGEST:,} nodes, or is more than {DEEPEST} "
+            f"deep; complete it by search"
         )

@@ -1,5 +1,6 @@
 """Values of trees at points, as arrays: fast and without error bounds. What is found by them is decided by truth.py."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,6 +9,7 @@ from dgltree.equations.search.points import Points
 from dgltree.equations.truth.bounded_values import finite, number_of
 from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.read.notation import NUMBERS
+from dgltree.read.text import shown
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -83,4 +85,6 @@ def _leaf(node: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
         return known[node]
     if node.function == "Symbol" and node.token in points.values:
         return points.values[node.token]
+    if node.function in NUMBERS and math.isinf(number_of(node)):
+        raise ValueError(f"the number {shown(node.token or '', 40)} is too large; a search takes up to 308 digits")
     return points.constant(finite(node))

@@ -8,7 +8,7 @@ import numpy as np
 
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.expressions.paths import Path, count_blanks, find_blank
+from dgltree.equations.expressions.paths import Path, find_blank
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, rows_at_once, value
@@ -74,7 +74,7 @@ class Search:
         self.equation, self.budget, self.clock = equation, budget, clock or Clock()
         self.world: World = world(equation)
         self.names = variables(*equation)
-        self.path: Path | None = find_blank(equation) if invert and count_blanks(equation) == 1 else None
+        self.path = _path(equation) if invert else None
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
@@ -142,14 +142,14 @@ class Search:
             if any(node == BLANK for node in side.distinct()):
                 continue
             for region in self.regions:
-                if np.isfinite(value(side, points(region, self.names, MORE), {})).any():
+                if self.clock.late or np.isfinite(value(side, points(region, self.names, MORE), {})).any():
                     break
             else:
                 raise ValueError(f"{_short(side)} has no value: it divides by zero, or is too large or too small")
 
     def _numbers(self) -> None:
         """What exact arithmetic gives."""
-        number = exact_blank(self.equation, self.path) if self.path else None
+        number = exact_blank(self.equation, self.path) if self.path and not self.names else None
         if number is not None:
             self._take("a number", [*self._decimal(number), fraction(number)])
 
@@ -249,6 +249,14 @@ class Search:
                 self._take("search", forms.of(start + entry, finders.MOST_FORMS))
             if self.clock.late or len(self.fillers) >= MOST:
                 return
+
+
+def _path(equation: Equation) -> Path | None:
+    """The way to the blank, None where it stands at several places."""
+    try:
+        return find_blank(equation)
+    except ValueError:
+        return None
 
 
 def _short(tree: Tree) -> str:

@@ -9,6 +9,7 @@ from dgltree.trees.tree import Tree
 
 NODE = 1e-4
 """Seconds that a verdict may take for each node of an equation."""
+LARGEST = 10**9
 Fillers = tuple[Tree, ...]
 """One for each blank."""
 
@@ -26,7 +27,7 @@ class Verdicts:
         self._equation, self._blanks, self._clock = equation, tuple(blanks), clock
         self._judge = Judge()
         self._known: dict[Fillers, Verdict] = {}
-        self._seconds = NODE * sum(sum(1 for _ in side.distinct()) for side in equation)
+        self._seconds = NODE * min(sum(side.size for side in equation), LARGEST)
 
     def of(self, *fillers: Tree) -> Verdict | None:
         """The verdict on a filler for each blank, None where there is no time for it."""

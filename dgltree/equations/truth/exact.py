@@ -8,6 +8,7 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 MOST = 400  # digits of a number that is worked out
+WRITTEN = 14_000  # bits of a sum: Python writes integers of up to 4,300 digits
 Value = Fraction | None
 """None for what is no rational number, or one of more than MOST digits."""
 
@@ -41,7 +42,7 @@ def exact_blank(equation: Equation, path: Path) -> Value:
             or (node.function == "Mul" and not other)
         ):
             return None
-        target = _bounded(target - other if node.function == "Add" else target / other)
+        target = _bounded(target - other if node.function == "Add" else target / other, WRITTEN)
     return target
 
 
@@ -50,7 +51,7 @@ def _applied(function: str, values: list[Value]) -> Value:
     if len(known) < len(values):
         return None
     if function == "Add":
-        return _bounded(sum(known, Fraction(0)))
+        return _bounded(sum(known, Fraction(0)), WRITTEN)
     if function == "Mul":
         product = Fraction(1)
         for factor in known:
@@ -68,6 +69,5 @@ def _power(base: Fraction, exponent: Fraction) -> Value:
     return _bounded(base ** int(exponent)) if abs(exponent) * digits <= MOST else None
 
 
-def _bounded(value: Fraction) -> Value:
-    bits = 4 * MOST
+def _bounded(value: Fraction, bits: int = 4 * MOST) -> Value:
     return value if max(value.numerator.bit_length(), value.denominator.bit_length()) <= bits else None
