@@ -37,6 +37,33 @@ sys.meta_path.insert(0, Interrupt())
 """
 
 
+CLEARING_AWAY_FOR_EVER = """
+import time
+from dgltree.commands import verify
+def run(*_):
+    try:
+        os.kill(os.getpid(), signal.{0})
+        time.sleep(5)
+    finally:
+        os.kill(os.getpid(), signal.{0})
+        time.sleep(5)
+verify.run = run
+"""
+WITHOUT_A_LOOK_AT_THE_CLOCK = """
+import time
+from dgltree.commands import signals
+from dgltree.equations.search.search import Search
+signals.GRACE = 0.5
+def run(self):
+    while True:
+        try:
+            time.sleep(5)
+        except Exception:
+            pass
+Search.run = run
+"""
+
+
 def run(before: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = [sys.executable, "-c", RUN.format(before), *arguments]
     return subprocess.run(code, capture_output=True, text=True, timeout=120)
@@ -75,3 +102,15 @@ def test_a_process_that_ignores_a_signal_or_has_a_handler_keeps_that() -> None:
     finally:
         signal.signal(signal.SIGTERM, before[0])
         signal.signal(signal.SIGINT, before[1])
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_the_second_signal_ends_a_command_that_is_still_clearing_away(name: str) -> None:
+    done = run(CLEARING_AWAY_FOR_EVER.format(name), "verify", "x = x")
+    assert (done.returncode, done.stderr) == (-signal.Signals[name], "")
+
+
+def test_a_search_that_does_not_ask_the_clock_is_ended_from_outside() -> None:
+    done = run(WITHOUT_A_LOOK_AT_THE_CLOCK, "complete", "x + _ = 1", "--seconds", "0.5")
+    said = "no answer within 0.5 s and 0.5 s more; a smaller equation needs less"
+    assert (done.returncode, done.stderr) == (1, f"dgltree: equation 1, 'x + _ = 1': {said}\n")

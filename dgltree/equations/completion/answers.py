@@ -21,6 +21,9 @@ TRUST = 0.3
 """Share of what the model of forms adds to a length that counts, chosen on the benchmark's tuned part: all of it lets
 the model prefer ornate forms that it never met in training."""
 
+GUESSED = 50
+"""Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
+
 
 class Verification(NamedTuple):
     """What arithmetic and a network say of an equation."""
@@ -71,7 +74,7 @@ def completer(model: str | EquationModel = "default", budget: int = BUDGET, seco
         return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
 
     def guess(equation: Equation) -> list[Tree]:
-        return fillers().guess(equation) if is_small(equation) else []
+        return fillers().guess(equation) if is_small(equation, GUESSED) else []
 
     return Completer(textbook_order(), guess, budget, seconds)
 
