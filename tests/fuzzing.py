@@ -5,6 +5,7 @@ refused, or nothing of it is different. Everything else is a defect.
 """
 
 import json
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from dgltree import Tree, TreeDataset, Vocabulary, batch
 from dgltree.cells import TreeSMU
 from dgltree.datasets.loading.cache import cache_path
 from dgltree.encoders import TreeEncoder, make_encoder
+from dgltree.equations.completion.completer import Completer
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
 from dgltree.read.conllu import iter_conllu
@@ -151,6 +153,29 @@ def typed(text: str) -> bool:
     return True
 
 
+LEVELS = ("({})^6", "({})^2", "sqrt({})", "sin({})", "1/({})", "({} + 1)^3", "x*({})", "({})^({})^2")
+
+
+@st.composite
+def towers(draw: st.DrawFn) -> str:
+    """An equation with a blank and many nested powers, of at most a million characters."""
+    text = "x"
+    for level in draw(st.lists(st.sampled_from(LEVELS), max_size=180)):
+        if len(text) < 100_000:
+            text = level.format(*[text] * level.count("{}"))
+    return draw(st.sampled_from(["{} = x*_", "_ = {}", "{} + _ = x", "_^2 = {}"])).format(text)
+
+
+def searched(text: str) -> bool:
+    """A search keeps its seconds, whatever it is asked: 5 s of the processor are some hundred times as many."""
+    if refuses(lambda: read_equation(text)):
+        return False
+    start, equation = time.process_time(), read_equation(text)
+    refused = refuses(lambda: Completer(seconds=0.05).complete(equation))
+    assert time.process_time() - start < 5, "a search goes on when its time is over"
+    return not refused
+
+
 def conllu(text: str) -> bool:
     found = [tree for _, _, tree in iter_conllu(text.splitlines())]
     return not any(isinstance(tree, ValueError) for tree in found)
@@ -255,6 +280,7 @@ def targets() -> Iterator[dict[str, Target]]:
             **{f"read {name}": notation(name) for name in NOTATIONS if name != "smiles" or find_spec("rdkit")},
             "read equation": Target(mutated("2*x - _ = sin(pi/2)^-1"), equation),
             "read typed": Target(mutated(TYPED), typed),
+            "search nested powers": Target(towers(), searched),
             "read conllu": Target(mutated(CONLLU), conllu),
             "detect": Target(
                 st.lists(st.sampled_from(list(TEXTS.values())).flatmap(mutated), max_size=5),
