@@ -44,7 +44,8 @@ def vocabulary_of(
         any_arity: give functions ``ANY_ARITY``, for encoders of any number of children.
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
-        always: let it stand at every arity, for encoders without weights of each function.
+        always: let it and every other function stand at every arity that there is, for encoders without weights of
+            each function.
     """
     at_functions, at_tokens = stands_at(batches, own)
     functions: dict[tuple[str, int | None], int] = {}
@@ -52,8 +53,10 @@ def vocabulary_of(
         key = (name, ANY_ARITY if any_arity else arity)
         functions[key] = functions.get(key, 0) + count
     kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
-    rare = {arity for (_, arity), count in functions.items() if unk and 0 < count < min_count}
-    kept |= {(UNKNOWN, arity) for arity in rare | ({arity for _, arity in functions} if always else set())}
+    kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
+    if always:
+        arities = {arity for (_, arity), count in functions.items() if count}
+        kept = {(name, arity) for name in {UNKNOWN} | {name for name, _ in kept} for arity in arities}
     tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 

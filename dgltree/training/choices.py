@@ -19,6 +19,8 @@ WIDEST, LONGEST = 3, 200
 which wider nodes are made binary: a chain of more is slow and hard to learn from."""
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
+PATH_LENGTH = 16
+"""Edges that a Tree Transformer is told of a node's path to the root, where its width has room for them."""
 QUARTILES = (0.25, 0.5, 0.75)
 
 
@@ -86,7 +88,7 @@ def encoder_of(data: TreeDataset, vocabulary: Vocabulary, options: FitOptions) -
     name, given = str(options.encoder), dict(options.options or {})
     if name not in CELLS and (options.input_size or options.nodes):
         raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
-    further = _cell_options(data, name, options) if name in CELLS else {"pre_norm": True} if attends(name) else {}
+    further = _cell_options(data, name, options) if name in CELLS else _sequence_options(vocabulary, name, options)
     try:
         encoder = make_encoder(name, vocabulary, options.hidden_size, **{**further, **given})
     except TypeError as error:
@@ -106,6 +108,13 @@ def _cell_options(data: TreeDataset, name: str, options: FitOptions) -> dict[str
         further["positions"] = True
     if data.has_numbers:
         further |= {"numbers": True, "number_scale": number_scale(data)}
+    return further
+
+
+def _sequence_options(vocabulary: Vocabulary, name: str, options: FitOptions) -> dict[str, Any]:
+    further: dict[str, Any] = {"pre_norm": True} if attends(name) else {}
+    if SEQUENCE_ENCODERS[name].place_options:  # positions have room for so many edges of the path to the root
+        further["path_length"] = max(1, min(PATH_LENGTH, options.hidden_size // max([1, *vocabulary.arities])))
     return further
 
 

@@ -1,0 +1,114 @@
+"""How ``fit`` reads numbers, wide nodes and unknown functions where it is not told, and that models read them so."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from own_trees import QUIET
+
+import dgltree
+from dgltree import TrainedModel, TreeDataset
+from dgltree.commands.main import main
+from dgltree.datasets import Reading
+from dgltree.read.sexpr import read_sexpr
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from dgltree.training.choices import number_scale, numbers_are_read
+
+pytestmark = QUIET
+
+HOW: dict[str, Any] = {"hidden_size": 8, "epochs": 1, "no_baseline": True}
+
+
+def of(texts: list[str]) -> TreeDataset:
+    labels = [str(i % 2) for i in range(len(texts))]
+    return TreeDataset([read_sexpr(text) for text in texts], labels, reading=Reading(notation="sexpr"))
+
+
+def fitted(data: TreeDataset, out: Path, **options: Any) -> TrainedModel:
+    return dgltree.fit(data, validation=data, out=out, **{**HOW, **options})
+
+
+@pytest.mark.parametrize(
+    ("texts", "read"),
+    [
+        (["(f 1 x)", "(f 2 x)"] * 2, False),  # whole, and each of them often
+        (["(f 1.5 x)", "(f 2 x)"] * 2, True),
+        (["(f 1 x)", "(f 1 x)", "(f 20 x)", "(f 30 x)"], True),  # two of three once
+        (["(f x y)"] * 2, False),
+    ],
+)
+def test_numbers_are_read_where_some_are_not_whole_or_most_are_rare(texts: list[str], read: bool) -> None:
+    assert numbers_are_read(of(texts), "tree_lstm", min_count=2) == read
+    assert not numbers_are_read(of(texts), "lstm", min_count=2), "sequences have no numbers"
+
+
+def test_a_scale_is_of_the_middle_half_of_the_numbers() -> None:
+    assert number_scale(of(["(f 1 2 3 4 1e9)"]).with_numbers()) == pytest.approx((3.0, 2 / 1.349))
+    assert number_scale(of(["(f 7 7)"]).with_numbers()) == (7.0, 1.0)
+
+
+def test_a_model_of_numbers_tells_unseen_ones_apart_and_reads_files_as_it_was_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = random.Random(0)
+    rows = [(f"{a:.2f}", f"{b:.2f}") for a, b in ((rng.uniform(-4, 4), rng.uniform(-4, 4)) for _ in range(40))]
+    path, out = tmp_path / "sums.tsv", tmp_path / "model"
+    lines = [f"(add {a} {b})\t{float(a) + float(b):.2f}" for a, b in rows]
+    path.write_text("tree\tlabel\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    arguments = ["fit", str(path), "--hidden-size", "8", "--epochs", "1", "--no-baseline", "--no-cache", "--out"]
+    assert main([*arguments, str(out)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert "leaves that are written as numbers are read as numbers; --no-numbers reads them as words" in said
+    assert "the encoder reads functions, numbers and the order of children" in said
+    model = TrainedModel.load(out)
+    assert model.reading.numbers is True
+    one, two = model.predict(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()
+    assert one != two
+    again = model.predict(TreeDataset.from_file(path, cached=False))
+    torch.testing.assert_close(model.predict([line.split("\t")[0] for line in lines]), again)
+    assert main([*arguments, str(tmp_path / "words"), "--no-numbers"]) == 0
+    assert not any("as numbers" in line for line in capsys.readouterr().err.splitlines())
+    words = TrainedModel.load(tmp_path / "words")
+    one, two = words.predict(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()
+    assert one == two
+
+
+def test_wide_nodes_are_made_binary_and_a_model_reads_them_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ["(f a b c d)", "(g d c b a)", "(f (g a b) c)", "(g b)"] * 3
+    data = of(texts)
+    model = fitted(data, tmp_path / "model")
+    said = capsys.readouterr().err.splitlines()
+    assert (
+        "nodes of more than two children are read as binary ones, one child after the other (--binarize right)" in said
+    )
+    assert model.reading.binarize == "right"
+    torch.testing.assert_close(model.predict(data), model.predict([read_sexpr(text) for text in texts]))
+    assert len(model.predict([f"(f {' '.join('abcd' * 20)})"])) == 1, "any number of children"
+    asked = fitted(data, tmp_path / "asked", encoder="child_sum")
+    assert asked.reading.binarize is None
+
+
+def test_unknown_functions_are_answered_where_functions_share_their_weights(tmp_path: Path) -> None:
+    data = of(["(f a b c d)", "(g d c b a)", "(f (g a b) c)", "(g b)"] * 3)
+    for encoder, options in (("child_sum", {}), ("tree_lstm", {"typed": False}), ("lstm", {})):
+        model = fitted(data, tmp_path / f"{encoder}", encoder=encoder, options=options)
+        assert model.predict(["(new a b c d)"]).shape == (1, 2), encoder
+        assert model.predict(["(f a (new a) c d)"]).shape == (1, 2), encoder
+    typed = fitted(data, tmp_path / "typed", encoder="tree_lstm")
+    with pytest.raises(ValueError, match="unknown function 'new'"):
+        typed.predict(["(new a b c d)"])
+
+
+def test_a_binarized_data_set_knows_its_sizes_also_after_a_selection() -> None:
+    data = of(["(f a b c d)", "(g a)", "(f a b c d e)"]).binarized()
+    assert data.sizes.tolist() == [7, 2, 9]
+    assert data.select([2, 1]).sizes.tolist() == [9, 2]
+    assert data.select([2, 1]).trees.sizes.tolist() == [9, 2]
+    with pytest.raises(ValueError, match="in the vocabulary of a model; change how its trees are read before that"):
+        data.within(data.vocabulary(unk=True)).with_numbers()
