@@ -14,7 +14,6 @@ import torch
 from torch.utils.data import Dataset
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.binarized import Binarization, extra_nodes
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.formats import Bad
@@ -113,8 +112,6 @@ class TreeDataset(Dataset[Any]):
         self._translation: Translation | None = None
         self._classes: tuple[str, ...] | None = None
         self._numbers = False
-        self._binarization: Binarization | None = None
-        self._sizes: torch.Tensor | None = None
         for name in COLUMNS:
             setattr(self, name, columns[name])
         self.bad = [Bad(*each) for each in bad]
@@ -193,7 +190,6 @@ class TreeDataset(Dataset[Any]):
         chosen = copy(self)
         chosen.__dict__.pop("trees", None)
         chosen._chosen = rows if self._chosen is None else self._chosen[rows]
-        chosen._sizes = None if self._sizes is None else self._sizes[torch.from_numpy(rows)]
         chosen.bad = []
         for name in COLUMNS:
             column = getattr(self, name)
@@ -211,7 +207,6 @@ class TreeDataset(Dataset[Any]):
         else:
             trees = select(self._flat, (self._chosen[:, None] * self.each + np.arange(self.each)).ravel())
         trees = with_numbers(trees) if self._numbers else trees
-        trees = trees if self._binarization is None else self._binarization(trees)
         trees = trees if self._translation is None else self._translation(trees)
         return trees if self._classes is None else with_classes(trees, self._classes)
 
@@ -268,30 +263,12 @@ class TreeDataset(Dataset[Any]):
 
         Raises ``ValueError`` for a data set in the vocabulary of a model, which may lack the texts of numbers.
         """
-        changed = self._changed(numbers=True)
-        changed._numbers = True
-        return changed
-
-    def binarized(self) -> "TreeDataset":
-        """The same, whose nodes have two children at most, as ``binarize="right"`` reads them.
-
-        Raises ``ValueError`` for a data set in the vocabulary of a model, and for a function that ends with ``|``.
-        """
-        changed = self._changed(binarize="right")
-        changed._sizes = torch.cat(
-            [block.sizes + extra_nodes(block.trees).view(-1, self.each).sum(1) for block in self.blocks()]
-        )
-        changed._binarization = Binarization(self.own_vocabulary)
-        changed.own_vocabulary = changed._binarization.vocabulary
-        return changed
-
-    def _changed(self, **reading: Any) -> "TreeDataset":
-        """A copy whose trees are still to be made, in another way than these."""
         if self._translation is not None:
             raise ValueError("the data set is in the vocabulary of a model; change how its trees are read before that")
         changed = copy(self)
         changed.__dict__.pop("trees", None)
-        changed.reading = replace(self.reading, **reading)
+        changed._numbers = True
+        changed.reading = replace(self.reading, numbers=True)
         return changed
 
     def bad_at(self, i: int, message: str) -> Bad:
@@ -318,8 +295,6 @@ class TreeDataset(Dataset[Any]):
     @property
     def sizes(self) -> torch.Tensor:
         """(E,) int64, the nodes of each example."""
-        if self._sizes is not None:
-            return self._sizes
         sizes = self._flat.sizes.view(-1, self.each)
         return (sizes if self._chosen is None else sizes[torch.from_numpy(self._chosen)]).sum(1)
 

@@ -12,11 +12,9 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.make import keyword_options
 from dgltree.training.options import FitOptions
-from dgltree.trees.binarize import MARK
 
-WIDEST, LONGEST = 3, 200
-"""Children up to which trees are read by weights of their own for each place, unless an encoder is named, and up to
-which wider nodes are made binary: a chain of more is slow and hard to learn from."""
+WIDEST = 3
+"""Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
 PATH_LENGTH = 16
@@ -27,13 +25,6 @@ QUARTILES = (0.25, 0.5, 0.75)
 def encoder_for(data: TreeDataset) -> str:
     """The name of the encoder, by the most children that a node has."""
     return "tree_lstm" if most_children(data) <= WIDEST else "child_sum"
-
-
-def is_binarized(splits: dict[str, TreeDataset]) -> bool:
-    """Whether the nodes of all splits are better read as nodes of two children."""
-    names = {name for data in splits.values() for name, _ in data.own_vocabulary.functions}
-    widest = max(map(most_children, splits.values()))
-    return WIDEST < widest <= LONGEST and not any(name.endswith(MARK) for name in names)
 
 
 def most_children(data: TreeDataset) -> int:
@@ -75,6 +66,8 @@ def numbers_are_read(data: TreeDataset, name: str, min_count: int) -> bool:
 def vocabulary_for(data: TreeDataset, options: FitOptions) -> Vocabulary:
     """The vocabulary of a model, in which an unknown function is ``<unk>`` wherever functions share their weights."""
     name = str(options.encoder)
+    if name not in CELLS and name not in SEQUENCE_ENCODERS:
+        raise ValueError(f"the encoder is {name!r}; it must be one of {', '.join([*CELLS, *SEQUENCE_ENCODERS])}")
     own = has_own_weights(name, options.options)
     sums = CELLS[name].any_arity if name in CELLS else not SEQUENCE_ENCODERS[name].place_options
     return data.vocabulary(sums, options.min_count, options.unk or not own, always=not own)

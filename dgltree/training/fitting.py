@@ -26,7 +26,7 @@ from dgltree.training import harness, pictures, threads
 from dgltree.training.best_so_far import BestSoFar
 from dgltree.training.build import Built, build, task_of
 from dgltree.training.checkpoints import BEST, checked
-from dgltree.training.choices import encoder_for, is_binarized, numbers_are_read
+from dgltree.training.choices import encoder_for, numbers_are_read
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.folder import CARD, finished, left_by_now, read_epochs, write
@@ -148,7 +148,7 @@ def _prepare(
     splits = _splits(labelled, settings.seed)
     if task == "regress" and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
-    splits = _as_read_best(splits, settings)
+    splits = _with_numbers(splits, settings)
     built = build(splits["train"], replace(settings, task=task))
     _say_sight(built.module.encoder, splits["train"])
     splits = {name: _within(name, dataset, built) for name, dataset in splits.items()}
@@ -160,16 +160,13 @@ def _prepare(
     return splits, left_out, built
 
 
-def _as_read_best(splits: dict[str, TreeDataset], settings: FitOptions) -> dict[str, TreeDataset]:
-    """The splits with numbers in the place of words, and wide nodes made binary, where nothing else was said."""
+def _with_numbers(splits: dict[str, TreeDataset], settings: FitOptions) -> dict[str, TreeDataset]:
+    """The splits with leaves that are numbers, where nothing was said of them and they are better read as such."""
     train = splits["train"]
     encoder = settings.encoder or encoder_for(train)
     if train.reading.numbers is None and numbers_are_read(train, encoder, settings.min_count):
         _say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
-        splits = {name: data.with_numbers() for name, data in splits.items()}
-    if settings.encoder is None and train.reading.binarize is None and is_binarized(splits):
-        _say("nodes of more than two children are read as binary ones, one child after the other (--binarize right)")
-        splits = {name: data.binarized() for name, data in splits.items()}
+        return {name: data.with_numbers() for name, data in splits.items()}
     return splits
 
 

@@ -107,15 +107,10 @@ class TrainedModel:
         """
         given = trees if isinstance(trees, TreeDataset) else TreeDataset(self._read(trees), reading=self.reading)
         self.check_kind(given)
-        given = self._as_read(given)
-        vocabulary = self.model.encoder.vocabulary
-        return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
-
-    def _as_read(self, given: TreeDataset) -> TreeDataset:
-        """A data set in whose reading nothing was said of numbers or wide nodes, as the model reads them."""
         if self.reading.numbers and given.reading.numbers is None:
             given = given.with_numbers()
-        return given.binarized() if self.reading.binarize == "right" and given.reading.binarize is None else given
+        vocabulary = self.model.encoder.vocabulary
+        return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
 
     def _read(self, examples: Sequence[Any]) -> list[Tree | tuple[Tree, Tree]]:
         """Texts as trees."""

@@ -69,7 +69,6 @@ def test_the_notation_that_reads_all_texts_is_detected(name, texts):
         ("sst", ["(3 (2 a) (4 b))", "(2 a)", "(3 (2 a)"]),
         ("treebank", ["(NP (DT the) (NN cat))", "(NP (DT the)"]),
         ("infix", ["x + y", "2x", "x*y"]),
-        ("infix", ["x+y", "2x", "3y"]),
         ("infix", ["foo(x)", "x^2", "y"]),
         ("json", ['{"label": "x"}', "{}"]),
         ("node_link", [GRAPH, GRAPH, "{}"]),
@@ -86,6 +85,14 @@ def test_python_is_taken_only_where_nothing_else_reads_half_of_the_texts():
     with pytest.raises(ValueError, match="none of 1 texts"):
         detect(['{"kind": "and", "kids": []}'])
     assert detect(["x = 1", "y ="]) == "python"
+
+
+def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
+    texts = ["x+y", "2x", "3y"]
+    with pytest.raises(ValueError, match="no notation") as info:
+        detect(texts)
+    told = "infix reads 1, python reads 1; smiles is read where --notation names it"
+    assert str(info.value) == f"no notation that is detected reads half of 3 trees: {told}"
 
 
 @pytest.mark.parametrize(

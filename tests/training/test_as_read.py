@@ -1,4 +1,4 @@
-"""How ``fit`` reads numbers, wide nodes and unknown functions where it is not told, and that models read them so."""
+"""How ``fit`` reads numbers and unknown functions where it is not told, and that models read them so."""
 
 import random
 from pathlib import Path
@@ -77,25 +77,10 @@ def test_a_model_of_numbers_tells_unseen_ones_apart_and_reads_files_as_it_was_tr
     assert one == two
 
 
-def test_wide_nodes_are_made_binary_and_a_model_reads_them_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    texts = ["(f a b c d)", "(g d c b a)", "(f (g a b) c)", "(g b)"] * 3
-    data = of(texts)
-    model = fitted(data, tmp_path / "model")
-    said = capsys.readouterr().err.splitlines()
-    assert (
-        "nodes of more than two children are read as binary ones, one child after the other (--binarize right)" in said
-    )
-    assert model.reading.binarize == "right"
-    torch.testing.assert_close(model.predict(data), model.predict([read_sexpr(text) for text in texts]))
-    assert len(model.predict([f"(f {' '.join('abcd' * 20)})"])) == 1, "any number of children"
-    asked = fitted(data, tmp_path / "asked", encoder="child_sum")
-    assert asked.reading.binarize is None
-
-
 def test_unknown_functions_are_answered_where_functions_share_their_weights(tmp_path: Path) -> None:
     data = of(["(f a b c d)", "(g d c b a)", "(f (g a b) c)", "(g b)"] * 3)
+    default = fitted(data, tmp_path / "default")
+    assert default.predict(["(new a (f a) c d e f g)"]).shape == (1, 2)
     for encoder, options in (("child_sum", {}), ("tree_lstm", {"typed": False}), ("lstm", {})):
         model = fitted(data, tmp_path / f"{encoder}", encoder=encoder, options=options)
         assert model.predict(["(new a b c d)"]).shape == (1, 2), encoder
@@ -105,10 +90,7 @@ def test_unknown_functions_are_answered_where_functions_share_their_weights(tmp_
         typed.predict(["(new a b c d)"])
 
 
-def test_a_binarized_data_set_knows_its_sizes_also_after_a_selection() -> None:
-    data = of(["(f a b c d)", "(g a)", "(f a b c d e)"]).binarized()
-    assert data.sizes.tolist() == [7, 2, 9]
-    assert data.select([2, 1]).sizes.tolist() == [9, 2]
-    assert data.select([2, 1]).trees.sizes.tolist() == [9, 2]
+def test_a_data_set_in_the_vocabulary_of_a_model_keeps_its_words() -> None:
+    data = of(["(f 1.5 a)", "(f 2 b)"])
     with pytest.raises(ValueError, match="in the vocabulary of a model; change how its trees are read before that"):
         data.within(data.vocabulary(unk=True)).with_numbers()
