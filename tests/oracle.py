@@ -3,6 +3,7 @@
 Slow and obvious; it shares nothing with the engines but the parameters and their order within the packed rows.
 """
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -43,7 +44,10 @@ def embedded(embedding: torch.nn.Module, batch: TreeBatch, j: int) -> Tensor | N
     token = int(batch.token[j])
     if batch.value is not None and not batch.value[j].isnan():
         first, second = embedding.number.linear1, embedding.number.linear2
-        inside = torch.sigmoid(first.weight[:, 0] * batch.value[j].to(first.weight.dtype) + first.bias)
+        v = batch.value[j]
+        if embedding.number.scale is not None:
+            v = torch.asinh((v - embedding.number.scale[0]) / embedding.number.scale[1])
+        inside = torch.sigmoid(first.weight[:, 0] * v.to(first.weight.dtype) + first.bias)
         return torch.sigmoid(second.weight @ inside + second.bias)
     if token < 0:
         return None
@@ -76,6 +80,10 @@ class Node:
         self.x = None
         if cell.input_size is not None:
             self.x = batch.x[j] if batch.x is not None else embedded(cell.input_embedding, batch, j)
+        if cell.functions:
+            names = list(dict.fromkeys(name for name, _ in functions))
+            own = cell.function_embedding.weight[names.index(functions[f][0])]
+            self.x = own if self.x is None else own + self.x
 
     def map(self, name: str, v: Tensor, place: int | None = None) -> Tensor:
         linear = self.cell.maps[f"{name}_{self.key}"]
@@ -125,15 +133,26 @@ def tree_lstm(node: Node) -> State:
 def child_sum(node: Node) -> State:
     n = node.cell.hidden_size
     total = torch.zeros(n, dtype=node.cell.maps["gates_any"].weight.dtype)
-    for child in node.children:
-        total = total + child["h"]
     x = node.inputs()
     x_gates, x_forget = (0.0, 0.0) if node.x is None else (x[: 3 * n], x[3 * n :])
+    messages = [node.map("message", child["h"]) + x_forget for child in node.children]
+    if node.cell.positions:
+        messages = [m + place(node.cell, slot) for slot, m in enumerate(messages)]
+    for message, child in zip(messages, node.children, strict=True):
+        total = total + (torch.sigmoid(message[n:]) * child["h"] if node.cell.positions else child["h"])
     u, gate_in, o = node.rows(node.map("gates", total) + x_gates)
     c = torch.sigmoid(gate_in) * node.drop(torch.tanh(u))
-    for child in node.children:
-        c = c + torch.sigmoid(node.map("message", child["h"]) + x_forget) * child["c"]
+    for message, child in zip(messages, node.children, strict=True):
+        c = c + torch.sigmoid(message[:n]) * child["c"]
     return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}
+
+
+def place(cell: Cell, slot: int) -> Tensor:
+    """What the position of a child adds to the gates of its message: of sines and cosines of 16 frequencies."""
+    weight = cell.position_map.weight
+    angles = [slot / 10000 ** (2 * i / 32) for i in range(16)]
+    waves = [wave for angle in angles for wave in (math.sin(angle), math.cos(angle))]
+    return weight @ torch.tensor(waves, dtype=weight.dtype)
 
 
 def tree_cell(node: Node) -> State:

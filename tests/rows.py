@@ -20,6 +20,7 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the fir
     "tree_lstm": {},
     "tree_lstm, shared weights": {"typed": False},
     "tree_lstm, numbers": {"numbers": True},
+    "tree_lstm, numbers, scaled": {"numbers": True, "number_scale": (0.5, 0.25)},
     "tree_lstm, inputs": {"input_size": 3},
     "tree_lstm, leaf gates": {**GATES},
     "tree_lstm, leaf gates, shared, numbers": {"typed": False, "numbers": True, **GATES},
@@ -27,7 +28,9 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the fir
     "child_sum, typed": {"typed": True},
     "child_sum, any arity": {"typed": True},
     "child_sum, inputs": {"input_size": 3},
+    "child_sum, positions": {"positions": True},
     "child_sum, any arity, leaf gates": {**GATES},
+    "child_sum, any arity, leaf gates, functions, positions": {"functions": True, "positions": True, **GATES},
     "child_sum, any arity, leaf gates, typed": {"typed": True, **GATES},
     "stack_tree_rnn": {"stack_size": 3},
     "stack_tree_rnn, no_op": {"stack_size": 3, "no_op": True},
@@ -61,6 +64,7 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the fir
     "tree_cell, typed": {"typed": True},
     "tree_cell, inputs": {"input_size": 3},
     "tree_cell, leaf gates": {**GATES},
+    "tree_cell, leaf gates, functions": {"functions": True, **GATES},
 }
 
 
