@@ -21,12 +21,21 @@ class ChildSumTreeLSTM(SumCell):
         f_k &= \sigma(W^f x + U^f h_k + b^f) \\
         c &= in \odot drop(u) + \sum_k f_k \odot c_k, \qquad h = o \odot \tanh(c)
 
+    With ``positions``, which are not in the paper, the order of children makes a difference. The sinusoids :math:`s_k`
+    of a child's position (:class:`dgltree.cells.positions.Positions`) are read by its forget gate, and by a gate of its
+    h:
+
+    .. math::
+        \tilde h = \sum_k r_k \odot h_k, \quad r_k = \sigma(W^r x + U^r h_k + P^r s_k + b^r), \quad
+            f_k = \sigma(W^f x + U^f h_k + P^f s_k + b^f)
+
     Every gate has its own W, U and b. With ``leaf="gates"`` a leaf is a node whose sums are 0, as in the paper.
 
     State: ``h`` (n,), ``c`` (n,).
 
     Args:
         typed: whether each function has weights of its own, at any arity; the paper has one set for all nodes.
+        positions: see above.
         vocabulary, hidden_size, options: see :class:`Cell`, which also documents the initialisation.
     """
 
