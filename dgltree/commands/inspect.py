@@ -4,6 +4,7 @@ from dgltree.commands.options import add_reading, given_reading, option_parser
 from dgltree.commands.reports import stopwatch
 from dgltree.datasets.describe import describe
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.sight import told_by_default
 
 EXAMPLES = """\
 examples:
@@ -45,4 +46,5 @@ def run(_: str, arguments: list[str]) -> int:
     )
     say(data.num_nodes, "nodes")
     print(describe(data, options.min_count))
+    print(f"\n{told_by_default(data, options.min_count)}")
     return 0

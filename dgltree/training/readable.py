@@ -21,7 +21,7 @@ def check_readable(data: TreeDataset) -> None:
     texts = file.sample_texts()[0] if isinstance(file, Records) and file.source.stream is None else []
     of_sample = f" (of the first {len(texts)}: {told(texts)})" if texts else ""
     raise ValueError(
-        f"{data.detected_in}: {bad:,} of {count:,} records ({bad / count:.0%}) could not be read as "
+        f"{data.detected_in}: {bad:,} of {count:,} records ({bad / count:.1%}) could not be read as "
         f"{data.reading.notation}, which was detected{of_sample}; first {data.bad[0].where}: {data.bad[0].message}. "
         f"Name the right notation, or --notation {data.reading.notation} to leave these records out"
     )

@@ -10,6 +10,8 @@ from dgltree.cells import Cell, SumCell
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder, SequenceEncoder, TreeEncoder
+from dgltree.training.choices import encoder_for, encoder_of, numbers_are_read, vocabulary_for
+from dgltree.training.options import FitOptions
 
 EQUAL = 1e-5
 """Vectors whose entries differ by less than this share of the largest one are taken for equal."""
@@ -52,6 +54,18 @@ def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
         return _of_cell(encoder.cell, facts)
     assert isinstance(encoder, SequenceEncoder)
     return _of_sequences(encoder, facts)
+
+
+def told_by_default(data: TreeDataset, min_count: int) -> str:
+    """What a training would read of a data set where it is told nothing but this, as text."""
+    name = encoder_for(data)
+    numbers = data.reading.numbers is None and numbers_are_read(data, name, min_count)
+    data = data.with_numbers() if numbers else data
+    options = FitOptions(encoder=name, hidden_size=1, input_size=1, min_count=min_count)
+    found = sight_of(encoder_of(data, vocabulary_for(data, options), options), data)
+    unseen = "".join(f"\n  it does not see {what}" for what in found.unseen)
+    by_itself = "\n  leaves that are written as numbers are read as numbers" if numbers else ""
+    return f"fit trains {name} unless an encoder is named, which reads {found}{by_itself}{unseen}"
 
 
 def facts_of(data: TreeDataset, known: Vocabulary) -> Facts:

@@ -26,6 +26,32 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
 
 
 @pytest.mark.parametrize(
+    ("trees", "told"),
+    [
+        (
+            ["x+y", "x*z"],
+            ["tree_lstm unless an encoder is named, which reads functions, tokens (50.0% of them as <unk>) and"],
+        ),
+        (
+            ["Add(x, y, 2.5, y)", "x*2.5"],
+            [
+                "child_sum unless an encoder is named, which reads functions, tokens, numbers and",
+                "  leaves that are written as numbers are read as numbers",
+            ],
+        ),
+    ],
+)
+def test_inspect_says_what_fit_would_read(
+    trees: list[str], told: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "trees.tsv"
+    path.write_text("tree\tlabel\n" + "".join(f"{tree}\ta\n" for tree in trees), encoding="utf-8")
+    assert main(["inspect", str(path), "--no-cache"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-len(told) :] == [f"fit trains {told[0]} the order of children", *told[1:]]
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["predict", "nothing", "trees.tsv"], "no model.safetensors in it; give the folder"),

@@ -1,0 +1,98 @@
+"""How many epochs a training has, how its rate begins, and which F1 it prints."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+
+from own_trees import QUIET
+
+import dgltree
+from dgltree import TreeDataset
+from dgltree.training import fitting
+from dgltree.training.build import build
+from dgltree.training.macro_f1 import MacroF1
+from dgltree.training.options import MOST_EPOCHS, FitOptions
+from dgltree.training.plateau import UsualEpochs
+from dgltree.training.warm_up import WarmUp
+
+pytestmark = QUIET
+
+
+def ended_after(values: list[float], usual: int) -> tuple[list[bool], list[str]]:
+    """After each epoch with these values whether the training ends; and what was said."""
+    said: list[str] = []
+    usual_epochs, ends = UsualEpochs("r2", usual, said.append), []
+    trainer: Any = SimpleNamespace(should_stop=False)
+    module: Any = None
+    for epoch, value in enumerate(values):
+        trainer.current_epoch, trainer.callback_metrics = epoch, {"r2": torch.tensor(value)}
+        resumed = UsualEpochs("r2", usual, said.append)
+        resumed.load_state_dict(usual_epochs.state_dict())  # a training that goes on knows as much
+        resumed.on_validation_end(trainer, module)
+        usual_epochs = resumed
+        ends.append(trainer.should_stop)
+    return ends, said
+
+
+def test_a_training_goes_on_where_the_last_usual_epoch_is_the_best() -> None:
+    said = ["epoch 2 is the best so far: the training goes on"]
+    assert ended_after([0.1, 0.2, 0.3, 0.2, 0.1], 3) == ([False] * 5, said)
+    assert ended_after([0.1, 0.3, 0.2], 3) == ([False, False, True], [])
+    assert ended_after([0.1, 0.3, 0.3], 3) == ([False, False, True], []), "as good is no better"
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([0.1, 0.2], ["the last epoch, 1, was the best: more may be better; --epochs 4 continues"]),
+        ([0.2, 0.2], []),
+    ],
+)
+def test_the_last_epoch_that_was_the_best_is_said(
+    values: list[float],
+    said: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "read_epochs", lambda _: [{"r2": value} for value in values])
+    built: Any = SimpleNamespace(module=SimpleNamespace(monitored="r2"))
+    fitting._say_last(tmp_path, built)
+    assert capsys.readouterr().err.splitlines() == said
+
+
+def test_a_number_of_epochs_that_is_given_is_the_most() -> None:
+    assert FitOptions().most_epochs == MOST_EPOCHS
+    assert FitOptions(epochs=4).most_epochs == 4
+
+
+def test_the_rate_rises_step_by_step_to_its_own() -> None:
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
+    warm_up, rates = WarmUp(0.5, 4), []
+    for step in range(6):
+        trainer: Any = SimpleNamespace(global_step=step, optimizers=[optimizer])
+        warm_up.on_train_batch_start(trainer, None)  # type: ignore[arg-type]
+        rates.append(optimizer.param_groups[0]["lr"])
+    assert rates == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(("encoder", "found"), [("transformer", (1e-3, 100)), ("lstm", (4e-3, 0)), (None, (4e-3, 0))])
+def test_transformers_have_a_rate_of_their_own_that_rises(encoder: str | None, found: tuple[float, int]) -> None:
+    trees = [dgltree.read_infix(text) for text in ("x+y", "x*y")]
+    built = build(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8))
+    assert (built.options.lr, built.options.warmup) == found
+    warmed = [each for each in built.module.configure_callbacks() if isinstance(each, WarmUp)]
+    assert [(each.rate, each.steps) for each in warmed] == ([found] if found[1] else [])
+    told = build(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8, lr=0.5, warmup=7))
+    assert (told.options.lr, told.options.warmup) == (0.5, 7)
+
+
+def test_macro_f1_is_of_the_classes_that_occur() -> None:
+    metric = MacroF1(3)
+    metric.update(torch.tensor([0, 1, 2, 1]), torch.tensor([0, 0, 1, 1]))
+    assert float(metric.compute()) == pytest.approx((2 / 3 + 1 / 2) / 2)
