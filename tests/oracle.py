@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch
 from dgltree.cells import (
+    GRC,
     Cell,
     ChildSumTreeLSTM,
     StackTreeLSTM,
@@ -35,6 +36,8 @@ def recursion(cell: Cell, batch: TreeBatch) -> State:
             states[j] = EQUATIONS[type(cell)](Node(cell, batch, j, children))
         else:
             h = embedded(cell.embedding, batch, j)
+            if type(cell) is GRC:
+                h = normed(cell.embedding.norm, cell.embedding.affine.weight @ h + cell.embedding.affine.bias)
             states[j] = {part: h if part == "h" else h.new_zeros(shape) for part, shape in cell.state.items()}
     return {part: torch.stack([states[j][part] for j in range(batch.num_nodes)]) for part in cell.state}
 
@@ -101,7 +104,7 @@ class Node:
     def gates(self) -> Tensor:
         """The packed pre-activations of all gates, shared ones last."""
         i = self.concatenated()
-        i = self.drop(i) if isinstance(self.cell, TreeCell) else i
+        i = self.drop(i) if type(self.cell) is TreeCell else i
         pre = self.map("gates", i)
         if f"shared_gates_{self.key}" in self.cell.maps:
             pre = torch.cat([pre, self.map("shared_gates", i, place=0)])
@@ -156,14 +159,26 @@ def place(cell: Cell, slot: int) -> Tensor:
 
 
 def tree_cell(node: Node) -> State:
-    z = node.map("out", node.drop(torch.clamp(node.gates(), min=0)))
+    return gated(node, torch.clamp(node.gates(), min=0))
+
+
+def grc(node: Node) -> State:
+    z = node.gates()
+    return gated(node, z * (1 + torch.erf(z / 2**0.5)) / 2)
+
+
+def gated(node: Node, activated: Tensor) -> State:
+    z = node.map("out", node.drop(activated))
     *g, c, u = node.rows(z)
     h = torch.sigmoid(c) * u
     for g_k, child in zip(g, node.children, strict=True):
         h = h + torch.sigmoid(g_k) * child["h"]
+    return {"h": normed(node.cell.norm, h)}
+
+
+def normed(norm: torch.nn.LayerNorm, h: Tensor) -> Tensor:
     centred = h - h.sum() / len(h)
-    norm = node.cell.norm
-    return {"h": norm.weight * centred / torch.sqrt((centred**2).sum() / len(h) + 1e-5) + norm.bias}
+    return norm.weight * centred / torch.sqrt((centred**2).sum() / len(h) + 1e-5) + norm.bias
 
 
 def updated(node: Node, g: list[Tensor], u: Tensor, a: dict[str, Tensor]) -> list[Tensor]:
@@ -223,6 +238,7 @@ EQUATIONS: dict[type[Cell], Callable[[Node], State]] = {
     TreeLSTM: tree_lstm,
     ChildSumTreeLSTM: child_sum,
     TreeCell: tree_cell,
+    GRC: grc,
     StackTreeRNN: stack_tree_rnn,
     StackTreeLSTM: stack_tree_lstm,
     TreeSMU: stack_tree_lstm,

@@ -65,6 +65,8 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the fir
     "tree_cell, inputs": {"input_size": 3},
     "tree_cell, leaf gates": {**GATES},
     "tree_cell, leaf gates, functions": {"functions": True, **GATES},
+    "grc": {},
+    "grc, leaf gates": {**GATES},
 }
 
 

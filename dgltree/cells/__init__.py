@@ -2,6 +2,7 @@
 
 from dgltree.cells.cell import Cell
 from dgltree.cells.child_sum_tree_lstm import ChildSumTreeLSTM
+from dgltree.cells.grc import GRC
 from dgltree.cells.stack_tree_lstm import StackTreeLSTM
 from dgltree.cells.stack_tree_rnn import StackTreeRNN
 from dgltree.cells.step import Children, Computed, State
@@ -20,11 +21,13 @@ CELLS: dict[str, type[Cell]] = {
     "stack_tree_lstm": StackTreeLSTM,
     "tree_smu": TreeSMU,
     "tree_cell": TreeCell,
+    "grc": GRC,
 }
 """The cells by name: what ``--encoder`` and :func:`dgltree.encoders.make_encoder` take, and model files name."""
 
 __all__ = [
     "CELLS",
+    "GRC",
     "Affine",
     "Cell",
     "ChildSumTreeLSTM",

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.cell import Cell
@@ -47,4 +48,9 @@ class TreeCell(Cell):
         return {"out": Affine(4 * n, (arity + 2) * n)}
 
     def combine(self, pre: State, children: Children, linear: Linear) -> Computed:
-        return gated_recursive(pre["hidden"], children["h"], lambda v: linear("out", v), drop=self.drop, norm=self.norm)
+        parts = (pre["hidden"], children["h"], lambda v: linear("out", v))
+        return gated_recursive(*parts, drop=self.drop, norm=self.norm, act=self.act)
+
+    def act(self, v: Tensor) -> Tensor:
+        """The non-linearity."""
+        return torch.relu(v)

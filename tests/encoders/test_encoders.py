@@ -28,6 +28,8 @@ from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.models import EquationModel, EquationReadout
 
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
+LONG_SUMS = ("beam_tree", "efficient_beam_tree")
+"""Those whose gradients pass through the sum of the logarithms of all merges."""
 TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
 
 
@@ -57,6 +59,8 @@ def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
     name: str, dtype: torch.dtype, tolerance: float
 ) -> None:
     encoder = make(name, dtype)
+    if dtype == torch.float32 and name in LONG_SUMS:
+        tolerance = 1e-5
     for tree in TREES:
         alone, among = (states_and_gradients(encoder, trees, 1) for trees in ([tree], [tree, *TREES]))
         assert alone[0].abs().max() > 1e-3

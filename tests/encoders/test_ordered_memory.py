@@ -201,10 +201,16 @@ def test_the_first_word_comes_out_as_it_went_in_whatever_is_dropped_later() -> N
     torch.testing.assert_close(memory(x, padding, 4).states[:, 0], memory.norm(memory.input(x[:, 0])))
 
 
-def test_memory_above_the_head_is_copied() -> None:
+def test_memory_above_the_head_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = make(1e6, allowed_maximum=True, dynamic=False)
     seen: list[Tensor] = []
-    memory.cell.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[1].detach()))
+    combined = memory.cell.combined
+
+    def watched(product: Tensor, left: Tensor, right: Tensor, norm: torch.nn.LayerNorm) -> Tensor:
+        seen.append(right.detach())
+        return combined(product, left, right, norm)
+
+    monkeypatch.setattr(memory.cell, "combined", watched)
     x, padding = sentences(lengths=[30, 30, 30])
     p = memory(x, padding, 3).p
     before, copied = None, 0

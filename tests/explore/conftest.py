@@ -29,6 +29,8 @@ def opened() -> Any:
     for name, kind, order, words in (
         ("lists", "on_lstm", "unlabelled", "[MAX [MIN ] 1 2 3"),
         ("sentences", "ordered_memory", "leaves", "the cat sees a dog"),
+        ("beams", "beam_tree", "leaves", "the cat sees a dog"),
+        ("merges", "crvnn", "leaves", "the cat sees a dog"),
     ):
         vocabulary = Vocabulary([("phrase", 2), ("word", 0)], words.split())
         encoder = make_encoder(kind, vocabulary, 8, order=order)

@@ -8,7 +8,7 @@ from explore_page import ask, refusal
 
 from dgltree import Tree, batch
 from dgltree.equations.pretrained.shipped import logic_model
-from dgltree.induction import without_tokens
+from dgltree.induction import merged_trees, right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score_sentence
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.formula import read_formula
@@ -60,6 +60,24 @@ def test_lists_are_read_and_have_distances(client: Any) -> None:
     given = read_unlabelled("( ( ( ( [MAX 1 ) ( ( ( [MIN 2 ) 3 ) ] ) ) 2 ) ] )")
     assert tree_of(one["given"]) == given
     assert {row["name"] for row in found["classes"]} == {"a", "b", "<i>c</i>"}
+
+
+@pytest.mark.parametrize("kind", ["merges", "beams"])
+def test_merges_and_beams_are_those_of_the_pass_and_their_first_is_the_tree_found(
+    client: Any, opened: Any, kind: str
+) -> None:
+    [one] = ask(client, "sequence/look", text="the cat sees a dog", other="", model=kind)["sequences"]
+    assert one["kind"] == kind and "scores" not in one
+    encoder = opened.sequences[kind].encoder
+    flat = batch([right_branching(["the", "cat", "sees", "a", "dog"])], encoder.vocabulary)
+    with torch.no_grad():
+        parse = encoder.encoded(flat).parse
+    orders = [parse.order[0]] if kind == "merges" else list(parse.orders[0])
+    assert [beam["order"] for beam in one["beams"]] == [order.tolist() for order in orders]
+    assert sum(beam["weight"] for beam in one["beams"]) == pytest.approx(100, abs=3)
+    assert tree_of(one["found"]) == merged_trees([one["words"]], orders[0].unsqueeze(0))[0]
+    [short] = ask(client, "sequence/look", text="cat", other="", model=kind)["sequences"]
+    assert short["beams"] == [{"order": [], "weight": 100}]
 
 
 def test_a_sentence_has_no_tree_to_compare_with(client: Any) -> None:

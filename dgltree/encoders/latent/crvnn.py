@@ -42,7 +42,7 @@ class SequenceCRvNN(JoiningCore):
     neighbours,
 
     .. math::
-        R_{ij} &= e_j \text{ if } C_{ij} \le 1 \text{ else } \max(0, 1 - C_{i,j-1}) \quad (j > i; \; L \text{ mirrored}) \\
+        R_{ij} &= e_j \text{ if } C_{ij} \le 1 \text{ else } \max(0, 1 - C_{i,j-1}), \; j > i; \; L \text{ mirrored} \\
         s_i &= v \cdot GELU(W [LLh; Lh; h; Rh; RRh]_i + b) + b' \\
         A_i &= \exp(s_i - M), \quad O = \exp(-M), \quad M = \max(0, \max_i s_i) \\
         p_i &= A_i / (A_i + O + (L A)_i + (R A)_i + 4 \cdot 10^{-8}), \quad q = L p \\

@@ -25,4 +25,15 @@ export function bracketTree(nodes, { title, word = 46 }) {
   return svg.node();
 }
 
+// Words, and what the first merges make of them: gap g lies between the words g and g + 1, and is closed by a merge.
+export function merged(words, order, count) {
+  const nodes = words.map((word) => ({ word })), parts = words.map((_, t) => ({ node: t, end: t }));
+  for (const gap of order.slice(0, count)) {
+    const k = parts.findIndex((part) => part.end === gap), [left, right] = [parts[k], parts[k + 1]];
+    nodes.push({ children: [left.node, right.node], shared: true });
+    parts.splice(k, 2, { node: nodes.length - 1, end: right.end });
+  }
+  return nodes;
+}
+
 export const wordWidth = (words) => Math.max(34, 14 + 8 * Math.max(...words.map((w) => [...w].length)));

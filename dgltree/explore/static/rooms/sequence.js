@@ -1,7 +1,7 @@
-// The room of sequences: attention or distances word by word, and the tree found in them beside the given one.
+// The room of sequences: attention, distances, merges or beams step by step, and the tree found by them next to the given one.
 import { ask, newest } from "../ask.js";
 import { attention, distances } from "../attention.js";
-import { bracketTree, wordWidth } from "../brackets.js";
+import { bracketTree, merged, wordWidth } from "../brackets.js";
 import { chooser, fill, h, later, number, outdate, say } from "../dom.js";
 import { keep } from "../place.js";
 import { saveCsv, saveSvg } from "../save.js";
@@ -11,6 +11,8 @@ export const title = "Sequence";
 const RELATIONS = { "=": "they say the same", "^": "one is the negation of the other", "<": "the first implies the second",
   ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies or excludes the other" };
 const PACE = 700;
+const KINDS = { attention: "attention over the slots, word by word", distances: "the distance before each word", merges: "neighbours joined, merge by merge",
+  beams: "the beams, merge by merge" };
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export function make(models) {
@@ -77,7 +79,7 @@ export function make(models) {
   }
 
   function sequence(one, heading) {
-    const { words, scores, kind } = one, word = wordWidth(words), last = words.length - 1;
+    const { words, scores, beams, kind } = one, word = wordWidth(words), last = words.length - 1;
     const picture = h("div"), where = h("output", { class: "where" });
     const slider = h("input", { type: "range", min: 0, max: last, value: last, "aria-label": `Word of the ${heading.toLowerCase()} sequence`, oninput: () => { pause(); go(Number(slider.value)); } });
     const play = h("button", { type: "button", class: "plain play", onclick: () => (timer ? pause() : begin()) }, "▶ Play");
@@ -86,6 +88,16 @@ export function make(models) {
       at = Math.min(step, last);
       slider.value = at;
       const kept = picture.firstChild?.scrollLeft ?? 0;
+      if (beams) {
+        fill(picture, beams.map(({ order, weight }, k) => {
+          const name = kind === "beams" ? `Beam ${k + 1}, ${weight} %` : "Merges";
+          const svg = bracketTree(merged(words, order, at), { title: `${name}: ${at} of ${last} merges of ${words.join(" ")}`, word });
+          return h("div", {}, kind === "beams" ? h("h3", {}, name) : null, scrolling(svg, name));
+        }));
+        const gap = beams[0].order[at - 1];
+        where.textContent = at ? `${at} of ${last}: between ${words[gap]} and ${words[gap + 1]}` : `${words.length} words`;
+        return;
+      }
       const svg = (kind === "attention" ? attention : distances)(words, scores, { now: at, word, chosen: (t) => { pause(); go(t); } });
       fill(picture, scrolling(svg, kind === "attention" ? "Attention over the slots" : "Distances"));
       picture.firstChild.scrollLeft = kept;
@@ -106,9 +118,9 @@ export function make(models) {
     };
     const differing = one.brackets - one.matched;
     return h("section", { class: "card", "aria-label": `${heading} sequence` },
-      h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}${kind === "attention" ? "attention over the slots, word by word" : "the distance before each word"}`)),
+      h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}${KINDS[kind]}`)),
         saveSvg(kind, () => picture.querySelector("svg")),
-        saveCsv(kind, () => words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)]))),
+        saveCsv(kind, () => (beams ? beams.map(({ order, weight }) => [weight / 100, ...order]) : words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)])))),
       h("div", { class: "slide" }, play, slider, where), picture,
       h("div", { class: "pair" },
         one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null,
