@@ -67,14 +67,20 @@ class TreeClassifier(EncoderModule):
     def on_test_epoch_start(self) -> None:
         self._tested = Grouped({"accuracy": self._accuracy().to(self.device)}, self.group)
         self._brackets = InducedBrackets()
+        self._sets = [self._accuracy().to(self.device) for _ in self._set_names()]
 
-    def test_step(self, labelled: Labelled, _: int) -> None:
+    def test_step(self, labelled: Labelled, _: int, dataloader_idx: int = 0) -> None:
         found = self.encoder.encoded(labelled.inputs, self.shares)
+        if dataloader_idx:  # a further set, which counts by itself
+            self._sets[dataloader_idx - 1].update(self.readout(found.root), labelled.labels)
+            return
         self._tested.update(self.readout(found.root), labelled.labels, labelled.groups)
         if found.parse is not None:
             self._brackets.update(self.encoder, labelled.trees, found.parse)
 
     def on_test_epoch_end(self) -> None:
+        for name, accuracy in zip(self._set_names(), self._sets, strict=True):
+            self.log(f"test_{name}_set", accuracy.compute(), sync_dist=True)
         for name, figure in self._tested.compute().items():
             self.log(f"test_{name}", figure, sync_dist=True)
         if self.encoder.induces_trees:
@@ -87,6 +93,10 @@ class TreeClassifier(EncoderModule):
 
     def configure_callbacks(self) -> list[Callback]:
         return [HalvedRate("accuracy")]
+
+    def _set_names(self) -> tuple[str, ...]:
+        """Of the sets that the data tests besides its test set."""
+        return getattr(self.trainer.datamodule, "sets", ())  # type: ignore[attr-defined]
 
     def _accuracy(self) -> MulticlassAccuracy:
         return MulticlassAccuracy(self.classes, average="micro")

@@ -44,7 +44,7 @@ class TaskCLI(LightningCLI):
             # A checkpoint's weights are the averages; after a fit, Lightning itself would take the others beside them.
             self.model.load_state_dict(checked(Path(path))["state_dict"])
             path = None
-        [figures] = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
+        figures, *_ = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
         if self.trainer.is_global_zero:
             figures = {name.removeprefix("test_"): value for name, value in figures.items()}
             print("test:", ", ".join(f"{name} {value:.4f}" for name, value in figures.items()))

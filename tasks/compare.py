@@ -108,7 +108,8 @@ def report(trainings: list[Training], out: Path) -> str:
 def _table(models: Mapping[str, list[Training]]) -> list[str]:
     keys = list(dict.fromkeys(key for found in models.values() for each in found for key in each.figures()))
     keys = sorted(keys, key=lambda key: key == "f1")
-    header = ["model", "seeds", *(_short(key) for key in keys), "validation", "epochs", "minutes"]
+    heads = _of(next(iter(models.values()))[0].task).HEADS
+    header = ["model", "seeds", *(_short(key, heads) for key in keys), "validation", "epochs", "minutes"]
     body = []
     for model, found in models.items():
         figures, epochs = [each.figures() for each in found], [each.epochs() for each in found]
@@ -119,8 +120,10 @@ def _table(models: Mapping[str, list[Training]]) -> list[str]:
     return table(header, body)
 
 
-def _short(key: str) -> str:
-    """The heading of a figure: the group, or its name."""
+def _short(key: str, heads: Mapping[str, str]) -> str:
+    """The heading of a figure: what the task calls it, the group, or its name."""
+    if key in heads:
+        return heads[key]
     grouped = GROUPED.fullmatch(key)
     return str(int(grouped[2])) if grouped else key
 

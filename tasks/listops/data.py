@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,7 +13,7 @@ from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.labelled import Labelled
 from tasks.buckets import buckets
 from tasks.data import BucketedData
-from tasks.listops import generate
+from tasks.listops import generate, presets
 from tasks.listops.files import Expression, read_expressions
 from tasks.listops.language import DIGITS, VOCABULARY, tree
 
@@ -28,6 +29,8 @@ class ListOps(BucketedData):
     What stands in the test file is taken out of the other expressions, of which 90 % are trained on and 5 % validated.
     The test is on the test file, or without it on the last 5 %.
 
+    With ``sets`` these are tested, too, each by itself; with ``depth`` it is all ListOps-DG.
+
     Args:
         test: the published test set, ``test_d20s.tsv``.
         expressions: a file that tasks.listops.generate wrote; without it expressions are made.
@@ -37,10 +40,13 @@ class ListOps(BucketedData):
         train_share: share of the training expressions to train on; a larger share holds every smaller one.
         batch_size: expressions a step, at most.
         most_words: words a step, padding included, at most: long expressions come in smaller batches.
-        seed: of the order, and of the expressions that are made.
+        sets: names of :data:`tasks.listops.presets.SETS`, or "all".
+        set_size: expressions of each of them, and of the other sets of ListOps-DG.
+        depth: whether to train on expressions of depth up to 6, validate on depth 7 and test on depth 8 or more.
+        seed: of the order, and of the expressions that are made; not of the sets.
 
-    Raises ``ValueError`` for a share outside of above 0 to 1, for a batch size or number of words below 1, and as
-    :func:`tasks.listops.generate.expressions` and :func:`tasks.listops.files.read_expressions` do.
+    Raises ``ValueError`` for a set that is not there, for a share outside of above 0 to 1, for a batch size or number
+    of words below 1, and as :func:`tasks.listops.generate.expressions` and :func:`tasks.listops.files.read_expressions` do.
     """
 
     def __init__(
@@ -52,9 +58,16 @@ class ListOps(BucketedData):
         train_share: float = 1.0,
         batch_size: int = 128,
         most_words: int = 12_800,
+        sets: list[str] | None = None,
+        set_size: int = presets.COUNT,
+        depth: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__()
+        self.sets = tuple(presets.SETS) if sets == ["all"] else tuple(sets or ())
+        if unknown := [name for name in self.sets if name not in presets.SETS]:
+            raise ValueError(f"no set {', '.join(unknown)}; there are {', '.join(presets.SETS)}, or all")
+        self.set_size, self.depth = set_size, depth
         if not 0 < train_share <= 1:
             raise ValueError(f"train_share is {train_share}; it must be above 0 and at most 1")
         buckets([], batch_size, most_words)  # refuses what is no size
@@ -81,16 +94,33 @@ class ListOps(BucketedData):
             raise ValueError(f"{len(own)} expressions are left to train, validate and test on; expected 20 or more")
         return own
 
+    def setup(self, stage: str) -> None:
+        super().setup(stage)
+        for name in self.sets:
+            setattr(self, name, list(presets.preset(name, self.set_size)))
+
+    def test_dataloader(self) -> Any:
+        """Of the test set, and where there are ``sets``, a list with theirs behind it."""
+        tested = super().test_dataloader()
+        return [tested, *(self._loader(name, self._batches(name)) for name in self.sets)] if self.sets else tested
+
     @cached_property
     def train(self) -> list[Expression]:
+        if self.depth:
+            own = presets.preset("depth_6", self.count, self.seed)
+            return list(own[: max(1, round(self.train_share * self.count))])
         return self._own[: max(1, round(self.train_share * int(TRAIN * len(self._own))))]
 
     @cached_property
     def validation(self) -> list[Expression]:
+        if self.depth:
+            return list(presets.preset("depth_7", self.set_size))
         return self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
 
     @cached_property
     def test(self) -> list[Expression]:
+        if self.depth:
+            return list(presets.preset("depth_8", self.set_size))
         return list(self._published) or self._own[int(VALIDATION * len(self._own)) :]
 
     def length(self, expression: Expression) -> int:

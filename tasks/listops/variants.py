@@ -1,9 +1,17 @@
 """What there is of the task to compare models on."""
 
+from tasks.listops.presets import SETS
+
 VARIANTS: dict[str, tuple[str, ...]] = {
     "100 %": (),
     **{f"{share} %": (f"--data.train_share={share / 100}",) for share in (10, 25, 50)},
+    "family": ("--data.count=100000", "--data.longest=100", "--data.sets=[all]"),
+    "depth": ("--data.count=100000", "--data.depth=true"),
 }
-"""Shares of the training expressions, by the options that take them; the first is the default."""
+"""Shares of the training expressions, by the options that take them; the first is the default. "family" is the test of
+the papers on latent trees: what is learnt from up to 100 words, on longer ones and on more arguments; "depth" is
+ListOps-DG."""
+HEADS = {f"{name}_set": f"{preset.about} (our set, ± 1)" for name, preset in SETS.items()}
+"""Of the figures of our own test sets."""
 AXIS = "words, up to"
 LOGARITHMIC = True

@@ -72,7 +72,7 @@ def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys
     ("arguments", "error"),
     [
         (["--models", "gru"], "no model gru; there are"),
-        (["--variants", "A"], "no variant A; there are 100 %, 10 %, 25 %, 50 %"),
+        (["--variants", "A"], "no variant A; there are 100 %, 10 %, 25 %, 50 %, family, depth"),
         (["--jobs", "0"], "jobs is 0; it must be 1 or more"),
     ],
 )

@@ -10,12 +10,12 @@ from dgltree.encoders.latent.core import JoiningCore
 from dgltree.encoders.sequence.length_groups import length_groups
 from dgltree.induction.merges import CLOSED
 
-Version = Literal["2021", "2023"]
+Version = Literal["first", "later"]
 VERSIONS = get_args(Version)
-THRESHOLDS = {"2021": 0.01, "2023": 0.1}
+THRESHOLDS = {"first": 0.01, "later": 0.1}
 """The existence below which a node has gone."""
 FEATURES = 64
-"""Of "2021": how many numbers say whether something was just merged into a node."""
+"""Of "first": how many numbers say whether something was just merged into a node."""
 LEAST = 4e-8
 HALF = 0.5
 """The existence below which a node has been merged, for the tree that is read from a pass."""
@@ -58,11 +58,11 @@ class SequenceCRvNN(JoiningCore):
     Args:
         size: the number of ids.
         hidden_size: n.
-        version: "2021": threshold 0.01, one LayerNorm for leaves and cell, 64 features of what was just merged, and a
-            penalty on a sequence that never came down to its last word. "2023", the authors' later programs: 0.1, two
+        version: "first": threshold 0.01, one LayerNorm for leaves and cell, 64 features of what was just merged, and a
+            penalty on a sequence that never came down to its last word. "later", the authors' later programs: 0.1, two
             LayerNorms, neither features nor penalty.
         halt: whether a sequence may be done before T rounds.
-        penalty: weight of the penalty of "2021".
+        penalty: weight of the penalty of "first".
         batch_maximum: M, which the programs take over a whole batch, so that it depends on the rest of the batch (by
             underflow, and through 4e-8); else it is that of the sequence.
         cell, embedding_size, dropout, cell_dropout, max_length: as in
@@ -79,7 +79,7 @@ class SequenceCRvNN(JoiningCore):
         hidden_size: int,
         *,
         cell: str = "grc",
-        version: Version = "2023",
+        version: Version = "later",
         halt: bool = True,
         penalty: float = 0.01,
         batch_maximum: bool = False,
@@ -92,11 +92,11 @@ class SequenceCRvNN(JoiningCore):
             raise ValueError(f"version is {version!r}; it must be one of {', '.join(VERSIONS)}")
         own = {"version": version, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
         shared = (cell, embedding_size, dropout, cell_dropout, max_length)
-        super().__init__(size, hidden_size, *shared, own, one_norm=version == "2021")
+        super().__init__(size, hidden_size, *shared, own, one_norm=version == "first")
         self.halt, self.batch_maximum, self.threshold = halt, batch_maximum, THRESHOLDS[version]
-        self.penalty = penalty if version == "2021" else 0.0
+        self.penalty = penalty if version == "first" else 0.0
         self.ends = nn.Parameter(torch.empty(2, self.width).normal_())
-        features = FEATURES if version == "2021" else 0
+        features = FEATURES if version == "first" else 0
         self.features = nn.Parameter(torch.empty(2, features).normal_()) if features else None
         self.first = nn.Linear(5 * self.cell.state_size + features, hidden_size)
         self.second = nn.Linear(hidden_size, 1)

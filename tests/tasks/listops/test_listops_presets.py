@@ -1,0 +1,72 @@
+"""The sets that latent-tree networks are tested on: what the published processes would leave of what they draw."""
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from tasks.listops import generate, presets
+from tasks.listops.data import ListOps
+from tasks.listops.language import read_words
+from tasks.listops.sampler import Process
+
+
+def depth_of(text: str) -> int:
+    depth = deepest = 1
+    for word in text.split():
+        depth += word.startswith("[")
+        deepest = max(deepest, depth)
+        depth -= word == "]"
+    return deepest
+
+
+@pytest.mark.parametrize("name", presets.PRESETS)
+def test_a_set_has_what_its_preset_says(name: str) -> None:
+    wanted, found = presets.PRESETS[name], presets.preset(name, 20)
+    assert len(set(found)) == 20
+    assert presets.preset(name, 10) == found[:10]
+    assert presets.preset(name, 10, seed=1) != found[:10]
+    for text, value in found:
+        assert read_words(text)[1] == value
+        assert wanted.shortest <= text.count(" ") + 1 <= wanted.longest
+        assert wanted.depths(depth_of(text)) and depth_of(text) <= wanted.deepest
+
+
+def test_lengths_and_depths_are_those_of_drawing_and_leaving_out() -> None:
+    random = Random(1)
+    kept = [words for words, _ in (generate._place(1, random) for _ in range(60_000)) if 8 <= len(words) <= 12]
+    made, other = Process(20, 5, 0.25, 12), Random(2)
+    weights = made.lengths[-1][8:]
+    drawn = [
+        made.draw(8 + int(np.searchsorted(np.cumsum(weights / weights.sum()), other.random())), other) for _ in kept
+    ]
+    for measure in (len, lambda words: depth_of(" ".join(words)), lambda words: words[0], lambda words: words[1]):
+        there, here = Counter(map(measure, kept)), Counter(measure(words) for words, _, _ in drawn)
+        for key in there | here:
+            assert here[key] == pytest.approx(there[key], abs=5 * (there[key] + here[key] + 1) ** 0.5), key
+
+
+def test_how_probable_a_length_is_follows_from_all_expressions() -> None:
+    made = Process(3, 3, 0.5, 12)  # the root, lists in it, digits in those
+    digit, lists = 0.5, 0.5
+    assert made.lengths[-1][1] == pytest.approx(digit)
+    assert made.lengths[-1][4] == pytest.approx(lists / 2 * digit**2)  # two digits
+    assert made.lengths[-1][7] == pytest.approx(lists / 2 * (2 * digit * lists / 2))  # a digit, and a list of two
+
+
+def test_unknown_sets_and_counts_are_refused() -> None:
+    with pytest.raises(ValueError, match="no set 'long'; there are length_200, length_500"):
+        presets.preset("long")
+    with pytest.raises(ValueError, match="count is 0; it must be 1 or more"):
+        presets.preset("length_200", 0)
+    with pytest.raises(ValueError, match=r"no set depth_6; there are length_200, .*, or all"):
+        ListOps(sets=["depth_6"])
+
+
+def test_listops_dg_is_trained_on_shallow_and_tested_on_deep_ones() -> None:
+    data = ListOps(count=50, set_size=10, depth=True)
+    assert max(depth_of(text) for text, _ in data.train) <= 6
+    assert {depth_of(text) for text, _ in data.validation} == {7}
+    assert min(depth_of(text) for text, _ in data.test) >= 8
+    assert [len(part) for part in (data.train, data.validation, data.test)] == [50, 10, 10]
