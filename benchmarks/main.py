@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, fit, kernels, page, propagate, rank, reading, scale
+from benchmarks import batches, encoders, epoch, fit, kernels, latent, page, propagate, rank, reading, scale
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -20,6 +20,7 @@ SUITES = {
     "rank": rank.rows,
     "batch": batches.rows,
     "encoders": encoders.rows,
+    "latent": latent.rows,
     "scale": scale.rows,
     "reading": reading.rows,
     "epoch": epoch.rows,

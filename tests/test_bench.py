@@ -12,6 +12,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")  # t
 
 from benchmarks import main as program
 from benchmarks.inputs import equations, formulas, treebank
+from benchmarks.latent import kept_bytes
+from benchmarks.literal_beams import LiteralBeams
 from benchmarks.peers import (
     BareProducts,
     LiteralONLSTM,
@@ -23,7 +25,7 @@ from benchmarks.peers import (
 from benchmarks.row import Row, Skipped
 from dgltree import Vocabulary, batch, plan, propagate
 from dgltree.cells import ChildSumTreeLSTM, TreeSMU
-from dgltree.encoders import ONLSTM, OrderedMemory
+from dgltree.encoders import ONLSTM, OrderedMemory, SequenceBeamTree, SequenceEfficientBeamTree
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +52,16 @@ def test_the_bare_products_are_those_of_the_plan() -> None:
     assert sum(len(v) for v, *_ in bare.steps) == int((trees.arity > 0).sum())
     assert sum(len(v) for _, v in bare.weights) == int((trees.arity > 0).sum())
     bare()
+
+
+@pytest.mark.parametrize("core", [SequenceBeamTree, SequenceEfficientBeamTree])
+def test_whole_beams_and_row_numbers_come_to_the_same(core: type) -> None:
+    torch.manual_seed(0)
+    made = core(9, 12, beam_size=3, noise=False).double()
+    ids = torch.tensor([[3, 4, 5, 6, 7, 8], [8, 6, 4, 7, 5, 3]])
+    expected = made(ids, torch.tensor([6, 6]))
+    torch.testing.assert_close(LiteralBeams(made)(ids), expected, rtol=0, atol=1e-12)
+    assert kept_bytes(lambda: made.embedding(ids) * made.embedding.weight[3]) > 0
 
 
 def test_the_package_and_our_child_sum_cell_compute_the_same() -> None:

@@ -46,7 +46,8 @@ class ListOps(BucketedData):
         seed: of the order, and of the expressions that are made; not of the sets.
 
     Raises ``ValueError`` for a set that is not there, for a share outside of above 0 to 1, for a batch size or number
-    of words below 1, and as :func:`tasks.listops.generate.expressions` and :func:`tasks.listops.files.read_expressions` do.
+    of words below 1, and as :func:`tasks.listops.generate.expressions` and
+    :func:`tasks.listops.files.read_expressions` do.
     """
 
     def __init__(

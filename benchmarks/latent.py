@@ -1,0 +1,75 @@
+"""Beam Trees in training: row numbers against whole beams, and the time a word from short to long sequences."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.literal_beams import LiteralBeams
+from benchmarks.propagate import squared_step
+from benchmarks.row import Row, Skipped, against, in_turn
+from dgltree.encoders import SequenceBeamTree, SequenceEfficientBeamTree
+
+SIZE, BEAMS, BATCH, IDS = 64, 5, 32, 20
+LITERAL_BATCH = {60: 32, 200: 8}
+"""Sequences of a batch by their length: of 32 with 200 words the literal form keeps more than most machines have."""
+CURVE = (50, 100, 200, 500, 1000)
+CORES: dict[str, Any] = {"Beam Tree": SequenceBeamTree, "Efficient Beam Tree": SequenceEfficientBeamTree}
+AIMS = {("Efficient Beam Tree", 60): 1.5, ("Efficient Beam Tree", 200): 4.0, ("Beam Tree", 60): 5.0}
+
+
+def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
+    """The rows of the suite."""
+    for name in CORES:
+        for length, batch in LITERAL_BATCH.items():
+            if name == "Beam Tree" and length > 60:
+                continue  # the literal form keeps too much
+            yield from _against_literal(name, length, batch, device, min(repeats, 3))
+    for length in CURVE:
+        core, ids = _made("Efficient Beam Tree", length, BATCH, device)
+        lengths = torch.full((BATCH,), length, device=device)
+        step = squared_step(core, lambda core=core, ids=ids, lengths=lengths: core(ids, lengths))
+        time = in_turn({"ours": step}, min(repeats, 3), device)["ours"]
+        words = BATCH * length
+        what = f"Efficient Beam Tree, training, {BATCH} x {length} words"
+        yield Row(what, 1e6 * time.median / words, "us a word", ours_s=time.median)
+
+
+def _made(name: str, length: int, batch: int, device: str) -> tuple[Any, Tensor]:
+    torch.manual_seed(0)
+    core = CORES[name](IDS, SIZE, beam_size=BEAMS, noise=False).to(device)
+    return core, torch.randint(3, IDS, (batch, length), generator=torch.Generator().manual_seed(1)).to(device)
+
+
+def _against_literal(name: str, length: int, batch: int, device: str, repeats: int) -> Iterator[Row]:
+    core, ids = _made(name, length, batch, device)
+    literal, lengths = LiteralBeams(core), torch.full((batch,), length, device=device)
+
+    def ours() -> Tensor:
+        return core(ids, lengths)
+
+    def theirs() -> Tensor:
+        return literal(ids)
+
+    steps = {"ours": squared_step(core, ours), "literal": squared_step(literal, theirs)}
+    what = f"{name}, training, {batch} x {length} words"
+    aims = {"aim": AIMS[name, length], "least": AIMS[name, length]} if device == "cpu" else {}
+    yield against(what, "literal", in_turn(steps, repeats, device), **aims)
+    kept = {"ours": kept_bytes(ours), "literal": kept_bytes(theirs)}
+    yield Row(f"{what}: kept for gradients, of literal", kept["ours"] / kept["literal"], "times", falling=True)
+
+
+def kept_bytes(forward: Callable[[], Tensor]) -> int:
+    """Bytes of all storages that a forward pass keeps for its gradients."""
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        found = forward()
+    del found
+    return sum(kept.values())
