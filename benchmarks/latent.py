@@ -12,8 +12,10 @@ from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree.encoders import SequenceBeamTree, SequenceEfficientBeamTree
 
 SIZE, BEAMS, BATCH, IDS = 64, 5, 32, 20
-LITERAL_BATCH = {60: 32, 200: 8}
-"""Sequences of a batch by their length: of 32 with 200 words the literal form keeps more than most machines have."""
+DROPOUT = 0.1
+"""As in the published trainings. Without it equal nodes of all sequences would share a row, and we would be faster."""
+LENGTHS = (60, 200)
+"""Of the sequences that the literal form reads, too."""
 CURVE = (50, 100, 200, 500, 1000)
 CORES: dict[str, Any] = {"Beam Tree": SequenceBeamTree, "Efficient Beam Tree": SequenceEfficientBeamTree}
 AIMS = {("Efficient Beam Tree", 60): 1.5, ("Efficient Beam Tree", 200): 4.0, ("Beam Tree", 60): 5.0}
@@ -22,10 +24,10 @@ AIMS = {("Efficient Beam Tree", 60): 1.5, ("Efficient Beam Tree", 200): 4.0, ("B
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     """The rows of the suite."""
     for name in CORES:
-        for length, batch in LITERAL_BATCH.items():
+        for length in LENGTHS:
             if name == "Beam Tree" and length > 60:
                 continue  # the literal form keeps too much
-            yield from _against_literal(name, length, batch, device, min(repeats, 3))
+            yield from _against_literal(name, length, BATCH, device, min(repeats, 3))
     for length in CURVE:
         core, ids = _made("Efficient Beam Tree", length, BATCH, device)
         lengths = torch.full((BATCH,), length, device=device)
@@ -38,7 +40,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
 
 def _made(name: str, length: int, batch: int, device: str) -> tuple[Any, Tensor]:
     torch.manual_seed(0)
-    core = CORES[name](IDS, SIZE, beam_size=BEAMS, noise=False).to(device)
+    core = CORES[name](IDS, SIZE, beam_size=BEAMS, noise=False, dropout=DROPOUT, cell_dropout=DROPOUT).to(device)
     return core, torch.randint(3, IDS, (batch, length), generator=torch.Generator().manual_seed(1)).to(device)
 
 
@@ -57,7 +59,14 @@ def _against_literal(name: str, length: int, batch: int, device: str, repeats: i
     aims = {"aim": AIMS[name, length], "least": AIMS[name, length]} if device == "cpu" else {}
     yield against(what, "literal", in_turn(steps, repeats, device), **aims)
     kept = {"ours": kept_bytes(ours), "literal": kept_bytes(theirs)}
-    yield Row(f"{what}: kept for gradients, of literal", kept["ours"] / kept["literal"], "times", falling=True)
+    yield Row(
+        f"{what}: kept for gradients, of literal",
+        kept["ours"] / kept["literal"],
+        "times",
+        aim=0.1,
+        least=0.1,
+        falling=True,
+    )
 
 
 def kept_bytes(forward: Callable[[], Tensor]) -> int:
