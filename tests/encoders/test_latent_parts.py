@@ -1,4 +1,4 @@
-"""Parts of the networks that join neighbours: the table of rows, choices among equal scores, shrinking, compositions."""
+"""Parts of the networks that join neighbours: table of rows, choices among equal scores, shrinking, compositions."""
 
 import pytest
 import torch
