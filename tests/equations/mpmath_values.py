@@ -1,0 +1,97 @@
+"""Both sides of an equation with 90 digits by mpmath: a check of verdicts that shares no code with the judge."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+DIGITS = 90
+SAME = mpmath.mpf(10) ** -70
+"""Relative difference below which two values of 90 digits are the same."""
+_FUNCTIONS = "exp sin cos tan csc sec cot sinh cosh tanh csch sech coth asin acos atan asinh acosh atanh".split()
+_RECIPROCALS = {"acsc": "asin", "asec": "acos", "acot": "atan", "acsch": "asinh", "asech": "acosh", "acoth": "atanh"}
+
+
+def value(tree: Tree, variables: Mapping[str, Any], school: bool) -> Any:
+    """An ``mpc``, or None where there is no value. ``school``: an odd root of a negative number is real."""
+    try:
+        return tree.fold(lambda node, below: _applied(node, below, variables, school))
+    except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence):
+        return None
+
+
+def same(left: Any, right: Any) -> bool:
+    return bool(abs(left - right) <= SAME * max(1, abs(left), abs(right)))
+
+
+def is_real(number: Any) -> bool:
+    return bool(abs(number.imag) <= SAME * max(1, abs(number)))
+
+
+def agrees(equation: Equation, variables: Mapping[str, Any], school: bool, real: bool) -> bool | None:
+    """Whether the sides are the same at a point; None where both have no value, or with ``real`` no real one.
+
+    False where one side alone has a value.
+    """
+    with mpmath.workdps(DIGITS):
+        sides = [value(side, variables, school) for side in equation]
+        if real:
+            sides = [side if side is not None and is_real(side) else None for side in sides]
+        if None in sides:
+            return None if sides == [None, None] else False
+        return same(*sides)
+
+
+def _applied(node: Tree, below: list[Any], variables: Mapping[str, Any], school: bool) -> Any:
+    if not below:
+        return _leaf(node, variables)
+    name = node.function
+    if name == "Add":
+        return sum(below[1:], below[0])
+    if name == "Mul":
+        product = below[0]
+        for factor in below[1:]:
+            product = product * factor
+        return product
+    if name == "Pow":
+        return _power(node, *below, school)
+    if name == "abs":
+        return mpmath.mpc(abs(below[0]))
+    if name == "log":
+        if 0 in below:
+            raise ZeroDivisionError
+        logs = [mpmath.log(one) for one in below]
+        return mpmath.mpc(logs[0] / logs[1] if len(logs) > 1 else logs[0])
+    if name in _RECIPROCALS:
+        return mpmath.mpc(getattr(mpmath, _RECIPROCALS[name])(1 / below[0]))
+    if name in _FUNCTIONS:
+        return mpmath.mpc(getattr(mpmath, name)(below[0]))
+    raise ValueError(name)
+
+
+def _leaf(node: Tree, variables: Mapping[str, Any]) -> Any:
+    if node.function == "Symbol":
+        return mpmath.mpc(variables[node.token or ""])
+    if node.function in ("Pi", "Exp1"):
+        return mpmath.mpc(mpmath.pi if node.function == "Pi" else mpmath.e)
+    number = Fraction(node.token or "")
+    return mpmath.mpc(number.numerator) / number.denominator
+
+
+def _power(node: Tree, base: Any, exponent: Any, school: bool) -> Any:
+    if base == 0:
+        if not exponent.real > 0:
+            raise ZeroDivisionError
+        return base
+    written = node.children[1]
+    fraction = Fraction(written.token) if written.function == "Rational" and written.token else None
+    if fraction is not None and fraction.denominator % 2 and school and base.real < 0 and is_real(base):
+        root = mpmath.mpf(-base.real) ** (mpmath.mpf(fraction.numerator) / fraction.denominator)
+        return mpmath.mpc(-root if fraction.numerator % 2 else root)
+    if exponent.imag == 0 and exponent.real == int(exponent.real):
+        return base ** int(exponent.real)
+    return mpmath.mpc(base**exponent)
