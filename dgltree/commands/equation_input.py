@@ -25,8 +25,8 @@ Answer = Callable[[list[EquationInput]], list[Any]]
 Show = Callable[[EquationInput, Any], None]
 
 
-def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
-    """The options that all commands for equations have."""
+def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.ArgumentParser:
+    """The options that all commands for equations have, and the model of those that rank."""
     made = option_parser(name, f"{what[0].upper()}{what[1:]}.", examples)
     made.add_argument(
         "equations",
@@ -34,12 +34,13 @@ def parser(name: str, what: str, examples: str) -> argparse.ArgumentParser:
         metavar="EQUATION",
         help="an equation as you would type it; - reads the standard input, one on each line",
     )
-    made.add_argument(
-        "--model",
-        default="default",
-        metavar="NAME_OR_FILE",
-        help="rank with the model of this file (default: the shipped model)",
-    )
+    if ranks:
+        made.add_argument(
+            "--model",
+            default="default",
+            metavar="NAME_OR_FILE",
+            help="rank with the model of this file (default: the shipped model)",
+        )
     made.add_argument(
         "--json",
         action="store_true",

@@ -10,30 +10,27 @@ examples:
   dgltree verify "sqrt(x^2) = x" --json
   cat equations.txt | dgltree verify -
 
-Arithmetic says where an equation holds: everywhere (at complex points), on the reals, on positive reals, or that
-it does not, with a point at which its sides differ. Beside it stands how likely the network calls it correct.
+It says where an equation holds: everywhere (at complex points), on the reals, on positive reals, on a part of the
+line; whether that is proved or tested; and where it does not hold, a point at which its sides differ.
 """
 
 
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    made = parser(name, COMMANDS[name][1], EXAMPLES)
+    made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
     options = parsed(made, arguments)
 
     from dgltree.equations.completion.answers import Verification, verify
-    from dgltree.equations.pretrained.shipped import open_model
     from dgltree.read.infix_writer import write_equation
-
-    model = open_model(options.model)
 
     def show(asked: EquationInput, found: Verification) -> None:
         if options.json:
-            row = {"equation": asked.text, "understood": write_equation(found.equation), "verdict": str(found.verdict)}
-            against = {"counterexample": str(found.counterexample)} if found.counterexample else {}
-            print(write_json({**row, "probability": found.probability, **against}))
+            unit = {"imaginary_unit": found.unit} if found.unit else {}
+            row = {"equation": asked.text, "understood": write_equation(found.equation)}
+            print(write_json({**row, **found.verdict.described, **unit}))
         else:
             print(f"{write_equation(found.equation)}\n      {found}")
 
     return answer_all(
-        options.equations, options.json, lambda block: [verify(asked.typed.equation, model) for asked in block], show
+        options.equations, options.json, lambda block: [verify(asked.typed.equation) for asked in block], show
     )

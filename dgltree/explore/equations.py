@@ -13,6 +13,8 @@ from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.expressions.names import Names, variables
 from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.pretrained.shipped import shipped_fillers
+from dgltree.equations.ranking.probabilities import probabilities
+from dgltree.equations.truth.verdict import Grade
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.open_models import Opened
 from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
@@ -20,6 +22,7 @@ from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
+from dgltree.read.notation import NUMBERS
 from dgltree.read.typed import Typed, read_typed, read_typed_expression
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -79,10 +82,15 @@ class EquationsRoom:
         """Where an equation without a blank holds, and what a model says of it."""
         model, typed = asked.one_of("model", self.models), _typed(asked)
         with kernels("off"):
-            found = verify(typed.equation, model)
+            found, score = verify(typed.equation), _score(typed.equation, model)
         against = None if found.counterexample is None else str(found.counterexample)
-        return {"verdict": str(found.verdict), "holds": found.verdict.holds, "against": against} | {
-            "probability": found.probability
+        verdict = found.verdict
+        return {
+            "verdict": verdict.short,
+            "holds": verdict.holds,
+            "undecided": verdict.grade is Grade.UNDECIDED,
+            "against": against,
+            "score": score,
         }
 
     def search(self, asked: RequestFields, send: Send, stop: Stop) -> None:
@@ -153,6 +161,17 @@ def _against(model: EquationModel, along: Tensor, other: Tensor, side: int) -> T
     return model.read_out(pairs.flatten(0, 1))
 
 
+def _score(equation: Equation, model: EquationModel) -> float | None:
+    """The network's score from 0 to 1; None where it does not know a number or a function of the equation."""
+    numbers = {node for side in equation for node in side.distinct() if node.function in NUMBERS}
+    if not all(model.cell.vocabulary.knows_token(number.token or "") for number in numbers):
+        return None
+    try:
+        return float(probabilities(model, [equation])[0])
+    except ValueError:
+        return None
+
+
 def _typed(asked: RequestFields) -> Typed:
     return read_typed(asked.text("text", LONGEST))
 
@@ -181,9 +200,9 @@ def _row(filler: Filler) -> dict[str, Any]:
     return {
         "texts": [write_infix(tree) for tree in filler.trees],
         "latex": [write_latex(tree) for tree in filler.trees],
-        "verdict": str(filler.verdict),
+        "verdict": filler.verdict.short,
         "holds": filler.verdict.holds,
-        "undecided": filler.verdict.rank == 3,
+        "undecided": filler.verdict.grade is Grade.UNDECIDED,
         "source": filler.source,
         "score": filler.score,
     }

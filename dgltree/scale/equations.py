@@ -129,7 +129,14 @@ def schema() -> "pyarrow.Schema":
     import pyarrow
 
     text = pyarrow.string()
-    filler = {"filler": text, "score": pyarrow.float64(), "verdict": text, "source": text}
+    filler = {
+        "filler": text,
+        "score": pyarrow.float64(),
+        "verdict": text,
+        "grade": text,
+        "domain": text,
+        "source": text,
+    }
     return pyarrow.schema(
         {
             "understood": text,

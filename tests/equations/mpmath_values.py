@@ -12,7 +12,27 @@ from dgltree.trees.tree import Tree
 DIGITS = 90
 SAME = mpmath.mpf(10) ** -70
 """Relative difference below which two values of 90 digits are the same."""
-_FUNCTIONS = "exp sin cos tan csc sec cot sinh cosh tanh csch sech coth asin acos atan asinh acosh atanh".split()
+_FUNCTIONS = [
+    "exp",
+    "sin",
+    "cos",
+    "tan",
+    "csc",
+    "sec",
+    "cot",
+    "sinh",
+    "cosh",
+    "tanh",
+    "csch",
+    "sech",
+    "coth",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+]
 _RECIPROCALS = {"acsc": "asin", "asec": "acos", "acot": "atan", "acsch": "asinh", "asech": "acosh", "acoth": "atanh"}
 
 

@@ -9,9 +9,10 @@ from dgltree.equations.completion.completer import Completer, Completion, Order,
 from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.pretrained.shipped import form_scorer, open_model, shipped_fillers
 from dgltree.equations.ranking.equation_size import is_small
-from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.equations.search.search import BUDGET
-from dgltree.equations.truth.verdict import Counterexample, Judge, Verdict
+from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.verdict import Counterexample, Verdict
 from dgltree.models.tree_model import EquationModel
 from dgltree.read.typed import Typed, read_typed
 from dgltree.trees.equation import Equation
@@ -26,19 +27,20 @@ GUESSED = 50
 
 
 class Verification(NamedTuple):
-    """What arithmetic and a network say of an equation."""
+    """Where an equation holds."""
 
     equation: Equation
     verdict: Verdict
-    probability: float | None
-    """That the network calls it correct; None where it cannot read the equation."""
-    counterexample: Counterexample | None
-    """A point at which the sides differ, where the equation does not hold."""
+    unit: str | None = None
+    """The name that was read as the imaginary unit."""
+
+    @property
+    def counterexample(self) -> Counterexample | None:
+        """A point at which the sides differ, where the equation does not hold."""
+        return self.verdict.counterexample
 
     def __str__(self) -> str:
-        against = f": {self.counterexample}" if self.counterexample else ""
-        says = "" if self.probability is None else f"; the network calls it correct with {self.probability:.4f}"
-        return f"{self.verdict}{against}{says}"
+        return f"{self.verdict}{f'; {self.unit} is the imaginary unit' if self.unit else ''}"
 
 
 def complete(
@@ -95,30 +97,21 @@ def textbook_order() -> Order:
     return order
 
 
-def verify(equation: str | Equation, model: str | EquationModel | None = "default") -> Verification:
-    """Whether an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
+def verify(equation: str | Equation) -> Verification:
+    """Whether and where an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
 
     Args:
         equation: as a person types it, or read already.
-        model: what gives the probability: a shipped model, a file, or a model; None for arithmetic alone.
 
-    Raises ``ValueError`` for a text that cannot be read, and for a blank.
+    Raises ``ValueError`` for a text that cannot be read, a blank, and infinity.
     """
     asked, blanks = _typed(equation)
     if blanks:
         raise ValueError("the equation has a blank: complete it, or write what stands there")
-    judge = Judge()
-    verdict = judge.verdict(asked)
-    against = judge.counterexample(asked) if verdict is Verdict.FALSE else None
-    return Verification(asked, verdict, _probability(asked, model), against)
-
-
-def _probability(equation: Equation, model: str | EquationModel | None) -> float | None:
-    opened = open_model(model) if isinstance(model, str) else model
-    try:
-        return None if opened is None else float(probabilities(opened, [equation])[0])
-    except ValueError:  # a function that the network does not know
-        return None
+    if any(node.function == "Infinity" for side in asked for node in side.distinct()):
+        raise ValueError("infinity (oo) is no number; an equation is verified for numbers")
+    unit = imaginary_unit(asked)
+    return Verification(asked, Judge().verdict(asked if unit is None else with_unit(asked, unit)), unit)
 
 
 def _typed(equation: str | Equation) -> Typed:

@@ -5,24 +5,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dgltree.equations.completion.coverage import covers
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
 from dgltree.equations.search.search import BUDGET, Search, SearchResult
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.truth.verdict import Verdict
+from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
 DEEPEST = 200  # nested so deep an equation is refused
 MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
-JUDGED = 60  # fillers that get a verdict
+JUDGED = 60  # fillers whose fingerprint is looked at
+SHOWN = 6  # more fillers get a verdict than are shown: some hold on a part only
 ORDERED = 400  # fillers that the network orders, the shortest
 GUESSING = 0.25  # seconds that the network may take for the list
-LENGTH = {Verdict.EVERYWHERE: 0.0, Verdict.REALS: 2.0, Verdict.POSITIVE: 6.0}
+LENGTH = {Reach.EVERYWHERE: 0.0, Reach.REALS: 2.0, Reach.POSITIVE: 6.0}
 """Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
+
+LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only comes behind
 
 Order = Callable[[Equation, Sequence[Tree]], Sequence[float]]
 """From an equation and fillers to numbers, lower for what a textbook would rather write."""
@@ -47,7 +52,7 @@ class Filler(NamedTuple):
     def remark(self) -> str:
         """The verdict, the network's score if it has one, and the source."""
         score = "" if self.score is None else f"score {self.score:+.3f}, "
-        return f"{self.verdict}  ({score}{self.source})"
+        return f"{self.verdict.short}  ({score}{self.source})"
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ class Completion:
 
     @property
     def found(self) -> bool:
-        """Whether any filler holds; else they are guesses."""
-        return any(filler.verdict.holds for filler in self.fillers)
+        """Whether any filler holds, on a part at least; else they are guesses."""
+        return any(filler.verdict.grade in (Grade.PROVED, Grade.TESTED) for filler in self.fillers)
 
     def __str__(self) -> str:
         return "\n".join([write_equation(self.equation), *self.lines()])
@@ -156,8 +161,9 @@ class Completer:
             tell = None if found is None else lambda search: found(ranked(search.so_far()))
             return ranked(Search(equation, self.budget, clock, self.invert, verdicts, tell).run())
         several = search_multi_blank(equation, leaves, self.budget, clock, verdicts)
-        judged = ((trees, verdicts.of(*trees)) for trees in several.fillers[:top])
-        return completion([Filler(trees, verdict, "search") for trees, verdict in judged if verdict], several)
+        judged = [Filler(trees, _verdict(verdicts, *trees), "search") for trees in several.fillers[:top]]
+        judged.sort(key=lambda filler: filler.verdict.rank > LAST_FULL)
+        return completion([filler for filler in judged if filler.verdict.domain is not Domain.NONE], several)
 
     def _ranked(
         self, equation: Equation, found: dict[Tree, str], top: int, verdicts: Verdicts, clock: Clock
@@ -167,20 +173,29 @@ class Completer:
         costs = dict(zip(candidates, order(equation, candidates), strict=True))
         judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
         # the shortest, too: the order may have them behind many that do not hold
-        known = {tree: _verdict(verdicts, tree) for tree in dict.fromkeys([*judged, *candidates[:JUDGED]])}
-        holding = [tree for tree, verdict in known.items() if verdict.holds]
-        holding.sort(key=lambda tree: costs[tree] + LENGTH[known[tree]])
-        best = _copies_behind(equation, holding)[:top]
-        if best:
-            return [Filler((tree,), known[tree], found[tree]) for tree in best]
-        agreed = sorted(known, key=lambda tree: (known[tree].rank, symbols(tree)))[: max(1, top // 2)]
+        reaches = {tree: verdicts.reach(tree) for tree in dict.fromkeys([*judged, *candidates[:JUDGED]])}
+        likely = [tree for tree, reach in reaches.items() if reach.likely]
+        likely.sort(key=lambda tree: costs[tree] + LENGTH[reaches[tree]])
+        likely = _copies_behind(equation, likely)
+        shown, on_a_part = [], []
+        for place, tree in enumerate(likely):
+            if len(shown) == top or (shown and place >= 2 * top + SHOWN):
+                break
+            verdict = _verdict(verdicts, tree)
+            if verdict.domain is not Domain.NONE:
+                filler = Filler((tree,), verdict, found[tree])
+                (shown if covers(equation, tree, verdict) else on_a_part).append(filler)
+        if shown or on_a_part:
+            return [*shown, *on_a_part][:top]
+        agreed = sorted(reaches, key=lambda tree: (reaches[tree], symbols(tree)))[: max(1, top // 2)]
         liked = self.guess(equation) if clock.allows(GUESSING) else []
         return self._guesses(list(dict.fromkeys([*agreed, *liked]))[:top], found, verdicts)
 
     def _guesses(self, guesses: list[Tree], found: dict[Tree, str], verdicts: Verdicts) -> list[Filler]:
         """Where nothing holds: what is undecided, what agreed at the points of the search, what the network likes."""
         fillers = [Filler((tree,), _verdict(verdicts, tree), found.get(tree, "a guess")) for tree in guesses]
-        return sorted(fillers, key=lambda filler: filler.verdict.rank)
+        valued = [filler for filler in fillers if "value" not in filler.verdict.reason]
+        return sorted(valued, key=lambda filler: filler.verdict.rank)
 
     def _check(self, equation: Equation, blanks: Sequence[str]) -> None:
         looked = [_looked_through(side) for side in equation]
@@ -195,9 +210,9 @@ class Completer:
             raise ValueError(f"the equation is nested more than {DEEPEST} deep")
 
 
-def _verdict(verdicts: Verdicts, tree: Tree) -> Verdict:
-    """The verdict on a filler; undecided, too, where there was no time to look into it."""
-    return verdicts.of(tree) or Verdict.UNDECIDED
+def _verdict(verdicts: Verdicts, *fillers: Tree) -> Verdict:
+    """The verdict on a filler for each blank; undecided, too, where there was no time to look into it."""
+    return verdicts.of(*fillers) or undecided("there was no time to judge it")
 
 
 def _looked_through(tree: Tree) -> tuple[int, set[Tree]]:

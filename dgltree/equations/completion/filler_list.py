@@ -7,7 +7,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.equations.completion.completer import Completion, Filler
 from dgltree.equations.ranking.equation_size import check_size
 from dgltree.equations.ranking.ranker import Ranker, check_fillers
-from dgltree.equations.truth.verdict import Judge
+from dgltree.equations.truth.judge import Judge
 from dgltree.models.tree_model import EquationModel
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree

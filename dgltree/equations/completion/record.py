@@ -16,8 +16,9 @@ def described(found: Completion, latex: bool = False) -> dict[str, Any]:
 
     def row(filler: Filler) -> dict[str, Any]:
         text = ", ".join(map(write_one, filler.trees))
+        codes = {"grade": filler.verdict.grade.value, "domain": filler.verdict.domain.value}
         scored = {} if filler.score is None else {"score": filler.score}
-        return {"filler": text, **scored, "verdict": str(filler.verdict), "source": filler.source}
+        return {"filler": text, **scored, "verdict": filler.verdict.place, **codes, "source": filler.source}
 
     return {
         "understood": write_whole(found.equation),

@@ -56,7 +56,7 @@ def search_multi_blank(
             search = _Combinations(equation, blanks, last, at, budget, clock)
             candidates = sorted(dict.fromkeys(search.run()), key=lambda fillers: sum(map(symbols, fillers)))
             tried, memory = tried + search.tried, max(memory, search.table.nbytes)
-            found = [fillers for fillers in candidates[:SHORTEST] if verdicts.holds(*fillers)]
+            found = [fillers for fillers in candidates[:SHORTEST] if verdicts.likely(*fillers)]
             if found or clock.late:
                 break
     return MultiBlankResult(found, tried, clock.late, memory)

@@ -3,43 +3,60 @@
 from collections.abc import Sequence
 
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.truth.verdict import Judge, Verdict
+from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.verdict import Verdict
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 
 NODE = 1e-4
-"""Seconds that a verdict may take for each node of an equation."""
+"""Seconds that a look at points may take for each node of an equation."""
+VERDICT = 0.05
+"""Seconds that a verdict may take besides."""
 LARGEST = 10**9
 Fillers = tuple[Tree, ...]
 """One for each blank."""
 
 
 class Verdicts:
-    """The verdicts on fillers of one equation.
+    """Where one equation holds with its fillers: at points, quickly, and by the judge.
 
     Args:
         equation: with these blanks.
         blanks: the leaves that are replaced.
-        clock: after which no more verdicts are asked for.
+        clock: after which nothing more is asked for.
     """
 
     def __init__(self, equation: Equation, blanks: Sequence[Tree], clock: Clock) -> None:
         self._equation, self._blanks, self._clock = equation, tuple(blanks), clock
         self._judge = Judge()
+        self._reaches: dict[Fillers, Reach] = {}
         self._known: dict[Fillers, Verdict] = {}
         self._seconds = NODE * min(sum(side.size for side in equation), LARGEST)
+
+    def reach(self, *fillers: Tree) -> Reach:
+        """At which points the sides agree with a filler for each blank; OPEN where there is no time for it."""
+        if fillers not in self._reaches:
+            if not self._clock.allows(self._seconds):
+                return Reach.OPEN
+            self._reaches[fillers] = self._judge.reach(self.filled(fillers))
+        return self._reaches[fillers]
+
+    def likely(self, *fillers: Tree) -> bool:
+        """Whether the sides agree at least at positive points."""
+        return self.reach(*fillers).likely
 
     def of(self, *fillers: Tree) -> Verdict | None:
         """The verdict on a filler for each blank, None where there is no time for it."""
         if fillers not in self._known:
-            if not self._clock.allows(self._seconds):
+            if not self._clock.allows(self._seconds + VERDICT):
                 return None
             self._known[fillers] = self._judge.verdict(self.filled(fillers))
         return self._known[fillers]
 
     def holds(self, *fillers: Tree) -> bool:
-        """Whether there is a verdict, and it holds."""
-        verdict = self.of(*fillers)
+        """Whether the sides agree at points, and the judge says that they do."""
+        verdict = self.of(*fillers) if self.likely(*fillers) else None
         return verdict is not None and verdict.holds
 
     def filled(self, fillers: Fillers) -> Equation:

@@ -1,105 +1,171 @@
-"""Where an equation holds: everywhere, on the reals, or on positive reals; by numerical evaluation."""
+"""What can be said of an equation: how sure it is, where it holds, and a point where it does not."""
 
 import enum
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from dgltree.equations.expressions.names import variables
-from dgltree.equations.truth.bounded_values import variable_values
-from dgltree.equations.truth.evaluator import Evaluator, Truth
-from dgltree.equations.truth.exact import exact_value
-from dgltree.trees.equation import Equation
+from dgltree.equations.truth.part import Part, written
 
 
-class Verdict(enum.Enum):
-    """From the strongest answer to the weakest."""
+class Grade(enum.Enum):
+    """What a verdict rests on; the values are the codes in JSON."""
 
-    EVERYWHERE = "holds everywhere"
-    """At complex points, with principal branches."""
-    REALS = "holds on the reals"
-    """Wherever a side is real, the other is and agrees."""
-    POSITIVE = "holds on positive reals"
-    """Wherever both sides are real."""
+    PROVED = "proved"
+    """The difference of the sides is 0 by rational arithmetic with true relations."""
+    TESTED = "tested"
+    """The sides agree to 60 digits at every point that was tried."""
+    REFUTED = "refuted"
+    """There is a point at which balls that are sure to hold the sides' values do not meet."""
     UNDECIDED = "undecided"
-    FALSE = "does not hold"
+
+
+class Domain(enum.Enum):
+    """Where an equation holds, from the strongest to the weakest; the values are the codes in JSON."""
+
+    EVERYWHERE = "everywhere"
+    """At complex points, with principal values, wherever both sides have a value."""
+    REALS = "reals"
+    """Wherever a side is real, the other is and agrees."""
+    POSITIVE = "positive"
+    """At positive points: wherever both sides are real."""
+    PART = "part"
+    """On intervals or at points of the real line."""
+    NONE = "none"
+    """Not as a whole, and no part is known."""
+
+
+class Tested(NamedTuple):
+    """The points at which an equation was tried."""
+
+    agreed: int
+    skipped: int
+    """Points at which balls leave open what the sides are."""
+    low: str
+    high: str
+    """Between which they lie."""
+
+    def __str__(self) -> str:
+        left_out = f", {self.skipped} skipped" if self.skipped else ""
+        points = "point" if self.agreed == 1 else "points"
+        between = f" from {self.low} to {self.high}" if self.low else ""
+        return f"agrees at {self.agreed} {points}{between}{left_out}"
+
+
+class Counterexample(NamedTuple):
+    """Values of the variables at which the sides of an equation differ, as they are written."""
+
+    variables: Mapping[str, str]
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        names = ", ".join(f"{name} = {value}" for name, value in self.variables.items())
+        return f"{f'at {names} ' if names else ''}left {self.left}, right {self.right}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said of an equation."""
+
+    grade: Grade
+    domain: Domain = Domain.NONE
+    variable: str = ""
+    """The only one, of which ``part`` tells."""
+    part: Part = ()
+    """Where on the real line it holds, in one variable, as far as that is known."""
+    only: bool = False
+    """Whether it holds nowhere else on the real line."""
+    window: tuple[float, float] | None = None
+    """Between which numbers ``part`` was looked for; None: on the whole line."""
+    conditions: tuple[str, ...] = ()
+    """Where it does not hold although it does all around, or may not: ``x = -3``, ``x + y = 0``."""
+    tested: Tested | None = None
+    counterexample: Counterexample | None = None
+    notes: tuple[str, ...] = ()
+    """Readings: of odd roots, of ``i``."""
+    reason: str = ""
+    """Why it is undecided."""
 
     @property
     def rank(self) -> int:
-        """0 for the strongest."""
-        return _ORDER[self]
+        """0 for the strongest, by where it holds; undecided is 4, and what does not hold 5."""
+        if self.grade is Grade.UNDECIDED:
+            return 4
+        return _RANKS[self.domain]
 
     @property
     def holds(self) -> bool:
         """Whether the equation holds at least on positive reals."""
-        return self.rank <= _ORDER[Verdict.POSITIVE]
+        return self.rank <= _RANKS[Domain.POSITIVE]
+
+    @property
+    def place(self) -> str:
+        """Where it holds, in words."""
+        if self.grade is Grade.UNDECIDED:
+            return "undecided"
+        but = f" but {' and '.join(self.conditions)}" if self.conditions else ""
+        if self.domain is Domain.EVERYWHERE:
+            return f"holds everywhere{but}"
+        if self.domain is Domain.REALS and not (self.part and self.only and len(self.part) == 1 and self._bounded):
+            return f"holds on the reals{but}"
+        if self.domain is Domain.POSITIVE and not self.part:
+            return f"holds on positive reals{but}"
+        if self.domain is Domain.NONE:
+            return f"holds for no real {self.variable}" if self.only else "does not hold"
+        return self._on_part()
+
+    @property
+    def _bounded(self) -> bool:
+        return any(piece.low or piece.high for piece in self.part)
+
+    def _on_part(self) -> str:
+        if self.window is None:
+            only = " only" if self.only and all(piece.is_point for piece in self.part) else ""
+            return f"holds for {written(self.part, self.variable)}{only}"
+        low, high = (f"{end:g}" for end in self.window)
+        pieces = " and ".join(f"from {piece.low or low} to {piece.high or high}" for piece in self.part)
+        return f"between {low} and {high} it holds for {self.variable} {pieces}"
+
+    @property
+    def short(self) -> str:
+        """Where it holds, and by which grade."""
+        known = self.grade in (Grade.PROVED, Grade.TESTED)
+        return f"{self.place} ({self.grade.value})" if known else self.place
 
     def __str__(self) -> str:
-        return self.value
+        """One sentence, with the counterexample, the points and the readings."""
+        first = self.short
+        if self.reason:
+            first += f": {self.reason}"
+        if self.grade is Grade.TESTED and self.tested is not None:
+            first += f": {self.tested}"
+        if self.counterexample is not None:
+            first += f"{':' if self.domain is Domain.NONE and not self.only else ';'} {self.counterexample}"
+        return "; ".join([first, *self.notes])
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """For JSON: codes, and the details that there are."""
+        row: dict[str, Any] = {"verdict": self.place, "grade": self.grade.value, "domain": self.domain.value}
+        if self.part:
+            row["part"] = [piece.described for piece in self.part]
+            row["only"] = self.only
+        if self.conditions:
+            row["conditions"] = list(self.conditions)
+        if self.tested is not None:
+            row["tested"] = self.tested._asdict()
+        if self.counterexample is not None:
+            row["counterexample"] = self.counterexample._asdict() | {"variables": dict(self.counterexample.variables)}
+        if self.notes:
+            row["notes"] = list(self.notes)
+        if self.reason:
+            row["reason"] = self.reason
+        return row
 
 
-def _against(truth: Truth) -> int:
-    return 0 if truth is Truth.FALSE else 1
+_RANKS = {domain: rank for rank, domain in enumerate((*list(Domain)[:4], None, Domain.NONE))}
 
 
-_ORDER = {verdict: rank for rank, verdict in enumerate(Verdict)}
-
-
-class Counterexample(NamedTuple):
-    """Values of the variables at which the sides of an equation differ."""
-
-    variables: dict[str, complex]
-    left: complex
-    right: complex
-
-    def __str__(self) -> str:
-        names = ", ".join(f"{name} = {_number(value)}" for name, value in self.variables.items())
-        return f"{f'at {names} ' if names else ''}left is {_number(self.left)}, right is {_number(self.right)}"
-
-
-class Judge:
-    """Gives verdicts, remembering the values of the parts that it met."""
-
-    def __init__(self) -> None:
-        self._evaluators = {
-            Verdict.EVERYWHERE: Evaluator("complex"),
-            Verdict.REALS: Evaluator("real"),
-            Verdict.POSITIVE: Evaluator("positive"),
-        }
-        self._wide = Evaluator("wide")
-
-    def verdict(self, equation: Equation) -> Verdict:
-        """The strongest that can be given; UNDECIDED also for a function or constant without a value."""
-        sides = [exact_value(side) for side in equation]
-        if None not in sides:
-            return Verdict.EVERYWHERE if sides[0] == sides[1] else Verdict.FALSE
-        try:
-            truths = {Verdict.POSITIVE: self._evaluators[Verdict.POSITIVE].truth(equation)}
-            if truths[Verdict.POSITIVE] is not Truth.FALSE:  # most of what is wrong is wrong there, too
-                for verdict in (Verdict.EVERYWHERE, Verdict.REALS):
-                    truths[verdict] = self._evaluators[verdict].truth(equation)
-            if truths.get(Verdict.EVERYWHERE) is Truth.TRUE:  # log(exp(x)) is x where x is near 0
-                truths[Verdict.EVERYWHERE] = min(Truth.TRUE, self._wide.truth(equation), key=_against)
-        except ValueError:
-            return Verdict.UNDECIDED
-        if Truth.TRUE in truths.values():
-            return min((verdict for verdict, truth in truths.items() if truth is Truth.TRUE), key=lambda v: v.rank)
-        return Verdict.FALSE if Truth.FALSE in truths.values() else Verdict.UNDECIDED
-
-    def counterexample(self, equation: Equation) -> Counterexample | None:
-        """A point at which the sides differ: positive if there is one, else real, else complex; None if none is known.
-
-        Raises ``ValueError`` for a function or constant without a value.
-        """
-        for evaluator in reversed(self._evaluators.values()):
-            difference = evaluator.difference(equation)
-            if difference is not None:
-                names = variables(*equation)
-                values = {n: complex(variable_values(n, evaluator.domain)[difference.point]) for n in names}
-                return Counterexample(values, difference.left, difference.right)
-        return None
-
-
-def _number(value: complex) -> str:
-    """Four digits, the imaginary part where there is one."""
-    if abs(value.imag) <= 1e-9 * abs(value):
-        return f"{value.real:.4g}"
-    return f"{value.real:.4g}{value.imag:+.4g}i"
+def undecided(reason: str) -> Verdict:
+    return Verdict(Grade.UNDECIDED, reason=reason)

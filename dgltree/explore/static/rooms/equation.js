@@ -154,13 +154,13 @@ export function make(models) {
     fill(insides);
     verifying(async (signal) => {
       const answers = await Promise.all(chosen().map((name) => ask("equation/verify", { text: now.text, model: name }, signal)));
-      const [{ verdict, holds, against }] = answers;
+      const [{ verdict, holds, undecided, against }] = answers;
       fill(lists, h("div", { class: "card verdict" },
-        h("p", { class: `check ${holds ? "yes" : verdict === "undecided" ? "maybe" : "no"}` },
-          h("span", { "aria-hidden": "true" }, holds ? "✓" : verdict === "undecided" ? "~" : "✗"), ` ${verdict}`),
+        h("p", { class: `check ${holds ? "yes" : undecided ? "maybe" : "no"}` },
+          h("span", { "aria-hidden": "true" }, holds ? "✓" : undecided ? "~" : "✗"), ` ${verdict}`),
         against ? h("p", {}, "A point that shows it: ", h("strong", {}, against)) : null,
-        chosen().map((name, k) => h("p", { class: "quiet" }, answers[k].probability === null
-          ? `${name} cannot read it` : `${name} calls it correct with probability ${number(answers[k].probability, 4)}`))));
+        chosen().map((name, k) => h("p", { class: "quiet" }, answers[k].score === null
+          ? `${name} has no score for it` : `${name} gives it the score ${number(answers[k].score, 4)}`))));
       say(verdict);
     }, (message) => fill(lists, h("p", { class: "wrong" }, message)));
   }

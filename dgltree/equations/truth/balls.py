@@ -1,0 +1,290 @@
+"""Values of both sides of an equation at one point, as balls that are sure to hold them (Arb, through python-flint).
+
+A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or ``None`` for what has no value: a
+division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flint import acb, arb, ctx, fmpq, fmpz
+
+from dgltree.equations.truth.elementary import RECIPROCALS
+from dgltree.equations.truth.exact import exact
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+LONGEST = 4000  # bits of a rational that stays exact
+MOST_NODES = 3000  # distinct nodes of an equation that is judged
+
+Ball = Any
+"""An ``fmpq``, an ``acb`` or None."""
+
+
+class Unjudged(ValueError):  # noqa: N818 - a reason, which becomes a verdict
+    """Why nothing can be said of an equation."""
+
+
+class Step(NamedTuple):
+    """One operation of a program."""
+
+    apply: Callable[..., Ball]
+    arguments: tuple[int, ...]
+
+
+class Program:
+    """An equation as operations on numbered values, each part once.
+
+    Args:
+        school: whether an odd root of a negative number is the real one; else it is the principal value.
+
+    Raises ``Unjudged`` for an equation that is too large, and for a function or leaf without a value.
+    """
+
+    def __init__(self, equation: Equation, school: bool) -> None:
+        self.variables: dict[str, int] = {}
+        self.odd_roots = False
+        self._leaves: dict[int, Tree] = {}
+        self._steps: list[tuple[int, Step]] = []
+        numbers: dict[Tree, int] = {}
+        if sum(side.size for side in equation) > 20 * MOST_NODES:
+            raise Unjudged(f"it has more than {20 * MOST_NODES:,} nodes")
+        for side in equation:
+            for node in side.distinct():
+                if node not in numbers:
+                    numbers[node] = place = len(numbers)
+                    self._add(node, place, tuple(numbers[child] for child in node.children), school)
+            if len(numbers) > MOST_NODES:
+                raise Unjudged(f"it has more than {MOST_NODES:,} different parts")
+        self.sides = tuple(numbers[side] for side in equation)
+        self._count = len(numbers)
+        self._constants: dict[int, dict[int, Ball]] = {}
+
+    def _add(self, node: Tree, place: int, arguments: tuple[int, ...], school: bool) -> None:
+        if node.children:
+            self._steps.append((place, Step(self._operation(node, school), arguments)))
+        elif node.function == "Symbol" and node.token:
+            self.variables[node.token] = place
+        else:
+            constant(node)
+            self._leaves[place] = node
+
+    def _operation(self, node: Tree, school: bool) -> Callable[..., Ball]:
+        if node.function == "Pow" and len(node.children) == 2:
+            exponent = exact(node.children[1])
+            if exponent is not None and exponent.denominator > 1:
+                odd = exponent.denominator % 2 == 1
+                self.odd_roots |= odd
+                return _root(exponent.numerator, exponent.denominator, odd and school)
+            return power
+        operation = OPERATIONS.get(node.function)
+        if operation is None or (len(node.children) != 1 and node.function not in ("Add", "Mul", "log")):
+            raise Unjudged(f"the function {node.function} of {len(node.children)} arguments has no value")
+        return operation
+
+    def at(self, point: Mapping[str, Ball], bits: int, snap: bool = False) -> tuple[Ball, Ball]:
+        """The sides' values at a point, computed with so many bits.
+
+        ``snap``: a ball of less than 2^-250 around an integer is that, as at the end of a part, an algebraic number.
+        """
+        with ctx.workprec(bits):
+            if bits not in self._constants:
+                self._constants[bits] = {place: constant(leaf) for place, leaf in self._leaves.items()}
+            values: list[Ball] = [None] * self._count
+            for place, number in self._constants[bits].items():
+                values[place] = number
+            for name, place in self.variables.items():
+                value = point[name]
+                values[place] = value() if callable(value) else value
+            for place, (apply, arguments) in self._steps:
+                below = [values[argument] for argument in arguments]
+                value = None if None in below else apply(*below)
+                values[place] = _snapped(value) if snap and isinstance(value, acb) else value
+            left, right = (values[side] for side in self.sides)
+            return left, right
+
+
+def constant(leaf: Tree) -> Ball:
+    """The value of a leaf that is no variable. Raises ``Unjudged`` for infinity and the like."""
+    if leaf.function == "Pi":
+        return acb(arb.pi())
+    if leaf.function == "Exp1":
+        return acb(1).exp()
+    if leaf.function in ("Infinity", "NegativeInfinity", "ComplexInfinity"):
+        raise Unjudged("infinity is no number")
+    number = exact(leaf)
+    if number is None:
+        raise Unjudged(f"the leaf {leaf.token or leaf.function} has no value that is worked out")
+    return fmpq(number.numerator, number.denominator)
+
+
+def ball(value: Ball) -> Any:
+    """A value as an ``acb``."""
+    return value if isinstance(value, acb) else acb(value)
+
+
+def is_real(value: Ball) -> bool | None:
+    """Whether a value is real for sure; None where the ball leaves it open."""
+    if isinstance(value, fmpq) or value.imag.is_zero():
+        return True
+    return None if value.imag.contains(0) else False
+
+
+def sign(value: Ball) -> int | None:
+    """The sign of a real value, None where it is open or the value is not real."""
+    if isinstance(value, fmpq):
+        return (value > 0) - (value < 0)
+    if not value.imag.is_zero():
+        return None
+    real = value.real
+    return 1 if real > 0 else -1 if real < 0 else 0 if real.is_zero() else None
+
+
+def _snapped(value: Any) -> Ball:
+    whole = value.unique_fmpz() if value.is_finite() else None
+    return fmpq(int(whole)) if whole is not None and abs(value - int(whole)) < arb(2) ** -250 else value
+
+
+def _is_zero(value: Ball) -> bool:
+    return bool(value == 0) if isinstance(value, fmpq) else bool(value.is_zero())
+
+
+def _add(*terms: Ball) -> Ball:
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term if isinstance(total, fmpq) == isinstance(term, fmpq) else ball(total) + ball(term)
+    return _shortened(total)
+
+
+def _mul(*factors: Ball) -> Ball:
+    product = factors[0]
+    for factor in factors[1:]:
+        same = isinstance(product, fmpq) == isinstance(factor, fmpq)
+        product = product * factor if same else ball(product) * ball(factor)
+    return _shortened(product)
+
+
+def _shortened(value: Ball) -> Ball:
+    if isinstance(value, fmpq) and max(value.p.bit_length(), value.q.bit_length()) > LONGEST:
+        return acb(value)
+    return value
+
+
+def power(base: Ball, exponent: Ball) -> Ball:
+    """``base ^ exponent`` with the principal value; 0 to a positive power is 0, and to any other has no value."""
+    if _is_zero(base):
+        return fmpq(0) if sign(exponent) == 1 else None if sign(exponent) in (0, -1) else acb("nan")
+    if isinstance(exponent, fmpq) and exponent.q == 1:
+        return _whole_power(base, int(exponent.p))
+    if isinstance(exponent, fmpq) and exponent.q <= 60:
+        return _root(int(exponent.p), int(exponent.q), False)(base)
+    return (ball(exponent) * ball(base).log()).exp()
+
+
+def _root(top: int, bottom: int, school: bool) -> Callable[[Ball, Ball], Ball]:
+    """``x ^ (top/bottom)``: exact where that is rational."""
+
+    def root(base: Ball, _: Ball = None) -> Ball:
+        if _is_zero(base):
+            return fmpq(0) if top > 0 else None
+        negative = sign(base) == -1
+        if (school and negative) or (isinstance(base, fmpq) and not negative):
+            taken = _positive_root(-base if negative else base, bottom)
+            raised = _whole_power(taken, top)
+            return -raised if negative and top % 2 else raised
+        if school and sign(base) is None and is_real(base) is not False:
+            return acb("nan")  # the real root or the principal value: that is open
+        taken = ball(base).sqrt() if bottom == 2 else (ball(base).log() / bottom).exp()
+        return _whole_power(taken, top)
+
+    return root
+
+
+def _whole_power(base: Ball, exponent: int) -> Ball:
+    """Exact for a rational, unless it would be long."""
+    if isinstance(base, fmpq):
+        if abs(exponent) * max(base.p.bit_length(), base.q.bit_length()) <= LONGEST:
+            return base**exponent
+        base = acb(base)
+    return base**exponent if exponent >= 0 else 1 / base**-exponent
+
+
+def _positive_root(base: Ball, bottom: int) -> Ball:
+    if isinstance(base, fmpq):
+        parts = [_whole_root(part, bottom) for part in (base.p, base.q)]
+        if None not in parts:
+            return fmpq(*parts)
+    return ball(base).sqrt() if bottom == 2 else (ball(base).log() / bottom).exp()
+
+
+def _whole_root(number: fmpz, bottom: int) -> fmpz | None:
+    root = number.root(bottom)
+    return root if root**bottom == number else None
+
+
+def _abs(value: Ball) -> Ball:
+    return abs(value) if isinstance(value, fmpq) else acb(abs(value))
+
+
+def log(value: Ball, base: Ball = None) -> Ball:
+    """The principal logarithm."""
+    if _is_zero(value) or (base is not None and _is_zero(base)):
+        return None
+    if value == 1 and base is None:
+        return fmpq(0)
+    if base is None:
+        return ball(value).log()
+    below = log(base)
+    return None if _is_zero(below) else ball(log(value)) / below
+
+
+def _reciprocal(value: Ball) -> Ball:
+    return None if _is_zero(value) else 1 / value
+
+
+def _elementary(name: str) -> Callable[[Ball], Ball]:
+    def elementary(value: Ball) -> Ball:
+        if _is_zero(value) and name in ("sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh"):
+            return fmpq(0)
+        if name == "atanh" and value in (1, -1):
+            return None
+        return getattr(ball(value), name)()
+
+    return elementary
+
+
+def _inverted(name: str) -> Callable[[Ball], Ball]:
+    function = OPERATIONS[name]
+    return lambda value: _reciprocal(function(value))
+
+
+def _of_reciprocal(name: str) -> Callable[[Ball], Ball]:
+    function = OPERATIONS[name]
+
+    def of_reciprocal(value: Ball) -> Ball:
+        inverted = _reciprocal(value)
+        return None if inverted is None else function(inverted)
+
+    return of_reciprocal
+
+
+OPERATIONS: dict[str, Callable[..., Ball]] = {"Add": _add, "Mul": _mul, "abs": _abs, "log": log}
+_PLAIN: Sequence[str] = [
+    "exp",
+    "sin",
+    "cos",
+    "tan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+]
+OPERATIONS |= {name: _elementary(name) for name in _PLAIN}
+_BELOW = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech": "cosh", "coth": "tanh"}
+OPERATIONS |= {name: _inverted(of) for name, of in _BELOW.items()}
+OPERATIONS |= {name: _of_reciprocal(of) for name, of in RECIPROCALS.items()}

@@ -1,0 +1,110 @@
+"""What balls say of the two sides of an equation at one point."""
+
+import enum
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from flint import arb, ctx, fmpq
+
+from dgltree.equations.truth.balls import Ball, Program, ball, is_real
+
+BITS = (64, 320, 1024)
+"""Bits of the values, until they decide."""
+TIGHT = 200
+"""Bits to which balls have to agree: 60 digits."""
+
+
+class Outcome(enum.Enum):
+    """Of two sides at a point."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+    LEFT_ALONE = "left alone"
+    """The left side has a value, and the right one has none."""
+    RIGHT_ALONE = "right alone"
+    APART = "apart"
+    """They are not the same, and one of them is real; whether the other is, that is open."""
+    NO_VALUE = "no value"
+    """Neither side has one."""
+    OPEN = "open"
+    """The balls do not decide."""
+
+
+ONE_SIDED = (Outcome.LEFT_ALONE, Outcome.RIGHT_ALONE, Outcome.APART)
+
+
+class Found(NamedTuple):
+    """An outcome, and the values that show it."""
+
+    outcome: Outcome
+    left: Ball
+    right: Ball
+
+
+Reading = str
+"""Which values count: ``complex``; ``real``, where the sides have to be; ``positive``, where only real pairs count."""
+
+
+def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits: tuple[int, ...] = BITS) -> Found:
+    """The outcome at a point; a side that is not real counts as one without a value, unless ``reading`` is complex."""
+    found = Found(Outcome.OPEN, None, None)
+    for count in bits:
+        left, right = program.at(point, count)
+        with ctx.workprec(count):
+            found = Found(_outcome(left, right, reading != "complex"), left, right)
+        if found.outcome not in (Outcome.OPEN, Outcome.APART):
+            return found
+    return found
+
+
+def compare_end(program: Program, point: Mapping[str, Ball], bits: int) -> Found:
+    """The outcome in reals at an end of a part, which is known to so many bits."""
+    left, right = program.at(point, bits, snap=True)
+    with ctx.workprec(bits):
+        return Found(_outcome(left, right, real=True), left, right)
+
+
+def counts_against(outcome: Outcome, reading: Reading) -> bool:
+    """Whether an equation is false in a reading that has such a point."""
+    return outcome is Outcome.DIFFER or (reading == "real" and outcome in ONE_SIDED)
+
+
+def _outcome(left: Ball, right: Ball, real: bool) -> Outcome:
+    there = [_has_value(side, real) for side in (left, right)]
+    if there == [False, False]:
+        return Outcome.NO_VALUE
+    if there == [True, False]:
+        return Outcome.LEFT_ALONE
+    if there == [False, True]:
+        return Outcome.RIGHT_ALONE
+    if _exact(left) and _exact(right):
+        return Outcome.AGREE if left == right else Outcome.DIFFER
+    if not (left is not None and right is not None and _finite(left) and _finite(right)):
+        return Outcome.OPEN
+    if not ball(left).overlaps(ball(right)):
+        return {0: Outcome.OPEN, 1: Outcome.APART, 2: Outcome.DIFFER}[there.count(True)]
+    return Outcome.AGREE if _tight(left, right) else Outcome.OPEN
+
+
+def _has_value(side: Ball, real: bool) -> bool | None:
+    """None where the ball leaves it open."""
+    if side is None:
+        return False
+    if not _finite(side):
+        return None
+    return is_real(side) if real else True
+
+
+def _exact(side: Ball) -> bool:
+    return isinstance(side, fmpq)
+
+
+def _finite(side: Ball) -> bool:
+    return _exact(side) or bool(side.is_finite())
+
+
+def _tight(left: Ball, right: Ball) -> bool:
+    """Whether balls that meet leave no room for a difference in the first 60 digits."""
+    difference = ball(left) - ball(right)
+    scale = 1 + abs(ball(left)).abs_upper()
+    return bool(abs(difference).abs_upper() / scale < arb(2) ** -TIGHT)

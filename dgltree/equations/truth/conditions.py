@@ -1,0 +1,33 @@
+"""What must not be 0: denominators, and arguments of logarithms, as they are written."""
+
+from collections.abc import Iterator
+
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.truth.exact import exact
+from dgltree.read.infix_writer import write_infix
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+LONGEST = 60
+"""Characters of a condition."""
+MOST = 6
+_BELOW = {"tan": "cos", "sec": "cos", "cot": "sin", "csc": "sin", "tanh": "", "coth": "sinh", "csch": "sinh"}
+
+
+def conditions(equation: Equation) -> tuple[str, ...]:
+    """``x + y = 0``: where a side may have no value."""
+    texts = (write_infix(tree) for side in equation for tree in _zeros(side) if tree.size <= LONGEST)
+    short = [text for text in dict.fromkeys(texts) if len(text) <= LONGEST]
+    return tuple(f"{text} = 0" for text in short[:MOST])
+
+
+def _zeros(side: Tree) -> Iterator[Tree]:
+    for node in side.distinct_preorder():
+        if node.function == "Pow" and len(node.children) == 2:
+            exponent = exact(node.children[1])
+            if exponent is not None and exponent < 0 and variables(node.children[0]):
+                yield node.children[0]
+        elif node.function == "log":
+            yield from (child for child in node.children if variables(child))
+        elif _BELOW.get(node.function) and variables(node):
+            yield node.replace(function=_BELOW[node.function])

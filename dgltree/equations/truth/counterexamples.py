@@ -1,0 +1,63 @@
+"""Points at which sides differ, written with enough digits to see it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flint import arb, ctx, fmpq
+
+from dgltree.equations.truth.balls import Ball, ball
+from dgltree.equations.truth.compare import Found
+from dgltree.equations.truth.sample_points import Angle
+from dgltree.equations.truth.verdict import Counterexample
+
+FEWEST, MOST = 4, 120
+"""Digits."""
+
+
+def counterexample(point: Mapping[str, Any], found: Found) -> Counterexample:
+    """How a point is told."""
+    with ctx.workprec(1100):
+        digits = FEWEST
+        while digits < MOST:
+            left, right = (_side(side, digits) for side in (found.left, found.right))
+            if left != right:
+                break
+            digits += 4
+        return Counterexample({name: _value(value) for name, value in point.items()}, left, right)
+
+
+def _side(side: Ball, digits: int) -> str:
+    return "has no value" if side is None else f"is {written(side, digits)}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Angle):
+        top, bottom = int(value.multiple.p), int(value.multiple.q)
+        times = {1: "", -1: "-"}.get(top, str(top))
+        return f"{times}pi" if bottom == 1 else f"{times}pi/{bottom}"
+    return written(value, 12)
+
+
+def written(value: Ball, digits: int) -> str:
+    """A number with so many digits; a rational with few digits as it is."""
+    if isinstance(value, fmpq):
+        if value.q == 1 and len(str(value.p)) <= max(digits, 12):
+            return str(value.p)
+        if value.q != 1 and len(str(value.p)) + len(str(value.q)) <= 8:
+            return f"{value.p}/{value.q}"
+    real, imaginary = ball(value).real, ball(value).imag
+    if imaginary.is_zero():
+        return _number(real, digits)
+    if real.is_zero() or (real.contains(0) and abs(real) < arb(2) ** -50):
+        return f"{_number(imaginary, digits)}i"
+    if imaginary.contains(0) and abs(imaginary) < arb(2) ** -50:
+        return _number(real, digits)
+    second = _number(imaginary, digits)
+    return f"{_number(real, digits)} {'-' if second[0] == '-' else '+'} {second.lstrip('-')}i"
+
+
+def _number(real: Any, digits: int) -> str:
+    """A real number as ``%g`` writes it."""
+    middle = real.mid().str(digits + 2, radius=False)
+    text = f"{float(middle):.{digits}g}" if digits <= 15 else real.mid().str(digits, radius=False)
+    return "0" if text in ("-0", "0.0") else text

@@ -1,0 +1,27 @@
+"""Whether ``i``, ``I`` or ``j`` is the imaginary unit in an equation, or a variable."""
+
+from dgltree.equations.expressions.names import VARIABLE, variables
+from dgltree.read.notation import HALF, MINUS_ONE
+from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.tree import Tree
+
+UNITS = ("i", "I", "j")
+BESIDE = frozenset(["x", "y", "z", "w", "t", "a", "b", "r", "theta", "phi", "alpha", "beta", "θ", "φ", "α", "β"])
+"""Variables beside which it is the unit; beside others (V = I*R, a sum over i and n) it is one of them."""
+
+
+def imaginary_unit(equation: Equation) -> str | None:
+    """The name that means the imaginary unit; None where there is none."""
+    names = variables(*equation)
+    units = [name for name in UNITS if name in names]
+    if len(units) != 1:
+        return None
+    others = {name.split("_")[0] for name in names} - set(units)
+    indexed = any(name.endswith(f"_{units[0]}") for name in names)
+    return units[0] if others <= BESIDE and not indexed else None
+
+
+def with_unit(equation: Equation, name: str) -> Equation:
+    """The equation with sqrt(-1) for the name."""
+    unit = {Tree(VARIABLE, token=name): Tree("Pow", (MINUS_ONE, HALF))}
+    return Equation(*(substitute(side, unit) for side in equation))

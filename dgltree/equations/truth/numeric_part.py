@@ -1,0 +1,50 @@
+"""Intervals in which an equation in one variable holds, found numerically, where no proof has the ends."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from flint import fmpq
+
+from dgltree.equations.truth.balls import Program
+from dgltree.equations.truth.compare import Outcome, compare
+from dgltree.equations.truth.part import Interval, Part, decimal_end
+
+WINDOW = (-20, 20)
+STEPS = 4
+"""Points to a unit."""
+HALVED = 44
+"""How often the way to an end is halved: to 1e-13."""
+
+
+def numeric_part(name: str, program: Program) -> Part:
+    """The intervals between -20 and 20; none where the equation holds at single points only."""
+
+    def holds(x: Any) -> bool:
+        return compare(program, {name: x}, "real").outcome is Outcome.AGREE
+
+    low, high = WINDOW
+    grid = [fmpq(k, STEPS) + fmpq(1, 1000) for k in range(low * STEPS, high * STEPS)]
+    inside = [holds(x) for x in grid]
+    return tuple(_intervals(grid, inside, holds))
+
+
+def _intervals(grid: list[fmpq], inside: list[bool], holds: Callable[[Any], bool]) -> Iterator[Interval]:
+    start = None
+    for k, here in enumerate(inside):
+        if here and start is None:
+            start = k
+        if start is not None and (not here or k + 1 == len(grid)):
+            last = k - 1 if not here else k
+            if last > start:
+                low = None if start == 0 else _end(grid[start], grid[start - 1], holds)
+                high = None if last + 1 == len(grid) else _end(grid[last], grid[last + 1], holds)
+                yield Interval(*(None if end is None else decimal_end(end) for end in (low, high)), True, True)
+            start = None
+
+
+def _end(inside: fmpq, outside: fmpq, holds: Callable[[Any], bool]) -> float:
+    """Where the equation stops to hold."""
+    for _ in range(HALVED):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if holds(middle) else (inside, middle)
+    return int(inside.p) / int(inside.q)

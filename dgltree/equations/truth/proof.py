@@ -1,0 +1,156 @@
+"""Proofs that the difference of two sides is 0 in a region."""
+
+from collections.abc import Sequence
+from math import lcm
+from typing import Any, NamedTuple
+
+from flint import acb, arb, ctx, fmpq
+
+from dgltree.equations.truth.kernels import Again, Kernels, Units
+from dgltree.equations.truth.rational import Fraction, NoValue, Poly, TooLarge
+from dgltree.equations.truth.region import Region
+from dgltree.equations.truth.translation import Translation
+from dgltree.trees.equation import Equation
+
+ROUNDS = 12
+"""Translations with ever smaller units, at most."""
+BITS = 400
+MOST_NORMED = 60
+"""Terms of a polynomial of which a norm is taken."""
+LARGEST_ROOT = 4
+"""Degree of a root that is eliminated."""
+
+
+class Difference(NamedTuple):
+    """Left less right."""
+
+    kernels: Kernels
+    value: Fraction
+    translation: Translation
+
+
+def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
+    """Whether the sides are proved to be equal in a region that is no cell, wherever both have a value.
+
+    Raises ``NoValue`` where one of them has none anywhere.
+    """
+    units = Units()
+    for _ in range(ROUNDS):
+        try:
+            return is_zero(difference(equation, names, region, units))
+        except Again:
+            continue
+        except TooLarge:
+            return False
+    return False
+
+
+def difference(equation: Equation, names: Sequence[str], region: Region, units: Units) -> Difference:
+    """Translate both sides. Raises ``TooLarge``, ``NoValue``, ``Again``, and ``Split`` in a cell."""
+    try:
+        translation = Translation(Kernels(names, region, units))
+        left, right = map(translation.of, equation)
+        return Difference(translation.kernels, translation.ring.sub(left, right), translation)
+    except (ArithmeticError, OverflowError) as error:
+        raise TooLarge from error
+
+
+def is_zero(found: Difference) -> bool:
+    """Whether a difference is proved to be 0. Raises ``Again``."""
+    num = found.value.num
+    if num.is_zero():
+        return True
+    try:
+        return _by_norm(found.kernels, num) or _by_exponential(found)
+    except (TooLarge, NoValue, ArithmeticError, OverflowError):
+        return False
+
+
+def sample(kernels: Kernels) -> list[Any]:
+    """Values of the variables' generators inside the region."""
+    region, count = kernels.region, len(kernels.variables)
+    if region.kind == "cell":
+        return [acb(region.sample())]
+    if region.kind == "complex":
+        return [acb(fmpq(5 + 2 * k, 7), fmpq(3 + k, 11)) for k in range(count)]
+    return [acb(fmpq(7 + 3 * k, 5 + k)) for k in range(count)]
+
+
+def _by_norm(kernels: Kernels, poly: Poly) -> bool:
+    """Roots are eliminated: a product over all values of a root is 0, and all other factors than ours are not.
+
+    Of functions that are analytic in a connected region, one factor of a product that is 0 is 0 itself.
+    """
+    if not kernels.is_analytic(poly) or not (kernels.region.connected or kernels.is_constant(poly)):
+        return False
+    norm = normed(kernels, poly)
+    if norm is None or not norm.poly.is_zero():
+        return False
+    with ctx.workprec(BITS):
+        return norm.is_ours(kernels, kernels.values(sample(kernels)))
+
+
+class Norm(NamedTuple):
+    """A polynomial without roots, and those that it was made from: its zeros have the zeros of the first."""
+
+    poly: Poly
+    chain: list[tuple[Poly, int, int]]
+    """(polynomial, generator that was eliminated, degree of the root)"""
+
+    def is_ours(self, kernels: Kernels, values: list[Any]) -> bool:
+        """Whether a zero of the norm is one of the first polynomial, because no other factor is 0 there."""
+        return all(_others_differ(kernels, *link, values) for link in self.chain)
+
+
+def normed(kernels: Kernels, poly: Poly, turns: bool = False) -> Norm | None:
+    """Without the roots in it, and with ``turns`` without i; None where that is too much work."""
+    ring = kernels.ring
+    relations = {r.generator: r for r in ring.relations if turns or r.generator != kernels.turn}
+    chain: list[tuple[Poly, int, int]] = []
+    while not poly.is_zero():
+        there = [k for k in ring.involved(poly) if k in relations]
+        if not there:
+            return Norm(poly, chain)
+        generator, degree, rest = relations[there[-1]]
+        if degree > LARGEST_ROOT or len(poly) > MOST_NORMED or len(chain) == LARGEST_ROOT:
+            return None
+        chain.append((poly, generator, degree))
+        poly = ring.reduce(poly.resultant(ring.generators[generator] ** degree - rest, generator))
+    return Norm(poly, chain)
+
+
+def _others_differ(kernels: Kernels, poly: Poly, generator: int, degree: int, values: list[Any]) -> bool:
+    turn = (acb(0, 2) * arb.pi() / degree).exp()
+    for k in range(1, degree):
+        changed = list(values)
+        changed[generator] = values[generator] * turn**k
+        if kernels.evaluated(poly, changed).contains(0):
+            return False
+    return True
+
+
+def _by_exponential(found: Difference) -> bool:
+    """A difference of logarithms: exp(k * difference) is 1 everywhere, and the difference is near 0 at one point."""
+    kernels, value = found.kernels, found.value
+    ring = kernels.ring
+    logs = [k for k in ring.involved(value.num) if kernels.kernels[k].log_of is not None]
+    constant = kernels.is_constant(*value)
+    if not logs or not value.den.is_constant() or not (constant or kernels.region.connected):
+        return False
+    if not constant and not kernels.is_analytic(value.num):
+        return False
+    times = lcm(*(int(c.q) for c in value.num.coeffs()))
+    if times > 60:
+        return False
+    if not any(_is_one(found, ring.mul(ring.number(times), factor, value)) for factor in (ring.one, kernels.i)):
+        return False
+    with ctx.workprec(BITS):
+        near = kernels.ball(value, kernels.values(sample(kernels)))
+        return bool(near.contains(0) and abs(near) < fmpq(1, times))
+
+
+def _is_one(found: Difference, exponent: Fraction) -> bool:
+    """Whether an exponential is 1 in the whole region."""
+    ring = found.kernels.ring
+    less = ring.sub(found.translation.functions.exp(exponent), ring.one)
+    return bool(less.num.is_zero()) or _by_norm(found.kernels, less.num)

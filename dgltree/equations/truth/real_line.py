@@ -1,0 +1,205 @@
+"""Where on the real line an equation in one variable holds: cut where a sign changes, proved in each cell.
+
+The line is cut at 0 and at the real roots of all polynomials whose signs a proof asks for; in each cell all signs are
+known. Where the sides differ in a cell, they are equal at roots of one polynomial at most, if no other functions than
+roots are left, and these are found exactly.
+"""
+
+import enum
+from typing import Any, NamedTuple
+
+from flint import acb, ctx, fmpq
+
+from dgltree.equations.truth.balls import Program
+from dgltree.equations.truth.compare import Found, Outcome, compare, compare_end
+from dgltree.equations.truth.kernels import Again, Units
+from dgltree.equations.truth.part import End, Interval, Part, end, joined
+from dgltree.equations.truth.proof import Difference, difference, is_zero, normed
+from dgltree.equations.truth.rational import NoValue, TooLarge
+from dgltree.equations.truth.region import REFINED, Region, Root, Split, positive_roots
+from dgltree.trees.equation import Equation
+
+MOST_CELLS = 60
+ROUNDS = 12
+LARGEST_CANDIDATES = 40
+
+
+class State(enum.Enum):
+    """Of a cell."""
+
+    HOLDS = "holds"
+    EMPTY = "empty"
+    """Neither side is real."""
+    ALONE = "alone"
+    """One side is real."""
+    FAILS = "fails"
+    OPEN = "open"
+
+
+class Cell(NamedTuple):
+    """An open interval in which every sign is fixed."""
+
+    region: Region
+    state: State
+    sample: fmpq
+    found: Found
+    """What balls say at the sample."""
+    points: tuple[Root, ...] = ()
+    """Where the sides are equal all the same."""
+    complete: bool = True
+    """Whether ``points`` has all of these."""
+
+
+class Spot(NamedTuple):
+    """A point between two cells, or one in a cell where the sides are equal."""
+
+    end: End
+    outcome: Outcome
+
+
+class Line(NamedTuple):
+    """What is known of an equation along the real line."""
+
+    cells: tuple[Cell, ...]
+    """From left to right."""
+    spots: tuple[Spot, ...]
+    """Between them, from left to right."""
+    part: Part
+    """Where the equation holds, as far as it is proved."""
+    complete: bool
+    """Whether it holds nowhere else."""
+
+    @property
+    def holes(self) -> tuple[End, ...]:
+        """Single points at which one side has no value, next to a cell in which the equation holds."""
+        alone = (Outcome.LEFT_ALONE, Outcome.RIGHT_ALONE)
+        return tuple(spot.end for spot in self.spots if spot.outcome in alone and self._beside(spot, State.HOLDS))
+
+    @property
+    def breaks(self) -> tuple[End, ...]:
+        """Single points at which the sides differ."""
+        return tuple(spot.end for spot in self.spots if spot.outcome in (Outcome.DIFFER, Outcome.APART))
+
+    def _beside(self, spot: Spot, state: State) -> bool:
+        place = self.spots.index(spot)
+        return any(cell.state is state for cell in self.cells[place : place + 2])
+
+
+def real_line(equation: Equation, name: str, program: Program, school: bool) -> Line | None:
+    """The line of an equation in one variable; None where that is too much work."""
+    units = Units()
+    for _ in range(ROUNDS):
+        try:
+            return _line(equation, name, program, school, units)
+        except Again:
+            continue
+        except (TooLarge, ArithmeticError, OverflowError):
+            return None
+    return None
+
+
+def _line(equation: Equation, name: str, program: Program, school: bool, units: Units) -> Line:
+    left = _cells(equation, name, program, Region("cell", school, -1), units)
+    right = _cells(equation, name, program, Region("cell", school, 1), units)
+    cells = [*reversed(left), *right]
+    unit = units.of(f"variable {name}")
+    spots = [_spot(a, b, name, program, unit) for a, b in zip(cells, cells[1:], strict=False)]
+    pieces: list[Interval] = []
+    for place, cell in enumerate(cells):
+        before = spots[place - 1].end if place else None
+        after = spots[place].end if place < len(spots) else None
+        if cell.state is State.HOLDS:
+            pieces.append(Interval(before, after))
+        else:
+            points = [end(root, cell.region.side, unit) for root in cell.points]
+            pieces += [Interval(point, point, True, True) for point in sorted(points, key=lambda p: p.value)]
+        if place < len(spots) and spots[place].outcome is Outcome.AGREE:
+            pieces.append(Interval(spots[place].end, spots[place].end, True, True))
+    complete = all(cell.complete and cell.state is not State.OPEN for cell in cells)
+    complete &= all(spot.outcome is not Outcome.OPEN for spot in spots)
+    return Line(tuple(cells), tuple(spots), joined(pieces), complete)
+
+
+def _cells(equation: Equation, name: str, program: Program, whole: Region, units: Units) -> list[Cell]:
+    """The cells of one side of 0, outwards."""
+    waiting, done = [whole], []
+    while waiting:
+        region = waiting.pop()
+        try:
+            done.append(_cell(equation, name, program, region, units))
+        except Split as split:
+            ends = [region.low, *split.roots, region.high]
+            if len(waiting) + len(done) + len(ends) > MOST_CELLS:
+                raise TooLarge from None
+            pairs = zip(ends, ends[1:], strict=False)
+            waiting += [region._replace(low=low, high=high) for low, high in reversed(list(pairs))]
+    return done
+
+
+def _cell(equation: Equation, name: str, program: Program, region: Region, units: Units) -> Cell:
+    try:
+        found: Difference | None = difference(equation, [name], region, units)
+    except NoValue:
+        found = None
+    sample = region.sample() ** units.of(f"variable {name}") * region.side
+    seen = compare(program, {name: sample}, "real")
+    if found is not None and is_zero(found):
+        states = {Outcome.AGREE: State.HOLDS, Outcome.NO_VALUE: State.EMPTY}
+        return Cell(region, states.get(seen.outcome, State.OPEN), sample, seen)
+    state = _unproved(seen.outcome)
+    if found is None or state is State.OPEN:
+        return Cell(region, state, sample, seen)
+    points = _points(found, name, program, units)
+    return Cell(region, state, sample, seen, points or (), complete=points is not None)
+
+
+def _unproved(outcome: Outcome) -> State:
+    if outcome in (Outcome.LEFT_ALONE, Outcome.RIGHT_ALONE):
+        return State.ALONE
+    return {Outcome.NO_VALUE: State.EMPTY, Outcome.DIFFER: State.FAILS, Outcome.APART: State.FAILS}.get(
+        outcome, State.OPEN
+    )
+
+
+def _points(found: Difference, name: str, program: Program, units: Units) -> tuple[Root, ...] | None:
+    """Where in a cell a difference is 0 that is not 0 everywhere; None where that is not known."""
+    kernels = found.kernels
+    try:
+        norm = normed(kernels, found.value.num, turns=True)
+    except TooLarge:
+        return None
+    if norm is None or norm.poly.is_zero() or kernels.ring.involved(norm.poly) not in ([], [0]):
+        return None
+    if norm.poly.is_constant():
+        return ()
+    region, unit = kernels.region, units.of(f"variable {name}")
+    inside = [root for root in positive_roots(kernels.univariate(norm.poly)) if region.holds(root)]
+    if len(inside) > LARGEST_CANDIDATES:
+        return None
+    holding = []
+    for root in inside:
+        outcome = compare_end(program, {name: _value(root, region.side, unit)}, REFINED // 2).outcome
+        if outcome is Outcome.AGREE:
+            holding.append(root)
+        elif outcome is Outcome.OPEN:
+            return None
+    return tuple(holding)
+
+
+def _spot(a: Cell, b: Cell, name: str, program: Program, unit: int) -> Spot:
+    """The point between two cells."""
+    if a.region.side < 0 < b.region.side:
+        place, value = End("0", 0.0), fmpq(0)
+    else:
+        root = a.region.low if a.region.side < 0 else a.region.high
+        assert root is not None  # only the outermost cells have no end
+        place, value = end(root, a.region.side, unit), _value(root, a.region.side, unit)
+    return Spot(place, compare_end(program, {name: value}, REFINED // 2).outcome)
+
+
+def _value(root: Root, side: int, unit: int) -> Any:
+    """A number as an exact rational or a ball."""
+    if root.rational is not None:
+        return root.rational**unit * side
+    with ctx.workprec(REFINED):
+        return acb(root.value**unit * side)
