@@ -34,7 +34,7 @@ def test_the_list_is_ranked_as_the_library_ranks_it(client: Any, opened: Any) ->
     for row, filler in zip(found["fillers"], own.fillers, strict=False):
         assert row["texts"] == [write_infix(filler.trees[0])]
         assert row["score"] == pytest.approx(filler.score, abs=1e-4)
-        assert (row["verdict"], row["holds"]) == (str(filler.verdict), filler.verdict.holds)
+        assert (row["verdict"], row["holds"]) == (filler.verdict.short, filler.verdict.holds)
     assert found["fillers"][0]["texts"] == ["cos(y)^2"]
     deep = "sin(" * 70 + "_" + ")" * 70 + " = x"
     assert "70 nodes below" in refusal(client, "equation/rank", text=deep, model="default")
@@ -83,10 +83,13 @@ def test_what_a_network_does_not_know_is_told(client: Any) -> None:
 
 def test_an_equation_without_a_blank_is_verified(client: Any) -> None:
     found = ask(client, "equation/verify", text="sqrt(x^2) = x", model="default")
-    assert (found["verdict"], found["holds"], found["against"]) == ("holds on positive reals", True, None)
+    assert (found["verdict"], found["holds"]) == ("holds for x ≥ 0 (proved)", True)
+    assert found["against"] == "at x = -1 left is 1, right is -1"
     wrong = ask(client, "equation/verify", text="sin(2x) = 2 sin x", model="default")
     assert not wrong["holds"] and wrong["against"].startswith("at x = ")
-    assert 0 <= wrong["probability"] <= 1
+    assert 0 <= wrong["score"] <= 1
+    unknown = ask(client, "equation/verify", text="x + 48611 = 48611 + x", model="default")
+    assert (unknown["verdict"], unknown["score"]) == ("holds everywhere (proved)", None)
 
 
 def pieces(answer: Any) -> list[dict[str, Any]]:

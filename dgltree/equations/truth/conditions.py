@@ -21,13 +21,23 @@ def conditions(equation: Equation) -> tuple[str, ...]:
     return tuple(f"{text} = 0" for text in short[:MOST])
 
 
+def _never_zero(tree: Tree) -> bool:
+    """Whether it is an exponential, or a power of which the exponent is no number."""
+    return tree.function in ("exp", "cosh") or (tree.function == "Pow" and exact(tree.children[1]) is None)
+
+
 def _zeros(side: Tree) -> Iterator[Tree]:
     for node in side.distinct_preorder():
         if node.function == "Pow" and len(node.children) == 2:
             exponent = exact(node.children[1])
-            if exponent is not None and exponent < 0 and variables(node.children[0]):
+            if (
+                exponent is not None
+                and exponent < 0
+                and variables(node.children[0])
+                and not _never_zero(node.children[0])
+            ):
                 yield node.children[0]
         elif node.function == "log":
-            yield from (child for child in node.children if variables(child))
+            yield from (child for child in node.children if variables(child) and not _never_zero(child))
         elif _BELOW.get(node.function) and variables(node):
             yield node.replace(function=_BELOW[node.function])

@@ -1,7 +1,7 @@
 """The judge: proofs, parts of the real line, refutations and tests, in the order of what is cheapest."""
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from flint import acb, ctx, fmpq
@@ -18,7 +18,7 @@ from dgltree.equations.truth.rational import NoValue
 from dgltree.equations.truth.real_line import Line, State, real_line
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Angle, Point, points
-from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict, undecided
+from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Tested, Verdict, undecided
 from dgltree.trees.equation import Equation
 
 FIRST = 10
@@ -204,7 +204,7 @@ class _Case:
             return Verdict(Grade.PROVED, Domain.REALS, name, **known)
         if not line.part and not broken:
             return undecided("no side has a real value where it was tried")
-        against = self._against(line)
+        against = self._against(line) or self._complex_against()
         known = {"part": line.part, "only": line.complete, "counterexample": against, "notes": notes}
         if not line.part:
             if all(cell.state is State.ALONE and None in (cell.found.left, cell.found.right) for cell in line.cells):
@@ -242,7 +242,7 @@ class _Case:
         place = Verdict(Grade.PROVED, Domain.PART, self.names[0], other.part).place if other.part else "does not hold"
         return (f"{ROOTS}; by principal values it {place}",)
 
-    def _against(self, line: Line) -> object:
+    def _against(self, line: Line) -> Counterexample | None:
         """The counterexample of a line: in the cell where the sides differ plainly, next to one where they agree."""
         found = [(cell.sample, cell.found) for cell in line.cells if cell.state is State.FAILS]
         found += [(cell.sample, cell.found) for cell in line.cells if cell.state is State.ALONE]
@@ -258,6 +258,11 @@ class _Case:
                 point = {self.names[0]: value}
                 return counterexample(point, compare(self.school, point, "real"))
         return None
+
+    def _complex_against(self) -> Counterexample | None:
+        """A counterexample where no real value is one: exp(ix) = cos(x) - i*sin(x)."""
+        found = self._try("complex", points(self.names, "complex")).against
+        return None if found is None else counterexample(*found)
 
     def _numeric(self, line: Line | None) -> Verdict:
         """Where a proof does not reach the whole line."""
@@ -290,7 +295,7 @@ class _Case:
     def _often(self, against: Point) -> bool:
         """Whether the sides agree at more than single points."""
         outcomes = [compare(self.school, {self.names[0]: fmpq(k, 5)}, "real").outcome for k in range(-23, 24, 2)]
-        return any(a is b is Outcome.AGREE for a, b in zip(outcomes, outcomes[1:], strict=False))
+        return any(a is b is Outcome.AGREE for a, b in pairwise(outcomes))
 
     # several real variables
 

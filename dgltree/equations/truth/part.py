@@ -1,5 +1,6 @@
 """A part of the real line: intervals and points, with their ends as they are written."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -83,7 +84,7 @@ def _missing(part: Part) -> Iterator[End]:
     """The points that a part lacks, if it lacks nothing else."""
     if len(part) < 2 or part[0].low is not None or part[-1].high is not None:
         return
-    if all(a.high == b.low for a, b in zip(part, part[1:], strict=False)):
+    if all(a.high == b.low for a, b in itertools.pairwise(part)):
         yield from (piece.high for piece in part[:-1] if piece.high is not None)
 
 
@@ -105,6 +106,7 @@ def end(root: Root, side: int, unit: int) -> End:
 
 def decimal_end(value: float) -> End:
     """A number that was found numerically."""
+    value = round(value, 10) + 0.0
     return End(f"{value:.6g}", value)
 
 

@@ -6,6 +6,7 @@ roots are left, and these are found exactly.
 """
 
 import enum
+import itertools
 from typing import Any, NamedTuple
 
 from flint import acb, ctx, fmpq
@@ -103,7 +104,7 @@ def _line(equation: Equation, name: str, program: Program, school: bool, units: 
     right = _cells(equation, name, program, Region("cell", school, 1), units)
     cells = [*reversed(left), *right]
     unit = units.of(f"variable {name}")
-    spots = [_spot(a, b, name, program, unit) for a, b in zip(cells, cells[1:], strict=False)]
+    spots = [_spot(a, b, name, program, unit) for a, b in itertools.pairwise(cells)]
     pieces: list[Interval] = []
     for place, cell in enumerate(cells):
         before = spots[place - 1].end if place else None
@@ -131,7 +132,7 @@ def _cells(equation: Equation, name: str, program: Program, whole: Region, units
             ends = [region.low, *split.roots, region.high]
             if len(waiting) + len(done) + len(ends) > MOST_CELLS:
                 raise TooLarge from None
-            pairs = zip(ends, ends[1:], strict=False)
+            pairs = itertools.pairwise(ends)
             waiting += [region._replace(low=low, high=high) for low, high in reversed(list(pairs))]
     return done
 

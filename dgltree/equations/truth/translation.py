@@ -62,6 +62,7 @@ class Translation:
         if name == "Mul":
             return self.ring.mul(*below)
         if name == "Pow" and len(below) == 2:
+            self._cut_at_poles(node, below[0])
             return self.functions.power(*below)
         if name == "log":
             logs = [self.functions.log(one) for one in below]
@@ -69,6 +70,12 @@ class Translation:
         if name not in self._made or len(below) != 1:
             raise TooLarge
         return self._made[name](below[0])
+
+    def _cut_at_poles(self, node: Tree, base: Fraction) -> None:
+        """In a cell ask for the sign of a denominator, so that its zeros are ends of cells."""
+        exponent = exact(node.children[1])
+        if self.kernels.region.kind == "cell" and exponent is not None and exponent < 0:
+            self.kernels.poly_sign(base.num)
 
     def _leaf(self, leaf: Tree) -> Fraction:
         if leaf.function == "Symbol" and leaf.token in self.kernels.variables:

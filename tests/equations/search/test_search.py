@@ -11,7 +11,7 @@ from dgltree.equations.search.multi_blank import search_multi_blank
 from dgltree.equations.search.search import Search
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.truth.verdict import Judge
+from dgltree.equations.truth.judge import Judge
 from dgltree.trees.equation import blank
 
 FOUND = {
