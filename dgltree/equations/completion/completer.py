@@ -177,7 +177,8 @@ class Completer:
         likely = [tree for tree, reach in reaches.items() if reach.likely]
         likely.sort(key=lambda tree: costs[tree] + LENGTH[reaches[tree]])
         likely = _copies_behind(equation, likely)
-        shown, on_a_part = [], []
+        shown: list[Filler] = []
+        on_a_part: list[Filler] = []
         for place, tree in enumerate(likely):
             if len(shown) == top or (shown and place >= 2 * top + SHOWN):
                 break

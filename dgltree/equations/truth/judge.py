@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flint import acb, ctx, fmpq
 
@@ -200,7 +200,7 @@ class _Case:
         holding = any(cell.state is State.HOLDS for cell in line.cells)
         if holding and not broken and not line.breaks:
             but = tuple(f"{name} = {hole}" for hole in line.holes)
-            known = {"part": line.part, "only": line.complete, "conditions": but, "notes": notes}
+            known: dict[str, Any] = {"part": line.part, "only": line.complete, "conditions": but, "notes": notes}
             return Verdict(Grade.PROVED, Domain.REALS, name, **known)
         if not line.part and not broken:
             return undecided("no side has a real value where it was tried")

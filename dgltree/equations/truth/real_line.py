@@ -142,9 +142,13 @@ def _cell(equation: Equation, name: str, program: Program, region: Region, units
         found: Difference | None = difference(equation, [name], region, units)
     except NoValue:
         found = None
-    sample = region.sample() ** units.of(f"variable {name}") * region.side
-    seen = compare(program, {name: sample}, "real")
-    if found is not None and is_zero(found):
+    zero = found is not None and is_zero(found)
+    for t in region.samples():
+        sample = t ** units.of(f"variable {name}") * region.side
+        seen = compare(program, {name: sample}, "real")
+        if zero or seen.outcome is not Outcome.AGREE:  # else it may be the one point at which the sides are equal
+            break
+    if zero:
         states = {Outcome.AGREE: State.HOLDS, Outcome.NO_VALUE: State.EMPTY}
         return Cell(region, states.get(seen.outcome, State.OPEN), sample, seen)
     state = _unproved(seen.outcome)

@@ -1,11 +1,13 @@
 """Which values the variables take while something is proved, and the signs that follow from that."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq, fmpz_poly
 
 REFINED = 640
 """Bits to which roots of polynomials are known."""
+SAMPLES = 4
 LARGEST_DEGREE = 60
 LONGEST = 2000
 """Bits of a coefficient."""
@@ -63,6 +65,14 @@ class Region(NamedTuple):
         """A value of ``t`` in a cell."""
         with ctx.workprec(REFINED):
             return between(self.low, self.high)
+
+    def samples(self) -> Iterator[fmpq]:
+        """Ever larger values of ``t`` in a cell."""
+        found = self.sample()
+        for turn in range(SAMPLES):
+            yield found
+            with ctx.workprec(REFINED):
+                found = found + turn + fmpq(9, 4) if self.high is None else simplest(arb(found), self.high.value)
 
     def sign_of(self, poly: fmpz_poly) -> int:
         """The sign of a polynomial of ``t`` in a cell. Raises ``Split`` where it changes."""
