@@ -101,6 +101,7 @@ def test_a_false_equation_has_a_point_that_shows_it(verdicts: dict[str, Verdict]
         ("log((x-1)^2) = 2*log(x-1)", "holds for x > 1 (proved); at x = 1/2 left is -1.386, right is -1.386 + 6.283i"),
         ("(x^2 - 9)/(x + 3) = x - 3", "holds everywhere but x = -3 (proved)"),
         ("299792458x = 299792458x", "holds everywhere (proved)"),
+        ("-x = 1", "holds for x = -1 only (proved); at x = 1 left is -1, right is 1"),
         ("2x + 1 = 2x + 2", "holds for no real x; at x = 1 left is 3, right is 4"),
         ("e^(i pi) + 1 = 0", "holds everywhere (proved); i is the imaginary unit"),
         ("|3 + 4i| = 5", "holds everywhere (proved); i is the imaginary unit"),

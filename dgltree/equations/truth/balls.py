@@ -181,7 +181,7 @@ def power(base: Ball, exponent: Ball) -> Ball:
     return (ball(exponent) * ball(base).log()).exp()
 
 
-def _root(top: int, bottom: int, school: bool) -> Callable[[Ball, Ball], Ball]:
+def _root(top: int, bottom: int, school: bool) -> Callable[..., Ball]:
     """``x ^ (top/bottom)``: exact where that is rational."""
 
     def root(base: Ball, _: Ball = None) -> Ball:

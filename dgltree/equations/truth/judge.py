@@ -157,7 +157,8 @@ class _Case:
             return undecided("a side has no value at any point that was tried")
         if not sure and agreed < 2 * NEEDED:
             return None
-        notes, but = self._notes(), ()
+        notes = self._notes()
+        but: tuple[str, ...] = ()
         part: Part = ()
         line = self._line() if len(self.names) == 1 and conditions(self.equation) else None
         if line is not None:
@@ -194,6 +195,8 @@ class _Case:
         if line is not None and any(cell.state is State.HOLDS for cell in line.cells):
             line = self._checked(line)
         if line is None or any(cell.state is State.OPEN for cell in line.cells):
+            return self._numeric(line)
+        if not line.complete and all(cell.state is not State.HOLDS for cell in line.cells):
             return self._numeric(line)
         notes = self._root_notes(line)
         broken = [cell for cell in line.cells if cell.state in (State.FAILS, State.ALONE)]
@@ -277,7 +280,10 @@ class _Case:
                 )  # fmt: skip
         against = trial.against or self._try("real", points(self.names, "real")).against
         if against is None:
-            return undecided("too few points at which both sides have a value")
+            elsewhere = self._complex_against()
+            if elsewhere is None:
+                return undecided("too few points at which both sides have a value")
+            return Verdict(Grade.REFUTED, Domain.NONE, self.names[0], counterexample=elsewhere)
         shown = counterexample(*against)
         if line is not None and any(cell.state is State.HOLDS for cell in line.cells):
             return Verdict(

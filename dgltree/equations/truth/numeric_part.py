@@ -38,7 +38,8 @@ def _intervals(grid: list[fmpq], inside: list[bool], holds: Callable[[Any], bool
             if last > start:
                 low = None if start == 0 else _end(grid[start], grid[start - 1], holds)
                 high = None if last + 1 == len(grid) else _end(grid[last], grid[last + 1], holds)
-                yield Interval(*(None if end is None else decimal_end(end) for end in (low, high)), True, True)
+                first, second = (None if end is None else decimal_end(end) for end in (low, high))
+                yield Interval(first, second, True, True)
             start = None
 
 

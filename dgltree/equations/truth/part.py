@@ -121,7 +121,7 @@ def _quadratic(root: Root, side: int) -> str:
     for square in range(2, 1000):
         while inside % (square * square) == 0:
             inside, outside = inside // (square * square), outside * square
-    plus = (root.index == 1) == (a > 0)
+    plus = (root.place == 1) == (a > 0)
     middle, factor, below = fmpq(-b * side, 2 * a), fmpq(outside * side * (1 if plus else -1), 2 * a), 1
     below = int(middle.q) * int(factor.q) // _gcd(int(middle.q), int(factor.q))
     first, second = int((middle * below).p), int((factor * below).p)

@@ -143,18 +143,22 @@ def _cell(equation: Equation, name: str, program: Program, region: Region, units
     except NoValue:
         found = None
     zero = found is not None and is_zero(found)
+    agreed = False
     for t in region.samples():
         sample = t ** units.of(f"variable {name}") * region.side
         seen = compare(program, {name: sample}, "real")
         if zero or seen.outcome is not Outcome.AGREE:  # else it may be the one point at which the sides are equal
             break
+        agreed = True
     if zero:
         states = {Outcome.AGREE: State.HOLDS, Outcome.NO_VALUE: State.EMPTY}
         return Cell(region, states.get(seen.outcome, State.OPEN), sample, seen)
-    state = _unproved(seen.outcome)
+    state = _unproved(seen.outcome)  # of the last sample
     if found is None or state is State.OPEN:
         return Cell(region, state, sample, seen)
     points = _points(found, name, program, units)
+    if points is None and agreed:  # it holds on a part of the cell, perhaps
+        state = State.OPEN
     return Cell(region, state, sample, seen, points or (), complete=points is not None)
 
 

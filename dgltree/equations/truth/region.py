@@ -19,7 +19,8 @@ class Root(NamedTuple):
     value: Any
     """``arb``"""
     coefficients: tuple[int, ...]
-    index: int
+    place: int
+    """Among the real roots of the polynomial, from 0."""
 
     @property
     def rational(self) -> fmpq | None:
@@ -91,7 +92,7 @@ class Region(NamedTuple):
 
 def between(low: Root | None, high: Root | None) -> fmpq:
     """A short rational number between two roots."""
-    a = arb(0) if low is None else low.value
+    a: Any = arb(0) if low is None else low.value
     if high is None:
         return fmpq(int(a.upper().floor().unique_fmpz()) + 1)
     return simplest(a, high.value)
@@ -114,7 +115,8 @@ def positive_roots(poly: fmpz_poly) -> list[Root]:
         raise ArithmeticError("a polynomial of too high a degree")
     found = []
     with ctx.workprec(REFINED):
-        for factor, _ in poly.factor()[1]:
+        factors: Any = poly.factor()[1]
+        for factor, _ in factors:
             coefficients = tuple(int(c) for c in factor.coeffs())
             if len(coefficients) == 2:
                 roots = [arb(fmpq(-coefficients[0], coefficients[1]))]
@@ -129,7 +131,7 @@ def positive_roots(poly: fmpz_poly) -> list[Root]:
 
 
 def _same(a: Root, b: Root) -> bool:
-    return (a.coefficients, a.index) == (b.coefficients, b.index)
+    return (a.coefficients, a.place) == (b.coefficients, b.place)
 
 
 def _evaluated(poly: fmpz_poly, at: fmpq) -> fmpq:
