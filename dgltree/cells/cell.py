@@ -17,7 +17,7 @@ from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
 class Cell(MessagePassing):
     __doc__ = CellContract.__doc__  # what an author of a cell and its users read
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, value: Any) -> None:
         """``TypeError`` for a module in the place of a method, which torch would keep and Python never find."""
         if isinstance(value, nn.Module) and hasattr(type(self), name):
             raise TypeError(

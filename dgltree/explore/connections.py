@@ -22,9 +22,10 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) >= MOST_AT_ONCE:
-            waiting = [other for other in self.connections if isinstance(other, Connection) and other.waits]
+            others = [other for other in self.connections if isinstance(other, Connection)]
+            waiting = {other.waits.when(): other for other in others if other.waits}
             if waiting:
-                min(waiting, key=lambda other: other.waits.when()).leave()
+                waiting[min(waiting)].leave()
         self._wait()
 
     def data_received(self, data: bytes) -> None:
