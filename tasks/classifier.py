@@ -53,11 +53,15 @@ class TreeClassifier(EncoderModule):
 
     def forward(self, trees: TreeBatch | Planned) -> Tensor:
         """(E, classes), the logits of E examples."""
-        return self.readout(self.encoder(trees, share=self.shares))
+        return self.read_out(self.encoder(trees, share=self.shares))
+
+    def read_out(self, states: Tensor) -> Tensor:
+        """The same of the states of the trees."""
+        return self.readout(states)
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
         found = self.encoder.encoded(labelled.inputs, self.shares)
-        mean = nn.functional.cross_entropy(self.readout(found.root), labelled.labels) + found.loss
+        mean = nn.functional.cross_entropy(self.read_out(found.root), labelled.labels) + found.loss
         return shared_loss(self, mean, len(labelled.labels), index)
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
@@ -72,9 +76,9 @@ class TreeClassifier(EncoderModule):
     def test_step(self, labelled: Labelled, _: int, dataloader_idx: int = 0) -> None:
         found = self.encoder.encoded(labelled.inputs, self.shares)
         if dataloader_idx:  # a further set, which counts by itself
-            self._sets[dataloader_idx - 1].update(self.readout(found.root), labelled.labels)
+            self._sets[dataloader_idx - 1].update(self.read_out(found.root), labelled.labels)
             return
-        self._tested.update(self.readout(found.root), labelled.labels, labelled.groups)
+        self._tested.update(self.read_out(found.root), labelled.labels, labelled.groups)
         if found.parse is not None:
             self._brackets.update(self.encoder, labelled.trees, found.parse)
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from torch import Tensor
 
-from dgltree import TreeBatch, Vocabulary
-from dgltree.encoders import Planned, make_encoder
+from dgltree import Vocabulary
+from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, PairReadout
 from tasks.classifier import TreeClassifier
 from tasks.logic.data import CLASSES
@@ -50,7 +50,6 @@ class LogicClassifier(TreeClassifier):
             super().__init__(make_encoder(encoder, vocabulary, hidden_size, **given), pairs, CLASSES, **training)
         self.joint = joint
 
-    def forward(self, trees: TreeBatch | Planned) -> Tensor:
+    def read_out(self, states: Tensor) -> Tensor:
         """(E, 7), the logits of E pairs."""
-        states = self.encoder(trees, share=self.shares)
         return self.readout(states) if self.joint else self.readout(states[::2], states[1::2])
