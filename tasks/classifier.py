@@ -1,6 +1,6 @@
 """Classes of what an encoder read: the training that logic and ListOps share."""
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 from lightning import Callback
@@ -120,9 +120,8 @@ class InducedBrackets:
 
         Where leaves alone are read, a bracket is a word of its sentence.
         """
-        assert isinstance(encoder, SequenceEncoder)
         read = () if encoder.config["order"] == "leaves" else ("(", ")")
-        induced = [without_tokens(tree, read) for tree in parse.trees(encoder.words(trees))]
+        induced = [without_tokens(tree, read) for tree in parse.trees(cast(SequenceEncoder, encoder).words(trees))]
         self._sentences += score(unbatch(trees.to("cpu")), induced, PARAMETERS).sentences
 
     @property

@@ -112,21 +112,24 @@ def test_both_forms_tell_the_order_of_a_pair() -> None:
 
 def test_brackets_are_those_of_the_words_without_the_bracket_tokens() -> None:
     class Right:
-        """An encoder that finds the tree that is given, with the brackets as tokens in it."""
+        """An encoder and a parse that find the tree that is given, with the brackets as tokens in it."""
 
         config: ClassVar = {"order": "unlabelled"}
 
-        def trees(self, flat: dgltree.TreeBatch) -> list[dgltree.Tree]:
+        def words(self, flat: dgltree.TreeBatch) -> list[dgltree.Tree]:
+            return dgltree.unbatch(flat)
+
+        def trees(self, given: list[dgltree.Tree]) -> list[dgltree.Tree]:
             return [
                 tree.fold(lambda node, c: node if not c else dgltree.Tree("phrase", (word("("), *c, word(")"))))
-                for tree in dgltree.unbatch(flat)
+                for tree in given
             ]
 
     def word(token: str) -> dgltree.Tree:
         return dgltree.Tree("word", token=token)
 
     found, trees = InducedBrackets(), [read_unlabelled("( ( not a ) ( and b ) )"), read_unlabelled("a")]
-    found.update(Right(), batch(trees, VOCABULARY))
+    found.update(Right(), batch(trees, VOCABULARY), Right())
     assert found.f1 == 1
 
 

@@ -174,7 +174,7 @@ def test_brackets_of_a_sentence_are_words_of_its_trees(tmp_path: Path, capsys: p
     flat = batch(trees, data.vocabulary)
     assert words_of(model.encoder.trees(flat)[0]) == ["(", "The", "good", ")"]
     found = InducedBrackets()
-    found.update(model.encoder, flat)
+    found.update(model.encoder, flat, model.encoder.encoded(flat).parse)
     assert found.f1 >= 1 / 3, "that of the whole sentence"
     baselines.main(["sentiment", f"--data={tmp_path}"])
     figures = dict(line.split() for line in capsys.readouterr().out.splitlines())
