@@ -9,7 +9,7 @@ from lightning.pytorch.callbacks import Checkpoint
 
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.checkpoints import checked
-from dgltree.training.module import TreeTraining
+from dgltree.training.module import Diverged, TreeTraining
 
 
 class BestSoFar(Checkpoint):
@@ -17,7 +17,8 @@ class BestSoFar(Checkpoint):
 
     Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs behind that of the
     best epoch. The weights come from its file, for the best epoch may be one before the training was resumed. Of a
-    training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long.
+    training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long,
+    unless its loss was no finite number.
 
     Args:
         best: the checkpoint of the best epoch.
@@ -42,7 +43,8 @@ class BestSoFar(Checkpoint):
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         assert isinstance(pl_module, TreeTraining)
-        if trainer.is_global_zero and trainer.global_step and not self.best.exists():
+        lost = isinstance(exception, Diverged)
+        if trainer.is_global_zero and trainer.global_step and not lost and not self.best.exists():
             self.leave(_copied(pl_module))
 
 

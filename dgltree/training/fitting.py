@@ -29,9 +29,10 @@ from dgltree.training.checkpoints import BEST, checked
 from dgltree.training.choices import encoder_for, numbers_are_read
 from dgltree.training.data import SplitsModule, loaders
 from dgltree.training.evaluation import Evaluation, evaluate
-from dgltree.training.folder import CARD, finished, left_by_now, read_epochs, write
+from dgltree.training.folder import CARD, finished, give_up, left_by_now, read_epochs, write
 from dgltree.training.model_card import BASELINE as NAME
 from dgltree.training.model_card import card, digest_of, markdown
+from dgltree.training.module import Diverged
 from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience, UsualEpochs
@@ -284,6 +285,10 @@ def _train(
         )
         try:
             harness.train(trainer, module, data)
+        except Diverged:
+            if trainer.is_global_zero:
+                _say(give_up(folder))
+            raise
         except BaseException:
             _say(left_by_now(folder))
             raise

@@ -11,16 +11,22 @@ from dgltree.training.options import MOST_EPOCHS, FitOptions
 WEIGHTS, READING = "model.safetensors", "reading.json"
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
+GIVEN_UP = "given_up"
+"""In the first: the training cannot go on, because its loss was no finite number."""
 
 
 def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     """Whether this training is done; else the folder is claimed for it, or it goes on.
 
     One that is done goes on where more epochs or more time are asked for: its card is removed until it is done again.
-    Raises ``ValueError`` where the folder holds another training, unless it had not learnt anything yet.
+    Raises ``ValueError`` where the folder holds another training, unless it had not learnt anything yet or was given up.
     """
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
+    given_up = found is not None and found.pop(GIVEN_UP, False)
+    if given_up and found != settings:
+        for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
+            left.unlink(missing_ok=True)  # another process of the training may have been faster
     if found is None or (found != settings and not _learnt(folder)):
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -38,6 +44,14 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
         return True
     (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False
+
+
+def give_up(folder: Path) -> str:
+    """Leave the folder of a training that cannot go on to the next command, and say what is in it."""
+    file = folder / SETTINGS_FILE
+    write(file, write_json(_read(file) | {GIVEN_UP: True}, indent=1) + "\n")
+    has = "the best model of the epochs before" if (folder / EPOCHS).exists() else "no model"
+    return f"stopped: {folder} has {has}; a command with other settings starts anew there"
 
 
 def left_by_now(folder: Path) -> str:

@@ -23,6 +23,10 @@ from dgltree.training.processes import shared_loss
 from dgltree.training.warm_up import WarmUp
 
 
+class Diverged(ValueError):
+    """The loss or the weights of a training are no finite numbers."""
+
+
 class TreeTraining(EncoderModule):
     """Cross-entropy or squared error by Adam, whose rate is halved when validation no longer rises.
 
@@ -99,7 +103,17 @@ class TreeTraining(EncoderModule):
         return found if self.scale is None else self.scale[0] + self.scale[1] * found
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
-        return shared_loss(self, *self._loss(labelled), index)
+        loss, weight = self._loss(labelled)
+        if not bool(loss.isfinite()):
+            raise Diverged(f"epoch {self.current_epoch}, step {index}: the loss is {loss:g}; lower --lr ({self.lr:g})")
+        return shared_loss(self, loss, weight, index)
+
+    def on_validation_start(self) -> None:
+        """Before a checkpoint of the epoch is written."""
+        if not all(bool(weights.isfinite().all()) for weights in self.parameters()):
+            raise Diverged(
+                f"epoch {self.current_epoch}: the weights are no finite numbers any more; lower --lr ({self.lr:g})"
+            )
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
         answers, labels = self(labelled.inputs), labelled.labels
