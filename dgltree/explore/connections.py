@@ -22,8 +22,9 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         if len(self.connections) >= MOST_AT_ONCE:
-            others = [other for other in self.connections if isinstance(other, Connection)]
-            waiting = {other.waits.when(): other for other in others if other.waits}
+            waiting = {
+                other.waits.when(): other for other in self.connections if isinstance(other, Connection) and other.waits
+            }
             if waiting:
                 waiting[min(waiting)].leave()
         self._wait()
