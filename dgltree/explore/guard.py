@@ -33,7 +33,7 @@ HEADERS = {
 }
 
 
-OPENED = """<!doctype html><meta charset="utf-8"><title>dgltree</title>
+OPENED = """<!doctype html><meta charset="utf-8"><title>dgltree</title><link rel="icon" href="data:,">
 <meta http-equiv="refresh" content="0; url=/"><a href="/">dgltree</a>
 """
 """For who comes from another page, such as the file that opens the browser: after a redirect it sends no cookie."""
