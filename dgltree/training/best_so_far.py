@@ -9,7 +9,7 @@ from lightning.pytorch.callbacks import Checkpoint
 
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.checkpoints import checked
-from dgltree.training.module import Diverged, TreeTraining
+from dgltree.training.module import DivergenceError, TreeTraining
 
 
 class BestSoFar(Checkpoint):
@@ -43,7 +43,7 @@ class BestSoFar(Checkpoint):
 
     def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
         assert isinstance(pl_module, TreeTraining)
-        lost = isinstance(exception, Diverged)
+        lost = isinstance(exception, DivergenceError)
         if trainer.is_global_zero and trainer.global_step and not lost and not self.best.exists():
             self.leave(_copied(pl_module))
 

@@ -32,7 +32,7 @@ from dgltree.training.evaluation import Evaluation, evaluate
 from dgltree.training.folder import CARD, finished, give_up, left_by_now, read_epochs, write
 from dgltree.training.model_card import BASELINE as NAME
 from dgltree.training.model_card import card, digest_of, markdown
-from dgltree.training.module import Diverged
+from dgltree.training.module import DivergenceError
 from dgltree.training.options import USUAL_EPOCHS, FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.plateau import Patience, UsualEpochs
@@ -285,7 +285,7 @@ def _train(
         )
         try:
             harness.train(trainer, module, data)
-        except Diverged:
+        except DivergenceError:
             if trainer.is_global_zero:
                 _say(give_up(folder))
             raise

@@ -23,7 +23,7 @@ from dgltree.training.processes import shared_loss
 from dgltree.training.warm_up import WarmUp
 
 
-class Diverged(ValueError):
+class DivergenceError(ValueError):
     """The loss or the weights of a training are no finite numbers."""
 
 
@@ -105,13 +105,15 @@ class TreeTraining(EncoderModule):
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
         loss, weight = self._loss(labelled)
         if not bool(loss.isfinite()):
-            raise Diverged(f"epoch {self.current_epoch}, step {index}: the loss is {loss:g}; lower --lr ({self.lr:g})")
+            raise DivergenceError(
+                f"epoch {self.current_epoch}, step {index}: the loss is {loss:g}; lower --lr ({self.lr:g})"
+            )
         return shared_loss(self, loss, weight, index)
 
     def on_validation_start(self) -> None:
         """Before a checkpoint of the epoch is written."""
         if not all(bool(weights.isfinite().all()) for weights in self.parameters()):
-            raise Diverged(
+            raise DivergenceError(
                 f"epoch {self.current_epoch}: the weights are no finite numbers any more; lower --lr ({self.lr:g})"
             )
 
