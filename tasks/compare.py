@@ -108,7 +108,7 @@ def report(trainings: list[Training], out: Path) -> str:
 def _table(models: Mapping[str, list[Training]]) -> list[str]:
     keys = list(dict.fromkeys(key for found in models.values() for each in found for key in each.figures()))
     keys = sorted(keys, key=lambda key: key == "f1")
-    heads = _of(next(iter(models.values()))[0].task).HEADS
+    heads = getattr(_of(next(iter(models.values()))[0].task), "HEADS", {})
     header = ["model", "seeds", *(_short(key, heads) for key in keys), "validation", "epochs", "minutes"]
     body = []
     for model, found in models.items():

@@ -32,6 +32,20 @@ class Equation(NamedTuple):
         return Equation(*(substitute(side, {BLANK: filler}) for side in self))
 
 
+def unified(equation: Equation) -> Equation:
+    """The same with equal parts as one object each: a dictionary then finds them without comparing whole trees."""
+    known: dict[tuple[object, ...], Tree] = {}
+
+    def rebuild(node: Tree, children: list[Tree]) -> Tree:
+        key = (node.fields, *map(id, children))
+        if key not in known:
+            same = all(new is old for new, old in zip(children, node.children, strict=True))
+            known[key] = node if same else node.replace(children=children)
+        return known[key]
+
+    return Equation(*(side.fold(rebuild) for side in equation))
+
+
 def substitute(tree: Tree, replacements: dict[Tree, Tree]) -> Tree:
     """``tree`` with every leaf that is a key replaced by its value; parts without one are kept as they are."""
 

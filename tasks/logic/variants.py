@@ -2,6 +2,5 @@
 
 VARIANTS: dict[str, tuple[str, ...]] = {"full": (), **{split: (f"--data.split={split}",) for split in "ABC"}}
 """The systematic splits, by the options that make them; the first is the default."""
-HEADS: dict[str, str] = {}
 AXIS = "operators of the longer formula"
 LOGARITHMIC = False

@@ -248,8 +248,11 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
             "ordered_memory",
             "order, joint, num_slots, num_evaluation_slots, bidirectional, embedding_size, operator, attention",
         ),
-        ("universal_transformer", "order, joint, num_steps, num_heads, feedforward_size, dropout, max_length"),
-        ("transformer", "order, joint, num_layers, num_heads, feedforward_size, dropout, max_length"),
+        (
+            "universal_transformer",
+            "order, joint, num_steps, num_heads, feedforward_size, dropout, pre_norm, max_length",
+        ),
+        ("transformer", "order, joint, num_layers, num_heads, feedforward_size, dropout, pre_norm, max_length"),
         ("tree_transformer", "order, joint, branching, path_length, num_layers, num_heads"),
         ("tree_smu", "typed, input_size, leaf, numbers, dropout, stack_size"),
     ):

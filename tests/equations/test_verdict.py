@@ -13,6 +13,7 @@ from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.typed import read_typed
+from dgltree.trees.equation import unified
 
 with (Path(__file__).parent / "verdicts.tsv").open(encoding="utf-8") as opened:
     ROWS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -163,3 +164,14 @@ def test_a_tree_of_a_hundred_thousand_nodes_is_undecided() -> None:
     for _ in range(100_000):
         tree = Tree("sin", (tree,))
     assert Judge().verdict(Equation(tree, tree)).grade is Grade.UNDECIDED
+
+
+def test_equal_parts_of_a_long_equation_are_one_object_and_huge_powers_take_little_memory() -> None:
+    side = " + ".join(f"x^{k % 7 + 1}*y" for k in range(600))
+    equation = unified(read_equation(f"{side} + z = {side} + z"))
+    assert equation.left is equation.right, "comparing them node by node takes the square of their number"
+    assert Judge().verdict(equation).grade is Grade.PROVED
+    power = "x"
+    for _ in range(60):
+        power = f"({power})^2"
+    assert Judge().verdict(read_equation(f"{power} = x")).grade is not Grade.PROVED

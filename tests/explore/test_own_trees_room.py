@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from explore_page import HOST, ask, refusal
+from explore_page import COOKIE, HOST, TOKEN, ask, refusal
 from own_trees import QUIET
 
 import dgltree
@@ -26,18 +26,18 @@ pytestmark = QUIET
 
 
 def asking(app: Starlette, client: Any) -> Any:
-    return type(client)(app, base_url=f"http://{HOST}")
+    return type(client)(app, base_url=f"http://{HOST}", cookies=COOKIE)
 
 
 @pytest.fixture(scope="module")
 def trees(fitted: Path, client: Any) -> Any:
-    return asking(make_app(open_all([str(fitted / "model")], str(fitted / "trees.tsv")), [HOST]), client)
+    return asking(make_app(open_all([str(fitted / "model")], str(fitted / "trees.tsv")), [HOST], TOKEN), client)
 
 
 @pytest.fixture(scope="module")
 def numbers(fitted_numbers: Path, client: Any) -> Any:
     file = fitted_numbers.parent / "trees.tsv"
-    return asking(make_app(open_all([str(fitted_numbers)], str(file)), [HOST]), client)
+    return asking(make_app(open_all([str(fitted_numbers)], str(file)), [HOST], TOKEN), client)
 
 
 def test_the_card_is_that_of_the_training_and_the_examples_its_test_set(trees: Any, fitted: Path) -> None:
@@ -116,7 +116,7 @@ def test_numbers_are_shown_beside_their_labels(numbers: Any) -> None:
 
 
 def test_without_a_file_there_are_figures_alone(fitted: Path, client: Any) -> None:
-    app = asking(make_app(open_all([str(fitted / "model")]), [HOST]), client)
+    app = asking(make_app(open_all([str(fitted / "model")]), [HOST], TOKEN), client)
     found = ask(app, "trees/card", model="model")
     assert found["examples"] is None and found["confusion"]["counts"]
     assert "--trees FILE" in refusal(app, "trees/tree", model="model", example=0)
@@ -129,7 +129,7 @@ def test_another_file_is_not_taken_for_the_test_set(fitted: Path, client: Any, t
     turned = [line.replace("pos", "?").replace("neg", "pos").replace("?", "neg") for line in lines]
     for kept in (lines[:150], turned):
         (tmp_path / "other.tsv").write_text("\n".join(kept) + "\n", encoding="utf-8")
-        app = asking(make_app(open_all([str(fitted / "model")], str(tmp_path / "other.tsv")), [HOST]), client)
+        app = asking(make_app(open_all([str(fitted / "model")], str(tmp_path / "other.tsv")), [HOST], TOKEN), client)
         found = ask(app, "trees/card", model="model")
         assert not found["test"] and found["examples"] == len(kept) - 1
 

@@ -1,6 +1,5 @@
 """A run that is interrupted while it saves, or finds the disk full, leaves what it had and continues from there."""
 
-import errno
 import os
 import resource
 import subprocess
@@ -108,9 +107,8 @@ def test_a_full_disk_leaves_the_last_checkpoints(
 
     with monkeypatch.context() as patch:
         patch.setattr(WholeCheckpoints, "save_checkpoint", with_little_room)
-        with pytest.raises(OSError, match="File too large") as raised:
+        with pytest.raises(SystemExit, match=r"^error: .*/checkpoints/\w+\.ckpt cannot be written: File too large$"):
             fitted(sets, tmp_path)
-    assert raised.value.errno == errno.EFBIG
     assert {file.name: file.read_bytes() for file in (tmp_path / "checkpoints").iterdir()} == kept
     assert {"best.ckpt", "last.ckpt"} == set(kept)
     fitted(sets, tmp_path, "--ckpt_path=last")

@@ -19,7 +19,7 @@ from dgltree.equations.truth.real_line import Line, State, real_line
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.sample_points import Angle, Point, points
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Tested, Verdict, undecided
-from dgltree.trees.equation import Equation
+from dgltree.trees.equation import Equation, unified
 
 FIRST = 10
 """Points that are tried before anything is proved."""
@@ -64,7 +64,7 @@ class Judge:
         """What can be said; undecided also where a function or a leaf has no value, and for what is too large."""
         if equation not in self._known:
             try:
-                self._known[equation] = _Case(equation).verdict()
+                self._known[equation] = _Case(unified(equation)).verdict()
             except Unjudged as error:
                 self._known[equation] = undecided(str(error))
             except RecursionError:

@@ -13,7 +13,7 @@ from typing import Any
 from flint import acb, arb, ctx, fmpz_poly
 
 from dgltree.equations.truth.rational import Fraction, Poly, Relation, Ring, TooLarge
-from dgltree.equations.truth.region import Region
+from dgltree.equations.truth.region import LARGEST_DEGREE, Region
 
 MOST_UNITS = 24
 """The least common denominator of exponents, at most."""
@@ -235,8 +235,14 @@ class Kernels:
         return None
 
     def univariate(self, poly: Poly) -> fmpz_poly:
-        """A polynomial of the first generator alone, times the denominators of its coefficients."""
-        coefficients = [0] * (int(poly.degrees()[0]) + 1)
+        """A polynomial of the first generator alone, times the denominators of its coefficients.
+
+        Raises ``ArithmeticError`` for a degree at which roots are not looked for.
+        """
+        degree = int(poly.degrees()[0])
+        if degree > LARGEST_DEGREE:
+            raise ArithmeticError("a polynomial of too high a degree")
+        coefficients = [0] * (degree + 1)
         scale = lcm(*(int(c.q) for c in poly.coeffs()))
         for monomial, coefficient in zip(poly.monoms(), poly.coeffs(), strict=True):
             coefficients[int(monomial[0])] = int(coefficient.p) * (scale // int(coefficient.q))
