@@ -13,8 +13,8 @@ from typing import Any
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit codes: 128 and the signal's number, as a shell has it."""
-GRACE = 2.0
-"""Seconds beyond a limit after which work that did not notice it is ended from outside."""
+GRACE = 10.0
+"""Seconds beyond a limit after which work that did not notice it is ended from outside; a busy machine needs some."""
 
 
 class Terminated(BaseException):

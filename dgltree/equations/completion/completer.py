@@ -23,7 +23,6 @@ MOST_BLANKS = 12  # of different names: each further one doubles at least what i
 JUDGED = 60  # fillers whose fingerprint is looked at
 SHOWN = 6  # more fillers get a verdict than are shown: some hold on a part only
 ORDERED = 400  # fillers that the network orders, the shortest
-GUESSING = 0.25  # seconds that the network may take for the list
 LENGTH = {Reach.EVERYWHERE: 0.0, Reach.REALS: 2.0, Reach.POSITIVE: 6.0}
 """Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
 
@@ -189,7 +188,7 @@ class Completer:
         if shown or on_a_part:
             return [*shown, *on_a_part][:top]
         agreed = sorted(reaches, key=lambda tree: (reaches[tree], symbols(tree)))[: max(1, top // 2)]
-        liked = self.guess(equation) if clock.allows(GUESSING) else []
+        liked = [] if clock.late else self.guess(equation)
         return self._guesses(list(dict.fromkeys([*agreed, *liked]))[:top], found, verdicts)
 
     def _guesses(self, guesses: list[Tree], found: dict[Tree, str], verdicts: Verdicts) -> list[Filler]:
