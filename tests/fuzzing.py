@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from hypothesis import strategies as st
+from tampered import answers, kinds, tampered
 
 import dgltree
 from dgltree import Tree, TreeDataset, Vocabulary, batch
@@ -290,4 +291,5 @@ def targets() -> Iterator[dict[str, Target]]:
             **{f"file {suffix}": file(suffix) for suffix in FILES},
             "cache": cached(),
             **{f"damaged {name}": damaged(*of) for name, of in files.items()},
+            **{f"tampered {name}": Target(tampered(kind.content), answers(kind)) for name, kind in kinds().items()},
         }

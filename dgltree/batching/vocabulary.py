@@ -138,4 +138,14 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
-        return cls([(name, arity) for name, arity in data["functions"]], data["tokens"], unk=data["unk"])
+        """What :meth:`to_json` gave. Raises ``ValueError`` for names that are no texts, and as :class:`Vocabulary`."""
+        functions, tokens = data["functions"], data["tokens"]
+        if not all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in functions):
+            raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
+        if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+            raise ValueError("the tokens of a vocabulary must be a list of texts")
+        if any(isinstance(arity, bool) for _, arity in functions) or not isinstance(data["unk"], bool):
+            raise ValueError("an arity of a vocabulary must be a whole number or null, and unk must be true or false")
+        if data["unk"] and UNKNOWN not in tokens:
+            raise ValueError(f"a vocabulary with unk must have {UNKNOWN!r} among its tokens")
+        return cls([(name, arity) for name, arity in functions], tokens, unk=data["unk"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from dgltree.batching.vocabulary import ANY_ARITY
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 
 LONGEST = 2**25
@@ -49,9 +49,9 @@ def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Non
                 raise ValueError(f"its header says {name} {value:,}, and it has {len(tensors)} tensors of {weights:,}")
     cell = CELLS.get(header.get("cell", ""))
     if cell is not None and not cell.any_arity:
-        arities = {arity for _, arity in header["vocabulary"]["functions"] if arity is not ANY_ARITY}
-        if sum(arities) > weights:
-            raise ValueError(f"its functions have {sum(arities):,} children, and it has {weights:,} weights")
+        children = sum(Vocabulary.from_json(header["vocabulary"]).arities)
+        if children > weights:
+            raise ValueError(f"its functions have {children:,} children, and it has {weights:,} weights")
     classes, count = header.get("classes", ()), header.get("readout_options", {}).get("classes")
     if classes and len(classes) != count:
         raise ValueError(f"its header names {len(classes)} classes, and its readout has {count}")

@@ -17,6 +17,7 @@ from dgltree.cells import CELLS, Cell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
+from dgltree.models.contents import check_classes, check_parts, check_weights
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
@@ -43,8 +44,9 @@ def save(model: TreeModel, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
-    registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read and
-    for weights that are not finite, and ``OSError`` where the file cannot be written.
+    registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read, for
+    classes whose names are no different texts, and for weights that are not finite or not of one floating-point dtype,
+    and ``OSError`` where the file cannot be written.
     """
     encoder, readout = _encoder_header(model.encoder), _readout_header(model)
     write(path, model, {**encoder, **readout, "vocabulary": model.encoder.vocabulary.to_json()})
@@ -54,6 +56,7 @@ def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
     """Write the weights of a module, with ``header``, the format's version and a hash. Errors as of :func:`save`."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in module.state_dict().items()}
     header = {"version": VERSION, **header}
+    check_weights(tensors)
     _check_finite(tensors)
     header["sha256"] = digest(header, tensors)
     text = json.dumps(header)
@@ -71,7 +74,8 @@ def load(path: str | Path) -> TreeModel:
 
     Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
     written by dgltree, has a version, cell, encoder or readout this release does not know, whose contents do not
-    match their hash or their header, or that has weights that are not finite; ``OSError`` for what cannot be read.
+    match their hash or their header, whose header has parts that no model is made of, or that has weights that are not
+    finite or not of one floating-point dtype; ``OSError`` for what cannot be read.
     Nothing is allocated before the header's sizes are found to be those of the file.
     """
     with reading(path) as (header, tensors):
@@ -105,11 +109,15 @@ def reading(path: str | Path) -> Iterator[tuple[dict[str, Any], dict[str, Tensor
             raise ValueError(f"format version {header['version']}; this release reads versions 2 and {VERSION}")
         if header.pop("sha256") != digest(header, tensors):
             raise ValueError("the contents do not match their hash: the file was changed or damaged")
+        check_parts(header)
+        check_weights(tensors)
         _check_finite(tensors)
         yield header, tensors
     except KeyError as error:
         raise ValueError(f"{path}: its header lacks {error}") from None
-    except (AttributeError, TypeError, StopIteration, RuntimeError, ValueError, OverflowError) as error:
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"{path}: its header describes no model ({_one_line(error)})") from None
+    except (RuntimeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: {_one_line(error)}") from None
 
 
@@ -154,6 +162,7 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
         return {"readout": "equation"}
     for name, (readout, _) in READOUTS.items():
         if isinstance(model.readout, readout):
+            check_classes(model.classes)
             return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
     known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])
     raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")

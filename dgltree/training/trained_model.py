@@ -72,11 +72,16 @@ class TrainedModel:
             which = "best epoch so far" if (folder / EPOCHS).exists() else "model of a part of the first epoch"
             warnings.warn(f"{folder}: its training is not finished; this is the {which}", stacklevel=2)
         try:
-            return cls(load(folder / WEIGHTS).to(device), reading)
+            model = load(folder / WEIGHTS)
         except ValueError as error:
             if "cell with a" in str(error) and cell is None:
                 raise ValueError(f"{error}; a cell of your own is given as FILE.py:CLASS (cell=, --cell)") from None
             raise
+        if not isinstance(model.readout, NumberReadout) and not model.classes:
+            raise ValueError(
+                f"{folder / WEIGHTS}: it names no classes and gives no numbers; a model of 'dgltree fit' does"
+            )
+        return cls(model.to(device), reading)
 
     def save(self, folder: str | Path) -> None:
         """Write the folder that :meth:`load` reads."""

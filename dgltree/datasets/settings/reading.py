@@ -8,6 +8,9 @@ from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
 
+MOST_LINE = 10**18
+"""Bytes: what a file can be asked for in one piece."""
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -75,8 +78,8 @@ class Reading:
             ColumnPattern.of("drop", f"token:{self.drop}")
         if len(self.keys.split(",")) != 3:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
-        if self.max_line < 1:
-            raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1")
+        if not 1 <= self.max_line <= MOST_LINE:
+            raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1 to {MOST_LINE:,}")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
