@@ -4,21 +4,25 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.commands.options import option_parser
 from dgltree.read.json_text import write_json
+
+if TYPE_CHECKING:
+    from dgltree.read.typed import Typed
 
 BLOCK = 64  # equations answered between two updates of the progress bar
 MANY = 32  # equations for which it pays to load Numba, if what it compiled is at hand
 
 
 class EquationInput(NamedTuple):
-    """An equation as it was given, and what was understood."""
+    """An equation as it was given, and what was understood, or why nothing was."""
 
     number: int
     text: str
     typed: Any
+    """A :class:`dgltree.read.typed.Typed` or a ``ValueError``; a command is given the former alone."""
 
 
 Answer = Callable[[list[EquationInput]], list[Any]]
@@ -65,7 +69,7 @@ def count(text: str) -> int:
 
 
 def answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, block: int = BLOCK) -> int:
-    """Answer block after block, in order; the exit code."""
+    """Answer block after block, in the order of the input, refused equations in their place; the exit code."""
     from dgltree.engine.kernels.choice import kernels
 
     many = len(texts) >= MANY or "-" in texts
@@ -76,33 +80,29 @@ def answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, bloc
 def _answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, block: int) -> int:
     from tqdm import tqdm
 
-    report = _Report(as_json)
-    asked = _asked(texts, report)
-    found = False
+    asked = _asked(texts)
+    count = bad = 0
     with tqdm(unit="equation", delay=2, disable=None) as bar:
         while some := list(islice(asked, block)):
-            found = True
-            for one, result in _each(some, answer, report):
+            for one, result in _answered(some, answer):
                 with bar.external_write_mode(file=sys.stdout):
-                    show(one, result)
+                    if isinstance(result, ValueError):
+                        bad += 1
+                        _refuse(one, result, as_json)
+                    else:
+                        show(one, result)
+            count += len(some)
             bar.update(len(some))
-    if not found and not report.bad:
+    if not count:
         print("dgltree: no equations were given", file=sys.stderr)
-        return 1
-    return 1 if report.bad else 0
+    return 1 if bad or not count else 0
 
 
-class _Report:
-    """Bad equations are reported and counted; the rest is answered."""
-
-    def __init__(self, as_json: bool) -> None:
-        self.bad, self.as_json = 0, as_json
-
-    def __call__(self, number: int, text: str, error: ValueError) -> None:
-        self.bad += 1
-        if self.as_json:
-            print(write_json({"equation": text, "error": str(error)}))
-        print(f"dgltree: equation {number}, {_cut(text)!r}: {error}", file=sys.stderr)
+def _refuse(asked: EquationInput, error: ValueError, as_json: bool) -> None:
+    """Say what is wrong with an equation."""
+    if as_json:
+        print(write_json({"equation": asked.text, "error": str(error)}))
+    print(f"dgltree: equation {asked.number}, {_cut(asked.text)!r}: {error}", file=sys.stderr)
 
 
 def _cut(text: str) -> str:
@@ -116,29 +116,29 @@ def _shielded(argument: str, options: set[str]) -> str:
     return f" {argument}" if argument.startswith("-") and not is_option else argument
 
 
-def _asked(texts: list[str], report: _Report) -> Iterator[EquationInput]:
+def _asked(texts: list[str]) -> Iterator[EquationInput]:
+    """All equations; blank lines count and are left out."""
+    lines = (line for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
+    for number, line in enumerate(lines, 1):
+        text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
+        if text:
+            yield EquationInput(number, text, _typed(line))
+
+
+def _typed(line: str | bytes) -> "Typed | ValueError":
     from dgltree.read.text import decode
     from dgltree.read.typed import read_typed
 
-    number = 0
-    for text in texts:
-        for line in sys.stdin.buffer if text == "-" else [text]:
-            number += 1
-            try:
-                line = decode(line, "standard input") if isinstance(line, bytes) else line
-                line = line.strip()
-                if line:
-                    yield EquationInput(number, line, read_typed(line))
-            except ValueError as error:
-                report(number, line if isinstance(line, str) else line.decode("utf-8", "replace").strip(), error)
+    try:
+        return read_typed((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
+    except ValueError as error:
+        return error
 
 
-def _each(block: list[EquationInput], answer: Answer, report: _Report) -> Iterator[tuple[EquationInput, Any]]:
-    """The answers to a block; a bad equation is reported."""
+def _answered(block: list[EquationInput], answer: Answer) -> Iterator[tuple[EquationInput, Any]]:
+    """Each equation of a block, with its answer or with what is wrong with it."""
     from dgltree.equations.completion.batch_completion import each
 
-    for asked, result in zip(block, each(answer, block), strict=True):
-        if isinstance(result, ValueError):
-            report(asked.number, asked.text, result)
-        else:
-            yield asked, result
+    answers = each(answer, [one for one in block if not isinstance(one.typed, ValueError)])
+    for one in block:
+        yield one, one.typed if isinstance(one.typed, ValueError) else next(answers)

@@ -181,17 +181,60 @@ def test_one_bad_equation_is_reported_and_the_rest_answered(
     assert main(["verify", "-", "--json"]) == 1
     out, err = capsys.readouterr()
     answers = list(map(json.loads, out.splitlines()))
-    assert [answer["equation"] for answer in answers if "verdict" in answer] == ["x = x", "x + 1 = 1 + x"]
-    assert [answer["equation"] for answer in answers if "error" in answer] == [
-        "sni(x) = 1",
-        "x + = 1",
-        "\ufffd = 1",
-        "_ = x",
+    assert [(answer["equation"], "error" in answer) for answer in answers] == [
+        ("x = x", False),
+        ("sni(x) = 1", True),
+        ("x + = 1", True),
+        ("_ = x", True),
+        ("\ufffd = 1", True),
+        ("x + 1 = 1 + x", False),
     ]
     messages = err.splitlines()
-    assert [message.split(",")[0] for message in messages] == [f"dgltree: equation {n}" for n in (2, 4, 6, 5)]
+    assert [message.split(",")[0] for message in messages] == [f"dgltree: equation {n}" for n in (2, 4, 5, 6)]
     for part in ("unknown function 'sni'", "line 1, column 5", "not UTF-8", "has a blank"):
         assert part in err
+
+
+ORDERED = ["_ = 1", "2 +", "x + _ = 3x", "x = x", "sni(x) = _", "_ = x"]
+
+
+@pytest.mark.parametrize("by_score", [False, True])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_answers_come_in_the_order_of_the_input_refused_ones_in_their_place(
+    by_score: bool, as_json: bool, model: str, fillers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In blocks of one, of 64, and with a block that ends within the input."""
+    lines = [*ORDERED * 12, "x = x"] if by_score else ORDERED
+    feed(monkeypatch, "\n".join(lines).encode())
+    told = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", told)
+    monkeypatch.setattr(sys, "stderr", told)
+    options = ["--model", model, "--fillers", fillers] if by_score else []
+    assert main(["complete", "-", "--top", "1", *options, *(["--json"] if as_json else [])]) == 1
+    found = told.getvalue().splitlines()
+    if as_json:
+        assert [json.loads(line)["equation"] for line in found if line.startswith("{")] == lines
+        return
+    bad = [line for line in lines if line in ("2 +", "x = x", "sni(x) = _")]
+    wanted = [f"dgltree: equation {i}, {line!r}: " if line in bad else line for i, line in enumerate(lines, 1)]
+    heads = [line for line in found if not line.startswith(" ")]
+    for head, text in zip(heads, wanted, strict=True):
+        assert head.startswith(text.replace("3x", "3*x"))
+
+
+def test_a_refused_equation_is_told_before_the_next_is_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def lines():
+        yield b"sni(x) = _\n"
+        seen.append(capsys.readouterr().out)
+        yield b"_ = 1\n"
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines()))
+    assert main(["complete", "-", "--json"]) == 1
+    assert [json.loads(line)["equation"] for line in seen] == ["sni(x) = _"]
 
 
 def test_text_that_tries_to_run_code_is_a_syntax_error(

@@ -98,7 +98,10 @@ def test_a_language_model_with_a_weight_of_another_type_is_refused_in_one_line(
     assert "'bias' are " in err
 
 
-@pytest.mark.parametrize(("name", "value"), [("max_line", 10**40), ("max_line", 10**18 + 1), ("notation", ["sst"]), ("keys", "a"), ("tree", 3)])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_line", 10**40), ("max_line", 10**18 + 1), ("notation", ["sst"]), ("keys", "a"), ("tree", 3)],
+)
 def test_a_tampered_way_of_reading_is_refused_in_one_line(
     name: str, value: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

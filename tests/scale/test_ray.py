@@ -139,11 +139,13 @@ def test_completions_are_those_of_one_process(
     texts = ["x + _ = 3x", "2 +", "sin(x)^2 + _ = 1", "x = x"]
     write_table(pyarrow.table({"equation": [*texts, None]}), tmp_path / "equations.parquet")
     assert main(["complete", *texts, "--json", "--top", "3"]) == 1
-    wanted = sorted(map(json.loads, capsys.readouterr().out.splitlines()), key=lambda row: texts.index(row["equation"]))
+    wanted = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert [row["equation"] for row in wanted] == texts
     arguments = ["complete", str(tmp_path / "equations.parquet"), "--top", "3", "--out", str(tmp_path / "out"), "--ray"]
     assert main(arguments) == 1
     assert "line 2: " in capsys.readouterr().err
     *found, last = written(tmp_path / "out")
+    assert [row["line"] for row in (*found, last)] == [1, 2, 3, 4, 5]
     assert last["error"] == "nothing in the column 'equation'; expected an equation"
     for row, other in zip(found, wanted, strict=True):
         row["fillers"] = row["fillers"] and [
