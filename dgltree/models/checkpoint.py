@@ -3,7 +3,7 @@
 import hashlib
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from dgltree.cells import CELLS, Cell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
-from dgltree.models.contents import check_classes, check_parts, check_weights
+from dgltree.models.contents import check_classes, check_parts, check_switches, check_weights
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
@@ -84,9 +84,10 @@ def load(path: str | Path) -> TreeModel:
         if header["version"] == 2:
             header = from_format_2(header)
         kind = "encoder" if "encoder" in header else "cell"
-        known = SEQUENCE_ENCODERS.keys() if kind == "encoder" else CELLS.keys()
+        known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
         if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+        check_switches(known[header[kind]], header["options"])
         check_sizes(header, tensors)
         with torch.device("meta"), WithoutInitialization():  # shapes without memory
             _model(header, kind).load_state_dict(tensors, assign=True)

@@ -1,6 +1,7 @@
 """Whether the parts of a model file are of the kinds that a model is made of; a right hash does not say so."""
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import torch
@@ -42,6 +43,14 @@ def check_classes(classes: Any) -> None:
         if name in seen:
             raise ValueError(f"two classes are named {_brief(name)}; each must have a name of its own")
         seen.add(name)
+
+
+def check_switches(made: type, options: Mapping[str, Any]) -> None:
+    """``ValueError`` for an option of a class that is true or false, and has another value: a network takes any."""
+    for cls in made.__mro__:
+        for name, parameter in signature(cls.__init__).parameters.items():  # type: ignore[misc]
+            if parameter.annotation is bool and not isinstance(options.get(name, False), bool):
+                raise ValueError(f"its option {name} is {_brief(options[name])}; it must be true or false")
 
 
 def check_weights(tensors: Mapping[str, Tensor]) -> None:

@@ -26,6 +26,10 @@ def _header(name: str, value: Any) -> Callable[[Content], None]:
     return lambda content: content.header.update({name: value})
 
 
+def _option(name: str, value: Any) -> Callable[[Content], None]:
+    return lambda content: content.header["options"].update({name: value})
+
+
 def _vocabulary(name: str, value: Any) -> Callable[[Content], None]:
     return lambda content: content.header["vocabulary"].update({name: value})
 
@@ -57,6 +61,8 @@ REFUSED = [
     (_header("classes", "abc"), "its header has 'abc' as classes; it must be a list"),
     (_header("cell", ["x"]), "its header has ['x'] as cell; it must be a text"),
     (_header("options", [1]), "its header has [1] as options; it must be an object"),
+    (_option("gated_top_k", None), "its option gated_top_k is None; it must be true or false"),
+    (_option("pop", "no"), "its option pop is 'no'; it must be true or false"),
     (_no_classes, "it names no classes and gives no numbers; a model of 'dgltree fit' does"),
     (_all_typed(torch.complex64), f"the weights {FIRST!r} are complex64; {KNOWN}"),
     (_all_typed(torch.int64), f"the weights {FIRST!r} are int64; {KNOWN}"),
