@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -21,6 +22,9 @@ from tampered import answers, kinds, tampered
 import dgltree
 from dgltree import Tree, TreeDataset, Vocabulary, batch
 from dgltree.cells import TreeSMU
+from dgltree.datasets.formats.chunks import CHUNK
+from dgltree.datasets.formats.parquet_rows import pieces
+from dgltree.datasets.formats.source import TOO_LONG
 from dgltree.datasets.loading.cache import cache_path
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.equations.completion.completer import Completer
@@ -223,6 +227,44 @@ def small_files() -> Iterator[dict[str, tuple[bytes, Callable[[Path], object]]]]
         yield {name: ((path / name).read_bytes(), read) for name, read in readers.items()}
 
 
+LONGEST = 1000
+REPEATS = (0, 1, 7, 3000)
+
+
+def parquet() -> Target | None:
+    """Parquet files of texts and of lists that are written once and repeated; their bytes flipped, too."""
+    try:
+        import pyarrow
+        from pyarrow.parquet import write_table
+    except ModuleNotFoundError:
+        return None
+
+    def written(values: list[tuple[str, int]], listed: bool, rows: int) -> bytes:
+        trees = [text for text, times in values for _ in range(times)]
+        column = pyarrow.array([trees[i : i + 3] for i in range(0, len(trees), 3)] if listed else trees)
+        file = BytesIO()
+        write_table(pyarrow.table({"tree": column}), file, row_group_size=rows, dictionary_pagesize_limit=5000)
+        return file.getvalue()
+
+    texts = st.sampled_from(["x + y", "x*y", "x+" * 400 + "x", "x+" * 600 + "x", "", "(("])
+    values = st.lists(st.tuples(texts, st.sampled_from(REPEATS)), min_size=1, max_size=4)
+    files = st.builds(written, values, st.booleans(), st.sampled_from([50, 4000]))
+
+    def run(content: bytes) -> bool:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "trees.parquet"
+            path.write_bytes(content)
+            said: list[Any] = []
+            if refuses(lambda: said.extend(pieces(path, "trees", ["tree"], LONGEST))):
+                return False
+            assert all(piece.size <= CHUNK + LONGEST + len(piece.records) for piece in said)
+            rows = [row for piece in said for row in piece.records if row != TOO_LONG]
+            assert all(len("".join(filter(None, row["tree"] or ""))) <= LONGEST for row in rows)
+            return not refuses(lambda: TreeDataset.from_file(path, cached=False, max_line=LONGEST))
+
+    return Target(files | files.flatmap(flipped), run)
+
+
 def damaged(whole: bytes, read: Callable[[Path], object]) -> Target:
     """A file that is refused, or read as the whole one is."""
 
@@ -289,6 +331,7 @@ def targets() -> Iterator[dict[str, Target]]:
             ),
             "batch": Target(mutated(TEXTS["infix"]), vocabulary_and_batch),
             **{f"file {suffix}": file(suffix) for suffix in FILES},
+            **({} if (of_parquet := parquet()) is None else {"file .parquet": of_parquet}),
             "cache": cached(),
             **{f"damaged {name}": damaged(*of) for name, of in files.items()},
             **{f"tampered {name}": Target(tampered(kind.content), answers(kind)) for name, kind in kinds().items()},

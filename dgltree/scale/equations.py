@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
+from dgltree.datasets.formats.source import TOO_LONG, check_length
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
 from dgltree.equations.completion.completer import Completion
@@ -25,7 +26,11 @@ class EquationRecord(NamedTuple):
     """An equation of a table, or what is there in its place."""
 
     place: Bad
-    record: dict[str, Any]
+    record: Any
+    """A mapping from columns to values; ``TOO_LONG`` for a row over the limit."""
+
+    def said(self, column: str) -> Any:
+        return None if self.record == TOO_LONG else self.record.get(column)
 
 
 class Complete(TableJob):
@@ -76,8 +81,8 @@ class Complete(TableJob):
         ]
         columns = {
             "line": [one.place.line for one in asked],
-            ID: [str(one.record.get(ID) or one.place.name) for one in asked],
-            "equation": [_text(one.record.get(self.column)) for one in asked],
+            ID: [str(one.said(ID) or one.place.name) for one in asked],
+            "equation": [_text(one.said(self.column)) for one in asked],
         }
         kinds = {"line": pyarrow.int64(), ID: pyarrow.string(), "equation": pyarrow.string()}
         return PreparedRows(pyarrow.table(columns, schema=pyarrow.schema(kinds)), asked, [])
@@ -105,8 +110,9 @@ class Complete(TableJob):
         return [next(answered) if isinstance(one, Typed) else one for one in read]
 
     def _typed(self, asked: EquationRecord) -> Typed | ValueError:
-        value = asked.record.get(self.column)
+        value = asked.said(self.column)
         try:
+            check_length(asked.record, self.max_line)
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"nothing in the column {self.column!r}; expected an equation")
             return read_typed(value.strip())

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.records import SAMPLE
+from dgltree.datasets.settings.reading import Reading
 from dgltree.scale.tables import Rows
 
 if TYPE_CHECKING:
     import pyarrow
 
-Sample = Callable[[list[str]], list[dict[str, Any]]]
+Sample = Callable[[list[str]], list[Any]]
 """The first rows, with these columns alone."""
 
 
@@ -46,6 +47,8 @@ class TableJob(ABC):
     """In a block, at most."""
     size = 1 << 22
     """Bytes of a block's rows, about."""
+    max_line = Reading.max_line
+    """Bytes of a row; longer ones are left out."""
 
     def settings(self) -> dict[str, Any]:
         """By what the output is told from that of another run, as JSON."""

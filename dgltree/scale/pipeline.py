@@ -72,7 +72,9 @@ def blocks(
     given = from_items(items, override_num_blocks=len(items))
     given.context.target_max_block_size = 1  # each row goes on as soon as it is there
     given.context.raise_original_map_exception = True
-    read = given.map_batches(_read, batch_size=1, fn_args=[job.columns], compute=TaskPoolStrategy(few), num_cpus=LIGHT)
+    read = given.map_batches(
+        _read, batch_size=1, fn_args=[job.columns, job.max_line], compute=TaskPoolStrategy(few), num_cpus=LIGHT
+    )
     planned = read.map(_plan, fn_args=[shared], num_cpus=PLAN)
     answered = planned.map(
         _Model,
@@ -95,9 +97,9 @@ def _job(reference: "ray.ObjectRef[TableJob]") -> TableJob:
     return job
 
 
-def _read(batch: dict[str, Any], columns: list[str]) -> Iterator[dict[str, list[bytes]]]:
+def _read(batch: dict[str, Any], columns: list[str], max_line: int) -> Iterator[dict[str, list[bytes]]]:
     span, wanted = pickle.loads(batch["work"][0])
-    for rows in span.read(columns, wanted):
+    for rows in span.read(columns, wanted, max_line):
         yield {"work": [pickle.dumps(rows)]}
 
 

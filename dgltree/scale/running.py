@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,7 +70,7 @@ def run(
     record has a label to be compared with.
     """
     tables, folder = open_tables(str(data)), OutFolder(str(out))
-    job.opened(tables.path, tables.columns, tables.sample)
+    job.opened(tables.path, tables.columns, partial(tables.sample, max_line=job.max_line))
     folder.claim({**job.settings(), "data": tables.digest, "size of blocks": [job.rows, job.size]})
     spans = tables.spans(job.rows, job.size)
     written = folder.written()

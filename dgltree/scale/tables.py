@@ -8,6 +8,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats.folders import PASSED_OVER
+from dgltree.datasets.formats.parquet_rows import named, pieces
 from dgltree.datasets.formats.records import SAMPLE
 from dgltree.read.text import shown
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData
 
 SUFFIX = ".parquet"
+MOST = 1 << 28
+"""Bytes of a block that a process holds: far more than a file without tricks says beforehand."""
 FOOTERS = 16  # read at a time: of an object store each takes a round trip
 
 
@@ -28,7 +31,8 @@ class Rows(NamedTuple):
     """Below the folder that was given; empty where a file was given."""
     first: int
     """The number of the first row in its file, from 1."""
-    records: list[dict[str, Any]]
+    records: list[Any]
+    """A mapping from columns to values each; ``TOO_LONG`` for a row over the limit."""
 
 
 class RowGroups(NamedTuple):
@@ -51,18 +55,25 @@ class RowGroups(NamedTuple):
         starts = range(self.first, end, self.block)
         return {f"{self.number:06d}-{first:012d}{SUFFIX}": min(self.block, end - first) for first in starts}
 
-    def read(self, columns: list[str], wanted: set[str]) -> Iterator[Rows]:
-        """The blocks of these names; no more than two are held."""
-        from pyarrow.parquet import ParquetFile
+    def read(self, columns: list[str], wanted: set[str], max_line: int) -> Iterator[Rows]:
+        """The blocks of these names; no more than two are held. A row over the limit of bytes is not.
 
-        blocks, first, held = list(self.blocks().items()), self.first, list[dict[str, Any]]()
+        Raises ``ValueError`` for a damaged file, and for a block of more than ``MOST`` bytes.
+        """
+        blocks, first, held, size = list(self.blocks().items()), self.first, list[Any](), 0
         file_system, path = located(self.url)
-        with file_system.open(path, "rb") as raw, ParquetFile(raw) as file:
-            for batch in file.iter_batches(self.block, row_groups=self.groups, columns=columns):
-                held += batch.to_pylist()
+        with file_system.open(path, "rb") as raw:
+            for piece in pieces(raw, self.url, columns, max_line, self.groups):
+                held += piece.records
+                size += piece.size
+                if size > MOST + max_line:
+                    raise ValueError(
+                        f"{self.url}: the rows from {first:,} to {first + len(held) - 1:,} have more than {MOST:,} "
+                        "bytes; leave long ones out (--max-line), or write the file in smaller row groups"
+                    )
                 while blocks and len(held) >= blocks[0][1]:
                     name, count = blocks.pop(0)
-                    records, held = held[:count], held[count:]
+                    records, held, size = held[:count], held[count:], piece.size
                     if name in wanted:
                         yield Rows(name, self.file, first, records)
                     first += count
@@ -94,11 +105,12 @@ class Tables:
             digest.update(f"{file.name} {file.size}".encode() + footer.getvalue())
         return digest.hexdigest()
 
-    def sample(self, columns: list[str]) -> list[dict[str, Any]]:
+    def sample(self, columns: list[str], max_line: int) -> list[Any]:
         """The first rows, ``SAMPLE`` at most, by which a notation is told."""
-        found: list[dict[str, Any]] = []
+        found: list[Any] = []
         for span in self.spans(SAMPLE, 1 << 20):
-            found += [record for rows in span.read(columns, set(list(span.blocks())[:1])) for record in rows.records]
+            wanted = set(list(span.blocks())[:1])
+            found += [record for rows in span.read(columns, wanted, max_line) for record in rows.records]
             if len(found) >= SAMPLE:
                 break
         return found[:SAMPLE]
@@ -189,12 +201,7 @@ def _in_folder(file_system: "AbstractFileSystem", folder: str) -> dict[str, str]
 
 
 def _opened(file_system: "AbstractFileSystem", place: str, name: str, path: str) -> File:
-    from pyarrow import ArrowInvalid
     from pyarrow.parquet import ParquetFile
 
-    try:
-        with file_system.open(place, "rb") as raw, ParquetFile(raw) as file:
-            return File(file_system.unstrip_protocol(place), name, file_system.size(place), file.metadata)
-    except ArrowInvalid as error:
-        which = f"{path}: {name}" if name else path
-        raise ValueError(f"{which}: not a Parquet file ({' '.join(str(error).split())})") from None
+    with named(f"{path}: {name}" if name else path), file_system.open(place, "rb") as raw, ParquetFile(raw) as file:
+        return File(file_system.unstrip_protocol(place), name, file_system.size(place), file.metadata)

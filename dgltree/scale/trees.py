@@ -12,7 +12,8 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.chunks import Chunk
-from dgltree.datasets.formats.parquet import ROWS, Parquet
+from dgltree.datasets.formats.parquet import Parquet
+from dgltree.datasets.formats.parquet_rows import ROWS
 from dgltree.datasets.formats.records import PlacedRecord, check_columns
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.labelled import Labelled
@@ -38,10 +39,10 @@ class ParquetRows(Parquet):
 
     file: str = ""
     """Its path below a folder."""
-    first: list[dict[str, Any]]
+    first: list[Any]
     """Its first rows, by which the notation is told."""
 
-    def sample(self) -> list[dict[str, Any]]:
+    def sample(self) -> list[Any]:
         return self.first
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
@@ -57,6 +58,7 @@ class TreeJob(TableJob):
         self.model = TrainedModel.load(model, device, cell)
         self.digest = [digest_of(Path(model) / name) for name in (WEIGHTS, READING)]
         self.reading = replace(self.model.reading, **reading)
+        self.max_line = self.reading.max_line
         self.repeated: dict[tuple[str, int], Bad] = {}
         """By file and line the records whose id occurred before."""
         self._table: ParquetRows | None = None

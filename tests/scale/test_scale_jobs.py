@@ -1,5 +1,6 @@
 """What is done to the rows of a table, without a cluster: as one process does it."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +25,10 @@ TEXTS = ["x", "x+", "x+y", "sin(x)", "z*x", "y"]
 def answered(job: TableJob, path: Path) -> tuple[list[dict[str, Any]], list[Bad]]:
     """All rows of the output, and what was left out."""
     tables = open_tables(str(path))
-    job.opened(str(path), tables.columns, tables.sample)
+    job.opened(str(path), tables.columns, partial(tables.sample, max_line=job.max_line))
     rows, left_out = [], []
     for span in tables.spans(job.rows, job.size):
-        for some in span.read(job.columns, set(span.blocks())):
+        for some in span.read(job.columns, set(span.blocks()), job.max_line):
             plan = job.plan(some)
             table, bad = joined(plan, job.answer(plan.inputs))
             rows += table.to_pylist()
@@ -101,6 +102,26 @@ def test_equations_are_completed_and_refused(by_score: bool) -> None:
     assert all(row["error"] and row["fillers"] is None for row in others)
     with pytest.raises(ValueError, match=r"no column 'equation'; .* Name yours with --column"):
         Complete()(batch)
+
+
+def test_a_row_over_the_limit_is_left_out_and_has_its_place(fitted: Path, tmp_path: Path) -> None:
+    write_table(pyarrow.table({"tree": ["x" * 200, "x", "y" * 31, "y"]}), tmp_path / "long.parquet")
+    rows, left_out = answered(Predict(fitted / "model", max_line=30), tmp_path / "long.parquet")
+    assert [row["line"] for row in rows] == [1, 2, 3, 4]
+    assert [row["prediction"] is None for row in rows] == [True, False, True, False]
+    message = "longer than 30 bytes, the limit (--max-line)"
+    assert left_out == [Bad(1, message), Bad(3, message)]
+
+
+def test_an_equation_over_the_limit_is_refused_in_its_place(tmp_path: Path) -> None:
+    write_table(pyarrow.table({"id": ["a", "b"], "equation": ["x" * 1_000_001, "2*3 = _"]}), tmp_path / "long.parquet")
+    rows, left_out = answered(Complete(), tmp_path / "long.parquet")
+    message = "longer than 1,000,000 bytes, the limit (--max-line)"
+    assert [(row["id"], row["equation"], row["error"]) for row in rows] == [
+        ("1", None, message),
+        ("b", "2*3 = _", None),
+    ]
+    assert left_out == [Bad(1, message)]
 
 
 def test_ray_that_is_missing_is_told_with_what_brings_it(

@@ -15,6 +15,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from pyarrow.dataset import dataset  # noqa: E402
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
+from dgltree.datasets.formats.source import TOO_LONG  # noqa: E402
 from dgltree.scale.folder import OutFolder  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
 
@@ -45,7 +46,7 @@ def test_blocks_hold_every_row_once_in_the_order_of_their_names(place: str, grou
     tables = open_tables(place)
     assert [file.name for file in tables.files] == ["a.parquet", "b/c.parquet"]
     spans = tables.spans(block, 1 << 20)
-    blocks = [rows for span in spans for rows in span.read(["tree"], set(span.blocks()))]
+    blocks = [rows for span in spans for rows in span.read(["tree"], set(span.blocks()), 1000)]
     assert [rows.name for rows in blocks] == sorted(name for span in spans for name in span.blocks())
     assert max(len(rows.records) for rows in blocks) <= block
     found = [(rows.file, rows.first + i, row) for rows in blocks for i, row in enumerate(rows.records)]
@@ -59,9 +60,32 @@ def test_some_of_the_blocks_are_read_alone_and_long_rows_make_smaller_ones(place
     [span] = open_tables(f"{place}/a.parquet").spans(10, 1 << 20)
     assert list(span.blocks().values()) == [10, 10, 5]
     [_, second, _] = span.blocks()
-    [rows] = span.read(["n"], {second})
+    [rows] = span.read(["n"], {second}, 1000)
     assert (rows.first, rows.file, [row["n"] for row in rows.records]) == (11, "", list(range(10, 20)))
     assert set(open_tables(place).spans(10, 1)[0].blocks().values()) == {1}
+
+
+def test_a_block_is_not_held_that_is_far_longer_than_its_file_says(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(f"{place}/a.parquet", ["x" * 100_000] * 40, 40)
+    [span] = open_tables(f"{place}/a.parquet").spans(40, 1 << 22)
+    [rows] = span.read(["tree"], set(span.blocks()), 100_000)
+    assert [len(row["tree"]) for row in rows.records] == [100_000] * 40
+    monkeypatch.setattr("dgltree.scale.tables.MOST", 1 << 20)
+    with pytest.raises(
+        ValueError, match=r"a\.parquet: the rows from 1 to \d+ have more than 1,048,576 bytes; leave long"
+    ):
+        list(span.read(["tree"], set(span.blocks()), 100_000))
+    [rows] = span.read(["tree"], set(span.blocks()), 99_999)
+    assert rows.records == [TOO_LONG] * 40
+
+
+def test_small_blocks_of_a_long_file_are_no_long_block(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dgltree.scale.tables.MOST", 1 << 20)
+    write(f"{place}/a.parquet", [f"{i:0100000d}" for i in range(40)], 40)
+    [span] = open_tables(f"{place}/a.parquet").spans(3, 1 << 22)
+    blocks = list(span.read(["tree"], set(span.blocks()), 100_000))
+    assert [len(rows.records) for rows in blocks] == [3] * 13 + [1]
+    assert [int(row["tree"][-9:]) for rows in blocks for row in rows.records] == list(range(40))
 
 
 def test_the_digest_is_that_of_what_is_in_the_files(place: str) -> None:

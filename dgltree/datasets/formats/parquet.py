@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dgltree.datasets.formats.chunks import Chunk
+from dgltree.datasets.formats.parquet_rows import named, pieces
 from dgltree.datasets.formats.records import SAMPLE, Records, check_columns
-from dgltree.datasets.formats.source import Source
+from dgltree.datasets.formats.source import TOO_LONG, Source, check_length
 from dgltree.datasets.settings.reading import Reading
-
-ROWS = 2000
-"""Rows in a chunk."""
 
 
 @dataclass(kw_only=True)
@@ -32,13 +30,10 @@ class Parquet(Records):
             raise ValueError(f"{source.path}: Parquet is read from its end, which a pipe does not have; give a file")
         if source.compressed:
             raise ValueError(f"{source.path}: a compressed file; Parquet, which is compressed itself, is read unpacked")
-        from pyarrow import ArrowInvalid
         from pyarrow.parquet import read_schema
 
-        try:
+        with named(source.path):
             names = tuple(read_schema(source.path).names)
-        except ArrowInvalid as error:
-            raise ValueError(f"{source.path}: not a Parquet file ({error})") from None
         check_columns(source.path, names, reading)
         return cls(source, reading, pairs=reading.tree not in names, columns=names)
 
@@ -54,17 +49,22 @@ class Parquet(Records):
         known = {reading.tree, reading.left, reading.right, reading.id, *picked}
         return [name for name in self.columns if name in known]
 
-    def fields(self, raw: Mapping[str, Any]) -> Mapping[str, Any]:
-        return raw
+    def fields(self, raw: Any) -> Mapping[str, Any]:
+        check_length(raw, self.reading.max_line)
+        record: Mapping[str, Any] = raw
+        return record
 
     def sample(self) -> list[Any]:
-        return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
+        first: list[Any] = []
+        for chunk in self.chunks():
+            first += chunk.raw
+            if len(first) >= SAMPLE or any(record != TOO_LONG for record in first):
+                break
+        return first[:SAMPLE]
 
     def chunks(self) -> Iterator[Chunk]:
-        from pyarrow.parquet import ParquetFile
-
         first = 1
-        with ParquetFile(self.source.path) as file:
-            for rows in file.iter_batches(ROWS, columns=self.columns_read):
-                yield Chunk(first, rows.to_pylist())
-                first += len(rows)
+        path = self.source.path
+        for piece in pieces(path, path, self.columns_read, self.reading.max_line):
+            yield Chunk(first, piece.records)
+            first += len(piece.records)

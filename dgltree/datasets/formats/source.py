@@ -120,10 +120,15 @@ def lines_of(file: IO[bytes], max_line: int) -> Iterator[bytes]:
             yield line.rstrip(b"\r\n")
 
 
-def decoded(raw: bytes, max_line: int) -> str:
-    """UTF-8 bytes as text. Raises ``ValueError`` for others, and for a line over the limit."""
+def check_length(raw: Any, max_line: int) -> None:
+    """``ValueError`` for what stands for a line or a record over the limit."""
     if raw == TOO_LONG:
         raise ValueError(f"longer than {max_line:,} bytes, the limit (--max-line)")
+
+
+def decoded(raw: bytes, max_line: int) -> str:
+    """UTF-8 bytes as text. Raises ``ValueError`` for others, and for a line over the limit."""
+    check_length(raw, max_line)
     try:
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -41,7 +41,8 @@ class Reading:
         numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, where some of them are
             not whole or most of the different ones are rare.
         binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
-        max_line: leave out, and report, lines, CoNLL-U sentences and source files of more bytes than this.
+        max_line: leave out, and report, lines, rows of Parquet, CoNLL-U sentences and source files of more bytes than
+            this.
     """
 
     notation: str | None = field(default=None, metadata={"choices": NOTATIONS})
