@@ -228,7 +228,7 @@ def small_files() -> Iterator[dict[str, tuple[bytes, Callable[[Path], object]]]]
 
 
 LONGEST = 1000
-REPEATS = (0, 1, 7, 3000)
+REPEATS = (0, 1, 7, 700)
 
 
 def parquet() -> Target | None:
