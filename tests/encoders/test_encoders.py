@@ -342,7 +342,7 @@ def test_the_example_of_the_docs_runs() -> None:
 @pytest.mark.parametrize("name", ENCODERS)
 def test_models_of_sequences_verify_and_are_saved_but_do_not_rank(name: str, tmp_path: Path) -> None:
     equation = Equation(square(), chain(1))
-    model = EquationModel(make(name), EquationReadout())
+    model = EquationModel(make(name), EquationReadout()).double()
     dgltree.save(model, tmp_path / "model")
     loaded = dgltree.open_model(tmp_path / "model")
     assert torch.equal(probabilities(loaded, [equation]), probabilities(model, [equation]))
