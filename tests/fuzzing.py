@@ -228,7 +228,7 @@ def small_files() -> Iterator[dict[str, tuple[bytes, Callable[[Path], object]]]]
 
 
 LONGEST = 1000
-REPEATS = (0, 1, 7, 700)
+REPEATS = (0, 1, 7, 200)
 
 
 def parquet() -> Target | None:
@@ -246,7 +246,7 @@ def parquet() -> Target | None:
         write_table(pyarrow.table({"tree": column}), file, row_group_size=rows, dictionary_pagesize_limit=5000)
         return file.getvalue()
 
-    texts = st.sampled_from(["x + y", "x*y", "x+" * 400 + "x", "x+" * 600 + "x", "", "(("])
+    texts = st.sampled_from(["x + y", "x*y", "x" * 800, "x" * 1200, "", "(("])
     values = st.lists(st.tuples(texts, st.sampled_from(REPEATS)), min_size=1, max_size=4)
     files = st.builds(written, values, st.booleans(), st.sampled_from([50, 4000]))
 
