@@ -11,7 +11,7 @@ from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, make_encoder
 
 GATES = {"input_size": 3, "leaf": "gates"}
 
-ROWS: dict[str, dict[str, Any]] = {  # the registry's name stands before the first comma
+ROWS: dict[str, dict[str, Any]] = {  # the registry's name is before the first comma
     "tree_rnn": {},
     "tree_rnn, two layers": {"num_layers": 2},
     "tree_rnn, two layers, shared weights": {"num_layers": 2, "typed": False},

@@ -78,7 +78,7 @@ class TypedLinear(nn.Module):
         return product(v, self.weights(), self.runs(segments))
 
     def weights(self) -> Weights:
-        """Its tensors as they stand; those that a parametrization computes are computed."""
+        """Its tensors as they are; those that a parametrization computes are computed."""
         return Weights(self.weight, self.bias)
 
     def patches(self) -> tuple[object, ...]:

@@ -44,7 +44,7 @@ def vocabulary_of(
         any_arity: give functions ``ANY_ARITY``, for encoders of any number of children.
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
-        always: let it and every other function stand at every arity that there is, for encoders without weights of
+        always: let it and every other function occur at every arity that there is, for encoders without weights of
             each function.
     """
     at_functions, at_tokens = stands_at(batches, own)

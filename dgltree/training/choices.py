@@ -49,7 +49,7 @@ def numbers_are_read(data: TreeDataset, name: str, min_count: int) -> bool:
     Args:
         data: to train on.
         name: of the encoder.
-        min_count: a token that stands at fewer nodes is rare.
+        min_count: a token that occurs at fewer nodes is rare.
     """
     if name not in CELLS:
         return False

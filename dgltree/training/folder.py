@@ -27,7 +27,7 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     if given_up and found != settings:
         for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
             left.unlink(missing_ok=True)  # another process of the training may have been faster
-    if found is None or (found != settings and not _learnt(folder)):
+    if found is None or given_up or (found != settings and not _learnt(folder)):  # what goes on is no longer given up
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except FileExistsError:

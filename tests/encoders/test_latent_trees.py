@@ -21,7 +21,7 @@ from dgltree.encoders.latent.core import JoiningCore
 INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
 JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, JoiningCore)]
 BEAMS = ["beam_tree", "efficient_beam_tree"]
-FORMS: dict[str, dict[str, Any]] = {  # the registry's name stands before the first comma
+FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first comma
     **{name: {} for name in JOINING},
     "gumbel_tree, GRC, linear": {"cell": "grc", "score": "linear", "temperature": 0.5},
     "gumbel_tree, GRC, children": {"cell": "grc", "score": "children"},

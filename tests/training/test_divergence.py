@@ -11,6 +11,7 @@ import torch
 from own_trees import SMALL, table
 
 from dgltree.commands.main import main
+from dgltree.training.folder import give_up
 from dgltree.training.module import TreeTraining
 
 
@@ -60,3 +61,15 @@ def test_a_loss_that_is_lost_later_leaves_the_best_epoch_before(
     code, _ = run("--epochs", "2", "--lr", "0.001")
     assert code == 0
     assert len((folder / "epochs.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_training_that_goes_on_after_all_is_not_deleted_by_another_one(run, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    assert run("--epochs", "2")[0] == 0
+    (folder / "card.json").unlink()  # as if it had been stopped
+    give_up(folder)
+    assert run("--epochs", "2")[0] == 0
+    weights = (folder / "model.safetensors").read_bytes()
+    code, lines = run("--epochs", "2", "--lr", "0.001")
+    assert (code, "holds another training" in lines[-1]) == (1, True)
+    assert (folder / "model.safetensors").read_bytes() == weights

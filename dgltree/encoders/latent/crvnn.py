@@ -37,7 +37,7 @@ class Pass(NamedTuple):
 class SequenceCRvNN(JoiningCore):
     r"""The Continuous Recursive Neural Network (Ray Chowdhury & Caragea 2021, arXiv 2106.06038).
 
-    The words stand between a START and an END that are learnt. Each node i has an existence :math:`e_i`, at first 1.
+    The words are between a START and an END that are learnt. Each node i has an existence :math:`e_i`, at first 1.
     With :math:`C_{ij}` the sum of the existences behind i up to j, and L and R the weights of left and right
     neighbours,
 

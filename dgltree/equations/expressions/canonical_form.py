@@ -84,7 +84,7 @@ def _fits(value: Fraction | int) -> bool:
 
 
 def _operands(node: Tree) -> dict[int, tuple[Tree, int]]:
-    """The parts of a sum in sums, or of a product in products, each distinct one with how often it stands there."""
+    """The parts of a sum in sums, or of a product in products, each distinct one with how often it occurs."""
     name = node.function
     if name not in ("Add", "Mul"):
         return {id(child): (child, 1) for child in node.children}

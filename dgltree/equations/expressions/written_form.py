@@ -28,9 +28,9 @@ class Row(NamedTuple):
     code: int = 0
     """The polynomial of their codes at ``BASE``, modulo ``PRIME``: the same for any grouping, not for any order."""
     digits: str = ""
-    """The digits, where all that stands there is one whole number."""
+    """The digits, where there is nothing but one whole number."""
     terms: "Row | None" = None
-    """The summands, where all that stands there is a sum."""
+    """The summands, where there is nothing but a sum."""
 
     def then(self, other: "Row") -> "Row":
         """This row and the other one behind it."""

@@ -252,7 +252,7 @@ class Search:
 
 
 def _path(equation: Equation) -> Path | None:
-    """The way to the blank, None where it stands at several places."""
+    """The way to the blank, None where it occurs at several places."""
     try:
         return find_blank(equation)
     except ValueError:

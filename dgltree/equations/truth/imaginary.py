@@ -7,7 +7,7 @@ from dgltree.trees.tree import Tree
 
 UNITS = ("i", "I", "j")
 BESIDE = frozenset(["x", "y", "z", "w", "t", "a", "b", "r", "theta", "phi", "alpha", "beta", "θ", "φ", "α", "β"])
-"""Variables beside which it is the unit; beside others (V = I*R, a sum over i and n) it is one of them."""
+"""Variables next to which it is the unit; next to others (V = I*R, a sum over i and n) it is one of them."""
 
 
 def imaginary_unit(equation: Equation) -> str | None:
