@@ -8,7 +8,7 @@ from dgltree.commands.options import option_parser
 EXAMPLES = """\
 examples:
   dgltree explore
-  dgltree explore tree_smu.checkpoint          # beside the shipped model
+  dgltree explore tree_smu.checkpoint          # next to the shipped model
   dgltree explore runs/trees --trees trees.tsv
 
 A page in your browser with four rooms: equations and their fillers, sequences and the trees found in them, your own
@@ -27,12 +27,13 @@ def run(name: str, arguments: list[str]) -> int:
     parser.add_argument("--no-browser", action="store_true", help="open no browser")
     options = parser.parse_args(arguments)
 
+    from dgltree.commands.signals import Interrupted
     from dgltree.explore.open_models import open_all
     from dgltree.explore.serve import serve
 
     try:
         serve(open_all(options.models, options.trees), options.port, not options.no_browser)
-    except KeyboardInterrupt:  # which is how it ends
+    except Interrupted:  # which is how it ends
         print()
     return 0
 

@@ -42,16 +42,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     try:
         return _main(sys.argv[1:] if arguments is None else list(arguments))
-    except KeyboardInterrupt:
-        print("dgltree: interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt:  # outside a command, which has Interrupted
+        return _interrupted()
 
 
 def _main(given: list[str]) -> int:
     import warnings
 
     from dgltree.commands.failures import packages_for, said_of
-    from dgltree.commands.signals import TERMINATED, Terminated
+    from dgltree.commands.signals import TERMINATED, Interrupted, Terminated
 
     name = _command(given)
     warnings.formatwarning = lambda message, *_, **__: f"dgltree: {message}\n"
@@ -70,9 +69,18 @@ def _main(given: list[str]) -> int:
             raise
         print(f"dgltree: {text}", file=sys.stderr)
         return 1
+    except Interrupted:
+        return _interrupted()
     except Terminated:
         print("dgltree: terminated", file=sys.stderr)
         return TERMINATED
+
+
+def _interrupted() -> int:
+    from dgltree.commands.signals import INTERRUPTED
+
+    print("dgltree: interrupted", file=sys.stderr)
+    return INTERRUPTED
 
 
 def _log_to_stderr() -> None:

@@ -21,6 +21,10 @@ class Terminated(BaseException):
     """SIGTERM came. It unwinds the run as Ctrl-C does; no ``SystemExit``, which Lightning raises of its own."""
 
 
+class Interrupted(BaseException):
+    """Ctrl-C came. No ``KeyboardInterrupt``, at which Lightning ignores all further ones while it shuts down."""
+
+
 class _OutOfTime(BaseException):
     """No ``Exception``: what catches errors on the way must not take it for one."""
 
@@ -42,11 +46,11 @@ def unwinding() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A block that Ctrl-C leaves by ``KeyboardInterrupt``, once: what is cleared away then can be cut short."""
+    """A block that Ctrl-C leaves by :class:`Interrupted`, once: what is cleared away then can be cut short."""
 
     def interrupt(*_: object) -> None:
         _kill_next()
-        raise KeyboardInterrupt
+        raise Interrupted
 
     with _answering(signal.SIGINT, signal.default_int_handler, interrupt):
         yield

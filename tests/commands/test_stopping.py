@@ -49,6 +49,14 @@ def run(*_):
         time.sleep(5)
 verify.run = run
 """
+SHUTTING_DOWN_FOR_EVER = """
+import time
+from lightning.pytorch import LightningModule, Trainer
+def interrupt(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+LightningModule.on_train_epoch_end = Trainer._teardown = interrupt
+"""
 WITHOUT_A_LOOK_AT_THE_CLOCK = """
 import time
 from dgltree.commands import signals
@@ -108,6 +116,12 @@ def test_a_process_that_ignores_a_signal_or_has_a_handler_keeps_that() -> None:
 def test_the_second_signal_ends_a_command_that_is_still_clearing_away(name: str) -> None:
     done = run(CLEARING_AWAY_FOR_EVER.format(name), "verify", "x = x")
     assert (done.returncode, done.stderr) == (-signal.Signals[name], "")
+
+
+def test_the_second_ctrl_c_ends_a_training_that_is_still_shutting_down(trees: Path, tmp_path: Path) -> None:
+    done = run(SHUTTING_DOWN_FOR_EVER, "fit", str(trees), "--out", str(tmp_path / "model"), *SMALL)
+    assert done.returncode == -signal.SIGINT
+    assert "Traceback" not in done.stderr
 
 
 def test_a_search_that_does_not_ask_the_clock_is_ended_from_outside() -> None:
