@@ -1,7 +1,11 @@
-"""Failures that are the machine's: too little memory, no GPU. In one line, with what would help."""
+"""Failures that are the machine's: too little memory, no GPU, a full disk. In one line, with what would help."""
 
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import PackageNotFoundError, requires
+from typing import Any
 
 NO_MEMORY = re.compile(
     "out of memory|can't allocate memory|cannot allocate memory|not enough memory|bad_alloc|size calculation overflow"
@@ -21,6 +25,7 @@ HELP = {
     "verify": "a smaller equation needs less",
 }
 """What makes a command need less memory; the others read files."""
+STANDARD_OUTPUT = "standard output"
 
 
 def packages_for(module: str | None) -> str:
@@ -53,3 +58,40 @@ def said_of(error: BaseException, command: str) -> str | None:
 
 def _size(number: str, unit: str) -> str:
     return f"{float(number) / 1e6:,.0f} MB" if unit == "bytes" else f"{number} {unit}"
+
+
+class _StandardOutput:
+    """A stream whose failures name it, as those of files do."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with _naming(STANDARD_OUTPUT):
+            return int(self._stream.write(text))
+
+    def flush(self) -> None:
+        with _naming(STANDARD_OUTPUT):
+            self._stream.flush()
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from None  # a BrokenPipeError stays one
+
+
+@contextmanager
+def naming_standard_output() -> Iterator[None]:
+    """A block in which a full disk under standard output says so."""
+    stream = _StandardOutput(sys.stdout)
+    with redirect_stdout(stream):
+        try:
+            yield
+        finally:
+            stream.flush()

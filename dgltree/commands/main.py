@@ -49,16 +49,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _main(given: list[str]) -> int:
     import warnings
 
-    from dgltree.commands.failures import packages_for, said_of
+    from dgltree.commands.failures import STANDARD_OUTPUT, naming_standard_output, packages_for, said_of
     from dgltree.commands.signals import TERMINATED, Interrupted, Terminated
 
-    name = _command(given)
     warnings.formatwarning = lambda message, *_, **__: f"dgltree: {message}\n"
     _log_to_stderr()
+    name = ""
     try:
-        return _run(name, given[1:])
+        with naming_standard_output():
+            name = _command(given)
+            return _run(name, given[1:])
     except BrokenPipeError:  # the reader, head perhaps, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_the_rest()
         return 0
     except ModuleNotFoundError as error:
         print(f"dgltree {name}: {error}; install it with: pip install {packages_for(error.name)}", file=sys.stderr)
@@ -67,6 +69,8 @@ def _main(given: list[str]) -> int:
         text = said_of(error, name) or (str(error) if isinstance(error, (OSError, ValueError)) else None)
         if text is None:  # a mistake of ours, which is to be seen
             raise
+        if isinstance(error, OSError) and error.filename == STANDARD_OUTPUT:
+            _discard_the_rest()
         print(f"dgltree: {text}", file=sys.stderr)
         return 1
     except Interrupted:
@@ -74,6 +78,11 @@ def _main(given: list[str]) -> int:
     except Terminated:
         print("dgltree: terminated", file=sys.stderr)
         return TERMINATED
+
+
+def _discard_the_rest() -> None:
+    """Nothing more goes to standard output: Python would try again as it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _interrupted() -> int:
@@ -100,7 +109,6 @@ def _run(name: str, arguments: list[str]) -> int:
             command = import_module(f"dgltree.commands.{COMMANDS[name][0]}")
         with interruptible():
             code: int = command.run(name, arguments)
-            sys.stdout.flush()
     return code
 
 

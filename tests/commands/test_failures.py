@@ -1,5 +1,7 @@
-"""Too little memory and a missing GPU are one line that says what would help."""
+"""Too little memory, a missing GPU, and a full disk are one line that says what would help."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,15 @@ def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.
     assert main([command, str(path), *model, "--device", "cuda"]) == 1
     *_, last = capsys.readouterr().err.splitlines()
     assert "this torch sees no CUDA device; without --device cuda it is computed on the CPU" in last
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is full")
+@pytest.mark.parametrize("unbuffered", ["1", ""])
+@pytest.mark.parametrize("arguments", [["--version"], ["verify", "x = x"]])
+def test_a_full_disk_under_standard_output_is_named(arguments: list[str], unbuffered: str, monkeypatch) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "dgltree", *arguments]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.stderr == "dgltree: [Errno 28] No space left on device: 'standard output'\n"
+    assert done.returncode == 1
