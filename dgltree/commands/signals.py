@@ -5,6 +5,7 @@ The first signal unwinds the run; the second ends the process at once, whatever 
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,27 +33,20 @@ class _OutOfTime(BaseException):
 @contextmanager
 def unwinding() -> Iterator[None]:
     """A block that SIGTERM leaves by :class:`Terminated`, so that files and processes are cleared away."""
-    own = os.getpid()
-
-    def terminate(*_: object) -> None:
-        if os.getpid() != own:  # a process that reads ahead for us: its parent clears away
-            os._exit(TERMINATED)
-        _kill_next()
-        raise Terminated
-
-    with _answering(signal.SIGTERM, signal.SIG_DFL, terminate):
-        yield
+    with _answering(signal.SIGTERM, signal.SIG_DFL, _leaving_by(Terminated, TERMINATED)):
+        try:
+            yield
+        except Exception as error:
+            stop = _stop_before(error)
+            if stop is None:
+                raise
+            raise stop from None
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
     """A block that Ctrl-C leaves by :class:`Interrupted`, once: what is cleared away then can be cut short."""
-
-    def interrupt(*_: object) -> None:
-        _kill_next()
-        raise Interrupted
-
-    with _answering(signal.SIGINT, signal.default_int_handler, interrupt):
+    with _answering(signal.SIGINT, signal.default_int_handler, _leaving_by(Interrupted, INTERRUPTED)):
         yield
 
 
@@ -97,8 +91,32 @@ def within(seconds: float | None) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _kill_next() -> None:
-    """Let the system end the process at the next signal, without Python, which may be busy."""
+def _leaving_by(stop: type[BaseException], code: int) -> Callable[..., None]:
+    """What answers a signal: it raises ``stop`` in this process, and ends those that read ahead for it."""
+    own = os.getpid()
+
+    def leave(*_: object) -> None:
+        if os.getpid() != own:  # its parent clears away
+            os._exit(code)
+        _end_at_the_next()
+        raise stop
+
+    return leave
+
+
+def _stop_before(error: BaseException | None) -> BaseException | None:
+    """The signal that an error came after, if one did: processes of the same group, told to stop too, are missed."""
+    while error is not None and not isinstance(error, Interrupted | Terminated):
+        error = error.__context__
+    return error
+
+
+def _end_at_the_next() -> None:
+    """Let the system end the process at the next signal, without Python, which may be busy.
+
+    Nothing is printed of errors in finalizers from now on: torch's miss the processes that were told to stop too.
+    """
+    sys.unraisablehook = lambda _: None
     for number in (signal.SIGTERM, signal.SIGINT):
         if callable(signal.getsignal(number)):  # neither ignored nor the system's already
             signal.signal(number, signal.SIG_DFL)

@@ -57,6 +57,17 @@ def interrupt(*_):
     time.sleep(5)
 LightningModule.on_train_epoch_end = Trainer._teardown = interrupt
 """
+THE_WHOLE_GROUP_IS_TOLD = """
+from dgltree.training import data
+from torch.utils.data import dataloader
+def tell(self):
+    os.killpg(0, signal.{})
+    return following(self)
+os.setsid()
+data.loaders = lambda _: 2
+following = dataloader._MultiProcessingDataLoaderIter._next_data
+dataloader._MultiProcessingDataLoaderIter._next_data = tell
+"""
 WITHOUT_A_LOOK_AT_THE_CLOCK = """
 import time
 from dgltree.commands import signals
@@ -121,6 +132,17 @@ def test_the_second_signal_ends_a_command_that_is_still_clearing_away(name: str)
 def test_the_second_ctrl_c_ends_a_training_that_is_still_shutting_down(trees: Path, tmp_path: Path) -> None:
     done = run(SHUTTING_DOWN_FOR_EVER, "fit", str(trees), "--out", str(tmp_path / "model"), *SMALL)
     assert done.returncode == -signal.SIGINT
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")]
+)
+def test_a_group_of_processes_that_is_told_to_stop_prints_no_traceback(
+    name: str, code: int, word: str, trees: Path, tmp_path: Path
+) -> None:
+    done = run(THE_WHOLE_GROUP_IS_TOLD.format(name), "fit", str(trees), "--out", str(tmp_path / "model"), *SMALL)
+    assert (done.returncode, done.stderr.splitlines()[-1]) == (code, f"dgltree: {word}")
     assert "Traceback" not in done.stderr
 
 
