@@ -14,6 +14,9 @@ from dgltree.training.threads import cores
 LOCAL = "local"
 STORE = 1 << 30
 """Bytes of shared memory for what is on its way between processes here; what is more is spilled to the disk."""
+LOOPBACK = "127.0.0.1"
+ANY_ADDRESS = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""Ray's setting for its processes to listen on all addresses or, with 0, on that of the node alone."""
 WAIT = 5.0  # seconds for an address to answer
 MISSING = "Ray is not installed, the extra 'ray' of dgltree; install it with: pip install 'ray[data]'"
 
@@ -26,8 +29,11 @@ def connected(address: str = LOCAL) -> Iterator[None]:
         address: ``local`` starts a cluster on this machine, which ends with the block; else that of a running one, such
             as ``auto`` or ``10.0.0.1:6379``.
 
-    Raises ``ValueError`` where Ray is not installed, and where no cluster answers.
+    Raises ``ValueError`` where Ray is not installed, where no cluster answers, and for an address where Ray was kept to
+    the loopback, for a cluster of this machine, when it was imported.
     """
+    if address == LOCAL and "ray" not in sys.modules:  # which reads it when it is imported
+        os.environ.setdefault(ANY_ADDRESS, "0")
     try:
         import ray
         import ray.data
@@ -51,6 +57,11 @@ def _start(address: str) -> None:
     import ray
 
     if address != LOCAL:
+        if os.environ.get(ANY_ADDRESS) == "0":
+            raise ValueError(
+                f"Ray listens on this machine alone in this process ({ANY_ADDRESS}=0, as for a cluster of this machine, "
+                f"which came first); connect to {address} in a new process"
+            )
         _check(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
@@ -62,6 +73,7 @@ def _start(address: str) -> None:
     with _quiet():
         ray.init(
             address=LOCAL,
+            _node_ip_address=LOOPBACK,
             num_cpus=cores() + 1,
             object_store_memory=STORE,
             include_dashboard=False,

@@ -114,7 +114,7 @@ def test_a_missing_gpu_is_one_line(command: str, tmp_path: Path, capsys: pytest.
 @pytest.mark.parametrize("arguments", [["--version"], ["verify", "x = x"]])
 def test_a_full_disk_under_standard_output_is_named(arguments: list[str], unbuffered: str, monkeypatch) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
-    with open("/dev/full", "w") as full:
+    with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "dgltree", *arguments]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.stderr == "dgltree: [Errno 28] No space left on device: 'standard output'\n"

@@ -28,7 +28,7 @@ pyarrow = pytest.importorskip("pyarrow", reason="the train extra is not installe
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.scale import Encode, run  # noqa: E402
-from dgltree.scale.cluster import connected  # noqa: E402
+from dgltree.scale.cluster import ANY_ADDRESS, connected  # noqa: E402
 from dgltree.scale.equations import Complete  # noqa: E402
 from dgltree.scale.trees import TreeJob  # noqa: E402
 from dgltree.training.own_cells import register  # noqa: E402
@@ -255,6 +255,41 @@ def test_an_address_where_nothing_listens_is_told(
     arguments = ["encode", str(fitted / "model"), str(trees), "--out", str(tmp_path / "out")]
     assert main([*arguments, "--ray", "127.0.0.1:1"]) == 1
     assert "no cluster of Ray answers at 127.0.0.1:1" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_after_a_cluster_on_the_loopback_other_machines_are_refused(monkeypatch) -> None:
+    ray.shutdown()
+    monkeypatch.setenv(ANY_ADDRESS, "0")
+    with pytest.raises(ValueError, match="connect to 127.0.0.1:1 in a new process"), connected("127.0.0.1:1"):
+        pass
+
+
+LISTENING = """
+import sys
+from pathlib import Path
+from dgltree.scale.cluster import connected
+
+def below(process):
+    children = [line for task in Path(f"/proc/{process}/task").glob("*/children") for line in task.read_text().split()]
+    return [process, *(each for child in children for each in below(child))]
+
+with connected():
+    import ray
+    ray.get(ray.remote(lambda: None).remote())
+    files = [file for each in below("self") for file in Path(f"/proc/{each}/fd").iterdir()]
+    links = [str(file.readlink()) for file in files if file.is_symlink()]
+    for line in [line.split() for name in ("tcp", "tcp6") for line in Path(f"/proc/net/{name}").open()]:
+        if line[3] == "0A" and f"socket:[{line[9]}]" in links:
+            print(line[1].rpartition(":")[0])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_cluster_of_this_machine_listens_on_the_loopback_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", LISTENING], capture_output=True, text=True, check=True)
+    addresses = done.stdout.split()
+    assert len(addresses) >= 4  # of the command, of both programs of Ray, and of a worker
+    assert set(addresses) <= {"0100007F", "0000000000000000FFFF00000100007F"}
 
 
 def test_a_command_that_was_killed_is_finished_by_the_same_one(fitted: Path, tmp_path: Path) -> None:
