@@ -154,3 +154,14 @@ def check(cell: Cell, trees: TreeBatch, engine: Engine, tolerance: float = 1e-10
     expected, wanted = by_recursion(cell, trees)
     compare(cell, trees, engine, expected, wanted, tolerance)
     return expected, wanted
+
+
+def difference(found: State, expected: State) -> float:
+    """The largest difference of any tensor, relative to the largest entry of that tensor."""
+
+    def one(a: Tensor, b: Tensor) -> float:
+        largest = float(b.abs().max()) if b.numel() else 0.0
+        off = float((a.detach().double() - b).abs().max()) if b.numel() else 0.0
+        return off / largest if largest else off
+
+    return max(one(found[name], expected[name]) for name in expected)

@@ -135,9 +135,7 @@ def test_the_second_ctrl_c_ends_a_training_that_is_still_shutting_down(trees: Pa
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("name", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")]
-)
+@pytest.mark.parametrize(("name", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")])
 def test_a_group_of_processes_that_is_told_to_stop_prints_no_traceback(
     name: str, code: int, word: str, trees: Path, tmp_path: Path
 ) -> None:

@@ -6,7 +6,19 @@ from functools import cache
 
 import pytest
 import torch
-from engines import CASES, ENGINES, INSTALLED, State, assert_close, by_recursion, check, compare, gradients
+from engines import (
+    CASES,
+    ENGINES,
+    INSTALLED,
+    State,
+    asked_for,
+    assert_close,
+    by_recursion,
+    check,
+    compare,
+    difference,
+    gradients,
+)
 from helpers import EDGE_CASES, TOKENS, VOCABULARY, chain, random_tree, suited
 from oracle import fixed_dropout
 from rows import ROWS, make_cell
@@ -70,6 +82,20 @@ def test_engines_agree_with_recursion_on_a_deep_tree(name: str, engine: str) -> 
     """The equations of one cell of each kind: depth is the engine's, and options are compared above."""
     cell = make_cell(name)
     compare(cell, deep(cell), ENGINES[engine], *oracle(name, deep))
+
+
+@pytest.mark.parametrize(("name", "engine"), [case for case in CASES if case[0] in CELLS])
+def test_engines_agree_with_recursion_where_all_weights_are_tiny(name: str, engine: str) -> None:
+    """What is next to 0 has all its digits: a tanh made from exponentials has none of them there."""
+    cell = make_cell(name)
+    with torch.no_grad():
+        for weights in cell.parameters():
+            weights *= 2.0**-27
+    trees = drawn(cell)
+    expected, wanted = by_recursion(cell, trees)
+    states = ENGINES[engine](cell, trees)
+    assert difference(states, expected) < 1e-13
+    assert difference(gradients(cell, states, asked_for(trees)), wanted) < 1e-13
 
 
 @pytest.mark.parametrize("case", EDGE_CASES)

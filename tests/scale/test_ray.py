@@ -260,7 +260,7 @@ def test_an_address_where_nothing_listens_is_told(
 def test_after_a_cluster_on_the_loopback_other_machines_are_refused(monkeypatch) -> None:
     ray.shutdown()
     monkeypatch.setenv(ANY_ADDRESS, "0")
-    with pytest.raises(ValueError, match="connect to 127.0.0.1:1 in a new process"), connected("127.0.0.1:1"):
+    with pytest.raises(ValueError, match=r"connect to 127\.0\.0\.1:1 in a new process"), connected("127.0.0.1:1"):
         pass
 
 
