@@ -1,5 +1,6 @@
 """Classes of what an encoder read: the training that logic and ListOps share."""
 
+from collections.abc import Mapping
 from typing import ClassVar, cast
 
 import torch
@@ -59,6 +60,10 @@ class TreeClassifier(EncoderModule):
         """The same of the states of the trees."""
         return self.readout(states)
 
+    def parts(self, trees: TreeBatch) -> Mapping[str, Tensor]:
+        """Name to (E,) bool: parts of the test set whose accuracy is reported, too; there may be none."""
+        return {}
+
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
         found = self.encoder.encoded(labelled.inputs, self.shares)
         mean = nn.functional.cross_entropy(self.read_out(found.root), labelled.labels) + found.loss
@@ -72,19 +77,26 @@ class TreeClassifier(EncoderModule):
         self._tested = Grouped({"accuracy": self._accuracy().to(self.device)}, self.group)
         self._brackets = InducedBrackets()
         self._sets = [self._accuracy().to(self.device) for _ in self._set_names()]
+        self._parts: dict[str, MulticlassAccuracy] = {}
 
     def test_step(self, labelled: Labelled, _: int, dataloader_idx: int = 0) -> None:
         found = self.encoder.encoded(labelled.inputs, self.shares)
+        logits, labels = self.read_out(found.root), labelled.labels
         if dataloader_idx:  # a further set, which counts by itself
-            self._sets[dataloader_idx - 1].update(self.read_out(found.root), labelled.labels)
+            self._sets[dataloader_idx - 1].update(logits, labels)
             return
-        self._tested.update(self.read_out(found.root), labelled.labels, labelled.groups)
+        self._tested.update(logits, labels, labelled.groups)
+        for name, rows in self.parts(labelled.trees).items():
+            if rows.any():
+                self._parts.setdefault(name, self._accuracy().to(self.device)).update(logits[rows], labels[rows])
         if found.parse is not None:
             self._brackets.update(self.encoder, labelled.trees, found.parse)
 
     def on_test_epoch_end(self) -> None:
         for name, accuracy in zip(self._set_names(), self._sets, strict=True):
             self.log(f"test_{name}_set", accuracy.compute(), sync_dist=True)
+        for name, accuracy in self._parts.items():
+            self.log(f"test_{name}", accuracy.compute(), sync_dist=True)
         for name, figure in self._tested.compute().items():
             self.log(f"test_{name}", figure, sync_dist=True)
         if self.encoder.induces_trees:

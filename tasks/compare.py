@@ -95,7 +95,7 @@ def report(trainings: list[Training], out: Path) -> str:
     for variant in dict.fromkeys(training.variant for training in trainings):
         models = {model: found for (model, of), found in rows.items() if of == variant}
         if models:
-            lines += [f"## {variant}", "", *_table(models), "", *_pictures(variant, models, out)]
+            lines += [f"## {variant}", "", *_tables(models), *_pictures(variant, models, out)]
     if shares := _by_share(rows):
         charts.save(charts.sample_efficiency(shares), out / "shares")
         lines += ["## Accuracy by the share of the training data", "", "![shares](shares.png)", ""]
@@ -105,19 +105,36 @@ def report(trainings: list[Training], out: Path) -> str:
     return text
 
 
-def _table(models: Mapping[str, list[Training]]) -> list[str]:
+def _tables(models: Mapping[str, list[Training]]) -> list[str]:
+    """The table of the variant, and those that the task has besides, each with its heading."""
+    task = _of(next(iter(models.values()))[0].task)
+    besides: Mapping[str, Mapping[str, str]] = getattr(task, "TABLES", {})
+    apart = {key for heads in besides.values() for key in heads}
     keys = list(dict.fromkeys(key for found in models.values() for each in found for key in each.figures()))
-    keys = sorted(keys, key=lambda key: key == "f1")
-    heads = getattr(_of(next(iter(models.values()))[0].task), "HEADS", {})
-    header = ["model", "seeds", *(_short(key, heads) for key in keys), "validation", "epochs", "minutes"]
+    keys = sorted((key for key in keys if key not in apart), key=lambda key: key == "f1")
+    lines = [*_table(models, {key: _short(key, getattr(task, "HEADS", {})) for key in keys}), ""]
+    for title, heads in besides.items():
+        body = [[model, *_cells(found, heads)] for model, found in models.items()]
+        lines += [f"### {title}", "", *table(["model", *heads.values()], body), ""]
+    return lines
+
+
+def _table(models: Mapping[str, list[Training]], heads: Mapping[str, str]) -> list[str]:
+    header = ["model", "seeds", *heads.values(), "validation", "epochs", "minutes"]
     body = []
     for model, found in models.items():
-        figures, epochs = [each.figures() for each in found], [each.epochs() for each in found]
-        cells = [percent(Spread.of([of[key] for of in figures if key in of])) for key in keys]
+        epochs = [each.epochs() for each in found]
         best = Spread.of([max(row["accuracy"] for row in of_one) for of_one in epochs])
         minutes = sum(row["seconds"] for of_one in epochs for row in of_one) / 60 / len(found)
-        body.append([model, str(len(found)), *cells, percent(best), str(len(epochs[0])), f"{minutes:.1f}"])
+        row = [model, str(len(found)), *_cells(found, heads), percent(best), str(len(epochs[0])), f"{minutes:.1f}"]
+        body.append(row)
     return table(header, body)
+
+
+def _cells(found: Iterable[Training], keys: Iterable[str]) -> list[str]:
+    """A figure of a model over its seeds, for each of the keys."""
+    figures = [each.figures() for each in found]
+    return [percent(Spread.of([of[key] for of in figures if key in of])) for key in keys]
 
 
 def _short(key: str, heads: Mapping[str, str]) -> str:

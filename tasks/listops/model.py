@@ -1,12 +1,16 @@
 """What an expression is worth: an encoder, a linear readout, and cross-entropy."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from dgltree import Vocabulary
+from torch import Tensor
+
+from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout
 from tasks.classifier import TreeClassifier
 from tasks.listops.data import CLASSES
+from tasks.listops.operators import by_operator
 
 
 class ListOpsClassifier(TreeClassifier):
@@ -36,3 +40,6 @@ class ListOpsClassifier(TreeClassifier):
     ) -> None:
         made = make_encoder(encoder, vocabulary, hidden_size, **(options or {}))
         super().__init__(made, ClassifierReadout(hidden_size, CLASSES, dropout=dropout), CLASSES, **training)
+
+    def parts(self, trees: TreeBatch) -> Mapping[str, Tensor]:
+        return by_operator(trees)

@@ -1,5 +1,6 @@
 """What there is of the task to compare models on."""
 
+from tasks.listops.operators import FLAT, ROOTS
 from tasks.listops.presets import SETS
 
 VARIANTS: dict[str, tuple[str, ...]] = {
@@ -13,5 +14,12 @@ the papers on latent trees: what is learnt from up to 100 words, on longer ones 
 ListOps-DG."""
 HEADS = {f"{name}_set": f"{preset.about} (our set, ± 1)" for name, preset in SETS.items()}
 """Of the figures of our own test sets."""
+TABLES = {
+    "By the operator at the root": {
+        **{name: operator[1:] for name, operator in ROOTS.items()},
+        **{name: f"{operator[1:]}, digits alone" for name, operator in FLAT.items()},
+    }
+}
+"""Tables of their own: heading to the heads of their figures."""
 AXIS = "words, up to"
 LOGARITHMIC = True

@@ -32,9 +32,11 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
     report = capsys.readouterr().out
     assert report.startswith("# listops\n\n4 of 4 trainings are done.")
     rows = [line.split(" | ") for line in report.splitlines() if line.startswith(("| lstm", "| tree_lstm"))]
-    assert [row[0] for row in rows] == ["| lstm", "| tree_lstm"] * 2
+    assert [row[0] for row in rows] == ["| lstm", "| tree_lstm"] * 4
     figures = json.loads((tmp_path / "25" / "lstm-0" / "test.json").read_text())
-    assert float(rows[2][2]) == pytest.approx(100 * figures["accuracy"], abs=0.06)
+    assert [len(row) for row in rows] == [len(rows[0]), len(rows[0]), 9, 9] * 2, "and a table by operator"
+    assert float(rows[4][2]) == pytest.approx(100 * figures["accuracy"], abs=0.06)
+    assert float(rows[6][1]) == pytest.approx(100 * figures["root_min"], abs=0.06)
     for picture in ("accuracy-100.png", "accuracy-25.svg", "epochs-25.png", "shares.png"):
         assert (tmp_path / picture).exists()
     files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}

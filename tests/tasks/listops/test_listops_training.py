@@ -5,12 +5,17 @@ from pathlib import Path
 
 import command_line
 import pytest
+import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore
 from tasks.compare import _short
+from tasks.listops import generate
 from tasks.listops.__main__ import main
+from tasks.listops.data import ListOps
+from tasks.listops.files import write_expressions
+from tasks.listops.operators import by_operator
 from tasks.listops.variants import HEADS
 
 CONFIGS = sorted((Path(__file__).parents[3] / "tasks" / "listops" / "configs").glob("*.yaml"))
@@ -37,3 +42,27 @@ def test_our_own_sets_are_tested_each_by_itself_and_the_table_says_so(tmp_path: 
     command_line.run(main, "fit", [config], {**given, "trainer.default_root_dir": tmp_path / "alone"})
     assert json.loads((tmp_path / "alone" / "test.json").read_text())["accuracy"] == alone
     assert _short("length_200_set", HEADS) == "200 to 300 words (our set, ± 1)"
+
+
+def test_expressions_are_told_apart_by_the_operator_at_the_root_and_flat_lists_by_theirs() -> None:
+    made = generate.expressions(300, seed=3)
+    found = by_operator(ListOps(count=100).labelled(made).trees)
+    for operator in ("min", "max", "med", "sm"):
+        root = [text.startswith(f"[{operator.upper()} ") for text, _ in made]
+        assert found[f"root_{operator}"].tolist() == root
+        flat = [is_root and text.count("[") == 1 for (text, _), is_root in zip(made, root, strict=True)]
+        assert found[f"flat_{operator}"].tolist() == flat
+        assert 0 < sum(flat) < sum(root)
+
+
+def test_the_accuracies_by_operator_add_up_to_that_of_all_lists(tmp_path: Path) -> None:
+    made = [expression for expression in generate.expressions(150, seed=3) if expression.length > 1]
+    write_expressions(tmp_path / "test.tsv", made)
+    [config] = [file for file in CONFIGS if file.stem == "tree_lstm"]
+    given = {"data.count": 200, "data.test": tmp_path / "test.tsv", "model.hidden_size": 4, "trainer.max_epochs": 1}
+    command_line.run(main, "fit", [config], {**given, "trainer.default_root_dir": tmp_path})
+    figures = json.loads((tmp_path / "test.json").read_text())
+    parts = by_operator(ListOps(count=100).labelled(made).trees)
+    right = sum(figures[name] * float(rows.sum()) for name, rows in parts.items() if name.startswith("root_"))
+    assert right == pytest.approx(figures["accuracy"] * len(made), abs=1e-3)
+    assert torch.stack([rows for name, rows in parts.items() if name in figures]).any(0).all()
