@@ -25,6 +25,7 @@ class Told(NamedTuple):
     """What the equations give of a sentence."""
 
     root: Tensor
+    """The whole state; :func:`read` leaves h."""
     order: list[int]
     """Gaps as they are closed; of beams those of the best."""
     penalty: Any = 0.0
@@ -52,7 +53,25 @@ def leaf(core: Any, x: Tensor) -> Tensor:
 
 
 def words(core: Any, ids: list[int]) -> list[Tensor]:
+    if core.config.get("leaf", "linear") != "linear":
+        return lstm_words(core, [core.embedding.weight[i] for i in ids])
     return [leaf(core, core.embedding.weight[i]) for i in ids]
+
+
+def lstm_words(core: Any, x: list[Tensor]) -> list[Tensor]:
+    """[h; c] at each word; those of a second LSTM, from right to left, behind the first one's h and c."""
+    parts: list[list[list[Tensor]]] = []
+    for cell, step in zip(core.leaf.cells, (1, -1), strict=False):
+        h, c = x[0].new_zeros(2, cell.hidden_size)
+        found = []
+        for v in x[::step]:
+            z = cell.weight_ih @ v + cell.bias_ih + cell.weight_hh @ h + cell.bias_hh
+            i, f, g, o = z.split(cell.hidden_size)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            found.append([h, c])
+        parts.append(found[::step])
+    return [torch.cat([each[k] for k in (0, 1) for each in at]) for at in zip(*parts, strict=True)]
 
 
 def composed(core: Any, l: Tensor, r: Tensor) -> Tensor:  # noqa: E741 (the l of the equations)
@@ -100,8 +119,28 @@ def along(core: Any, h: list[Tensor], order: list[int]) -> Tensor:
     return root[: core.cell.hidden_size]
 
 
-def balanced(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
-    level = [(h, t) for t, h in enumerate(words(core, ids))]  # with each its last word
+def read(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
+    """The literal form of a core, in chunks where it has them."""
+    join, level = ORACLES[type(core)], [(h, t) for t, h in enumerate(words(core, ids))]  # with each its last word
+    k = core.chunk_size if training or core.chunks_in_evaluation else None
+    n, order, penalty = core.cell.hidden_size, list[int](), 0.0
+    if k is None:
+        told = join(core, [h for h, _ in level], training, noise)
+        return told._replace(root=told.root[:n])
+    while len(level) > 1:
+        size, above = k if len(level) >= 1.5 * k else len(level), []
+        for start in range(0, len(level), size):
+            chunk = level[start : start + size]
+            told = join(core, [h for h, _ in chunk], training, noise)
+            order += [chunk[gap][1] for gap in told.order]
+            penalty = penalty + told.penalty
+            above.append((told.root, chunk[-1][1]))
+        level = above
+    return Told(level[0][0][:n], order, penalty)
+
+
+def balanced(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
+    level = list(zip(h, range(len(h)), strict=True))  # with each its last word
     order = []
     while len(level) > 1:
         above = []
@@ -109,11 +148,11 @@ def balanced(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
             order.append(end)
             above.append((composed(core, l, r), last))
         level = above + level[len(above) * 2 :]
-    return Told(level[0][0][: core.cell.hidden_size], order)
+    return Told(level[0][0], order)
 
 
-def gumbel_tree(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
-    h, gaps, order = words(core, ids), list(range(len(ids) - 1)), []
+def gumbel_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
+    gaps, order, n, nodes = list(range(len(h) - 1)), [], core.cell.hidden_size, list(h)
     while len(h) > 1:
         c = [composed(core, *pair) for pair in pairwise(h)]
         s = torch.stack([score(core, *pair) for pair in pairwise(h)])
@@ -127,14 +166,18 @@ def gumbel_tree(core: Any, ids: list[int], training: bool, noise: Noise) -> Told
             m[i] * c[i] + (1 - m[: i + 1].sum()) * h[i] + (m[: i + 1].sum() - m[i]) * h[i + 1]
             for i in range(len(h) - 1)
         ]
+        nodes.append(sum(m_i * h_i for m_i, h_i in zip(m, h, strict=True)))
         order.append(gaps.pop(j))
-    return Told(h[0][: core.cell.hidden_size], order)
+    if not core.attention:
+        return Told(h[0], order)
+    k = torch.stack(nodes)[:, :n]
+    return Told(torch.cat([torch.softmax(k @ k.mean(0), 0) @ k, h[0][n:]]), order)
 
 
-def beam_tree(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
-    K, soft = core.beam_size, core.soft and training
-    beams = [(words(core, ids), torch.zeros((), dtype=torch.float64), list(range(len(ids) - 1)), [])]
-    for _ in range(len(ids) - 1):
+def beam_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
+    K, soft, T = core.beam_size, core.soft and training, len(h)
+    beams = [(h, torch.zeros((), dtype=torch.float64), list(range(T - 1)), [])]
+    for _ in range(T - 1):
         proposals = []
         scores = [torch.stack([score(core, *pair) for pair in pairwise(h)]) for h, *_ in beams]
         noisy = [s.detach() for s in scores]
@@ -158,8 +201,7 @@ def beam_tree(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
             after.append(mixed(core, beams, proposals, [p for p in range(len(proposals)) if p not in hard], kept[-1]))
         beams = after
     weights = torch.softmax(torch.stack([a for _, a, _, _ in beams]), 0)
-    n = core.cell.hidden_size
-    root = sum(w * h[0][:n] for w, (h, *_) in zip(weights, beams, strict=True))
+    root = sum(w * h[0] for w, (h, *_) in zip(weights, beams, strict=True))
     return Told(root, beams[best(weights.tolist(), 1)[0]][3])
 
 
@@ -180,10 +222,9 @@ def mixed(core: Any, beams: list, proposals: list, rest: list[int], first: int) 
     return left, a, *proposals[first][3:]
 
 
-def crvnn(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
-    T = len(ids)
-    x = [core.ends[0], *(core.embedding.weight[i] for i in ids), core.ends[1]]
-    h = [leaf(core, v) for v in x]
+def crvnn(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
+    T = len(h)
+    h = [leaf(core, core.ends[0]), *h, leaf(core, core.ends[1])]
     S, zero, one = T + 2, torch.zeros((), dtype=torch.float64), torch.ones((), dtype=torch.float64)
     e, q = [one] * S, [zero] * S
     gone: dict[int, int] = {}
@@ -194,6 +235,10 @@ def crvnn(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
         for i in range(S):
             for j in range(i + 1, S):
                 inside = sum(e[i + 1 : j], zero)
+                if core.neighbours == "product":
+                    free = math.prod((1 - e_k for e_k in e[i + 1 : j]), start=one)
+                    R[i][j], L[j][i] = e[j] * free, e[i] * free
+                    continue
                 R[i][j] = e[j] if inside + e[j] <= 1 else torch.clamp(1 - inside, min=0)
                 L[j][i] = e[i] if inside + e[i] <= 1 else torch.clamp(1 - inside, min=0)
         at = [{"L": L, "R": R}[side] for side in "LR"]
@@ -224,17 +269,17 @@ def crvnn(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
                 break
     order = sorted(range(1, T), key=lambda i: (gone.get(i, T), 0.0 if i in gone else float(e[i]), i))
     penalty = zero if single or T == 1 else -torch.log(e[T] / sum(e[1 : T + 1]))
-    return Told(h[T][: core.cell.hidden_size], [i - 1 for i in order], penalty * core.penalty)
+    return Told(h[T], [i - 1 for i in order], penalty * core.penalty)
 
 
-ORACLES: dict[type, Callable[[Any, list[int], bool, Noise], Told]] = {
+ORACLES: dict[type, Callable[[Any, list[Tensor], bool, Noise], Told]] = {
     SequenceBalancedTree: balanced,
     SequenceGumbelTree: gumbel_tree,
     SequenceCRvNN: crvnn,
     SequenceBeamTree: beam_tree,
     SequenceEfficientBeamTree: beam_tree,
 }
-"""The literal form of each network that joins neighbours."""
+"""The literal form of how each network joins neighbours."""
 
 
 def over_all_orders(core: Any, ids: list[int]) -> Tensor:

@@ -79,6 +79,7 @@ ENCODERS: dict[str, dict[str, Any]] = {  # each with all that is its own, at the
     "crvnn": {},
     "beam_tree": {"beam_size": 3, "noise": False},
     "efficient_beam_tree": {"beam_size": 3, "slice_size": 5, "noise": False},
+    "recurrent_grc": {},
     "transformer": {"num_layers": 2, "num_heads": 3},
     "universal_transformer": {"num_steps": 3, "num_heads": 3},
     "tree_transformer": {"num_layers": 2, "num_heads": 3, "path_length": 3},

@@ -13,6 +13,7 @@ from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import linearize
 from dgltree.encoders.sequence.lstm import LSTM, SequenceLSTM
 from dgltree.encoders.sequence.recurrent import RecurrentLayers, RecurrentSteps
+from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
 from dgltree.encoders.sequence.sequences import Sequences
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
@@ -47,6 +48,7 @@ __all__ = [
     "SequenceLSTM",
     "SequenceONLSTM",
     "SequenceOrderedMemory",
+    "SequenceRecurrentGRC",
     "SequenceTransformer",
     "SequenceUniversalTransformer",
     "Sequences",

@@ -41,6 +41,7 @@ def cell_options(name: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def keyword_options(name: str) -> list[str]:
-    """The options of a sequence encoder: the wrapper's, and those of its core."""
-    parameters = [signature(made).parameters.values() for made in (SequenceEncoder, SEQUENCE_ENCODERS[name])]
-    return [p.name for own in parameters for p in own if p.kind is Parameter.KEYWORD_ONLY]
+    """The options of a sequence encoder: the wrapper's, those of its core, and of the classes that this is built on."""
+    made = [SequenceEncoder, *SEQUENCE_ENCODERS[name].__mro__]
+    parameters = [signature(vars(of)["__init__"]).parameters.values() for of in made if "__init__" in vars(of)]
+    return list(dict.fromkeys(p.name for own in parameters for p in own if p.kind is Parameter.KEYWORD_ONLY))

@@ -21,6 +21,7 @@ from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
 from dgltree.encoders.sequence.lstm import SequenceLSTM
+from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
 from dgltree.encoders.sequence.sequences import Sequences, joined
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
@@ -167,6 +168,7 @@ SEQUENCE_ENCODERS: dict[str, type[SequenceCore]] = {
     "crvnn": SequenceCRvNN,
     "beam_tree": SequenceBeamTree,
     "efficient_beam_tree": SequenceEfficientBeamTree,
+    "recurrent_grc": SequenceRecurrentGRC,
     "transformer": SequenceTransformer,
     "universal_transformer": SequenceUniversalTransformer,
     "tree_transformer": TreeTransformer,

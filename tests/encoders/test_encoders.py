@@ -254,6 +254,10 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ),
         ("transformer", "order, joint, num_layers, num_heads, feedforward_size, dropout, pre_norm, max_length"),
         ("tree_transformer", "order, joint, branching, path_length, num_layers, num_heads"),
+        (
+            "beam_tree",
+            "order, joint, one_soft, beam_size, noise, cell, embedding_size, dropout, cell_dropout, chunk_size, chunks_in",
+        ),
         ("tree_smu", "typed, input_size, leaf, functions, numbers, number_scale, dropout, stack_size"),
     ):
         with pytest.raises(ValueError, match=f"{name} has no option 'colour'; its options are {known}"):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from latent_oracle import ORACLES, along, over_all_orders
+from latent_oracle import read as literal
 from latent_oracle import words as leaves
 from rows import ENCODERS
 from torch import Tensor
@@ -26,8 +27,13 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     "gumbel_tree, GRC, linear": {"cell": "grc", "score": "linear", "temperature": 0.5},
     "gumbel_tree, GRC, children": {"cell": "grc", "score": "children"},
     "gumbel_tree, as the paper": {"scaled": False, "forget_bias": 0.0},
+    "gumbel_tree, leaf LSTM": {"leaf": "lstm"},
+    "gumbel_tree, leaf LSTMs, attention": {"leaf": "both", "attention": True},
+    "gumbel_tree, GRC, attention": {"cell": "grc", "attention": True},
     "crvnn, first": {"version": "first", "penalty": 0.5},
     "crvnn, no halt": {"halt": False},
+    "crvnn, equation 6": {"neighbours": "product"},
+    "crvnn, first, chunks": {"version": "first", "penalty": 0.5, "chunk_size": 2},
     "beam_tree, Tree-LSTM": {"cell": "tree_lstm"},
     "beam_tree, relu": {"cell": "tree_cell"},
     "beam_tree, one beam": {"beam_size": 1},
@@ -35,6 +41,11 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     "beam_tree, OneSoft, one beam": {"one_soft": True, "beam_size": 1},
     "efficient_beam_tree, all of the state": {"slice_size": None},
     "efficient_beam_tree, tanh": {"cell": "tree_rnn"},
+    "balanced_tree, chunks": {"chunk_size": 3},
+    "gumbel_tree, chunks": {"chunk_size": 2},
+    "gumbel_tree, chunks in training": {"chunk_size": 3, "chunks_in_evaluation": False},
+    "beam_tree, Tree-LSTM, chunks": {"cell": "tree_lstm", "chunk_size": 3},
+    "efficient_beam_tree, chunks, one beam": {"chunk_size": 2, "beam_size": 1},
 }
 LENGTHS = [1, 2, 3, 7, 5, 1, 4]
 IDS = torch.randint(3, 8, (7, 7), generator=torch.Generator().manual_seed(1))
@@ -86,7 +97,7 @@ def test_every_network_that_joins_neighbours_has_a_literal_form() -> None:
 def test_states_losses_gradients_and_trees_are_those_of_the_literal_form(form: str, training: bool) -> None:
     core = make(form).train(training)
     found = read(core)
-    told = [ORACLES[type(core)](core, row, training, None) for row in rows(IDS, LENGTHS)]
+    told = [literal(core, row, training, None) for row in rows(IDS, LENGTHS)]
     root = torch.stack([one.root for one in told])
     torch.testing.assert_close(found.root, root, rtol=0, atol=1e-10)
     for row, (one, length) in enumerate(zip(told, LENGTHS, strict=True)):
@@ -110,10 +121,10 @@ def test_noise_chooses_and_never_enters_the_totals(form: str, monkeypatch: pytes
         monkeypatch.setattr(module, "gumbel", fixed)
     core, ids = make(form, noise=True).train(), IDS[3:4]
     found = read(core, ids, [7])
-    told = ORACLES[type(core)](core, ids[0].tolist(), True, iter(drawn))
+    told = literal(core, ids[0].tolist(), True, iter(drawn))
     torch.testing.assert_close(found.root[0], told.root, rtol=0, atol=1e-10)
     assert order_of(found, 0, 7) == told.order
-    assert told.order != ORACLES[type(core)](core, ids[0].tolist(), True, None).order
+    assert told.order != literal(core, ids[0].tolist(), True, None).order
     expected = gradient(core, weighed(told.root))
     torch.testing.assert_close(gradient(core, weighed(found.root)), expected, rtol=0, atol=1e-10)
 
@@ -133,7 +144,12 @@ def test_with_beams_enough_all_orders_of_six_words_are_weighed() -> None:
         torch.testing.assert_close(found.root[0], over_all_orders(core, IDS[3, :6].tolist()), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if not form.startswith("crvnn")])
+def mixes(form: str) -> bool:
+    """Whether the root is not, beam by beam, what an order of merges gives."""
+    return form.startswith("crvnn") or "attention" in form or form == "beam_tree, Tree-LSTM, chunks"
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if not mixes(form)])
 def test_the_parse_is_the_one_that_the_root_was_computed_by(form: str) -> None:
     core = make(form).eval()
     found = read(core)
@@ -232,7 +248,12 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("efficient_beam_tree", {"slice_size": 0}, "slice_size is 0"),
         ("gumbel_tree", {"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ("gumbel_tree", {"score": "best"}, "score is 'best'; it must be one of query, linear, children"),
+        ("gumbel_tree", {"leaf": "best"}, "leaf is 'best'; it must be one of linear, lstm, both"),
+        ("gumbel_tree", {"leaf": "lstm", "cell": "grc"}, "leaf is 'lstm', which gives h and c; it needs the cell tree"),
+        ("gumbel_tree", {"attention": True, "chunk_size": 4}, "attention reads all nodes of one tree; it must be Fal"),
+        ("balanced_tree", {"chunk_size": 1}, "chunk_size is 1; it must be 2 or more, or None"),
         ("crvnn", {"version": "best"}, "version is 'best'; it must be one of first, later"),
+        ("crvnn", {"neighbours": "best"}, "neighbours is 'best'; it must be one of cut, product"),
         ("balanced_tree", {"cell_dropout": 1.0}, "dropout is 1.0"),
         ("balanced_tree", {"embedding_size": 0}, "embedding_size is 0"),
     ],
@@ -240,6 +261,11 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
 def test_impossible_options_are_refused(name: str, options: dict[str, Any], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         SEQUENCE_ENCODERS[name](8, 6, **options)
+
+
+def test_two_directions_of_leaves_share_an_even_width() -> None:
+    with pytest.raises(ValueError, match="hidden_size is 5; it must be even, half of it for each direction"):
+        SEQUENCE_ENCODERS["gumbel_tree"](8, 5, leaf="both")
 
 
 def test_the_maximum_of_a_batch_is_an_option_of_the_published_program() -> None:

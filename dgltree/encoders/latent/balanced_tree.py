@@ -1,9 +1,12 @@
 """A balanced binary tree over the words, whatever they are."""
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from dgltree.encoders.encoded import Encoded, Merges
+from dgltree.encoders.encoded import Merges
+from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore
 from dgltree.induction.merges import CLOSED
 
@@ -16,33 +19,22 @@ class SequenceBalancedTree(JoiningCore):
     Args:
         size: the number of ids.
         hidden_size: n.
-        cell, embedding_size, dropout, cell_dropout, max_length: as in
-            :class:`dgltree.encoders.latent.core.JoiningCore`.
+        shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
     Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does.
     """
 
-    def __init__(
-        self,
-        size: int,
-        hidden_size: int,
-        *,
-        cell: str = "grc",
-        embedding_size: int | None = None,
-        dropout: float = 0.0,
-        cell_dropout: float = 0.0,
-        max_length: int | None = None,
-    ) -> None:
-        super().__init__(size, hidden_size, cell, embedding_size, dropout, cell_dropout, max_length, {})
+    def __init__(self, size: int, hidden_size: int, **shared: Any) -> None:
+        super().__init__(size, hidden_size, {}, **shared)
 
-    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+    def join(self, items: Items) -> JoinResult:
         """There is nothing to trace."""
-        there = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
+        there = torch.arange(items.rows.shape[1], device=items.rows.device) < items.lengths.unsqueeze(1)
         row, _ = there.nonzero(as_tuple=True)
-        h, sizes = self.words(ids[there]), lengths
-        while len(h) > len(ids):
+        h, sizes = items.states[items.rows[there]], items.lengths
+        while len(h) > len(sizes):
             start = sizes.cumsum(0) - sizes
             place = torch.arange(len(h), device=h.device) - start[row]
             left = torch.nonzero((place % 2 == 0) & (place + 1 < sizes[row])).squeeze(1)
@@ -50,7 +42,7 @@ class SequenceBalancedTree(JoiningCore):
             stays = place % 2 == 0
             h = h.index_copy(0, left, joined)[stays]
             row, sizes = row[stays], (sizes + 1) // 2
-        return Encoded(self.cell.h(h), Merges(level_order(lengths, ids.shape[1])))
+        return JoinResult(h, Merges(level_order(items.lengths, items.rows.shape[1])))
 
 
 def level_order(lengths: Tensor, longest: int) -> Tensor:

@@ -1,34 +1,59 @@
 """Beam Tree cells: the best few orders in which neighbours are joined, and the mean of what they come to."""
 
-from torch import Tensor
+from typing import Any
 
 from dgltree.arguments import check_size
-from dgltree.encoders.encoded import Beams, Encoded
+from dgltree.encoders.encoded import Beams
 from dgltree.encoders.latent.beams import search
+from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, longest_first
+from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
 
 
 class BeamSearch(JoiningCore):
-    """What both have in common; a subclass gives ``score``."""
+    """What both have in common; a subclass gives ``score``.
+
+    Args:
+        size: the number of ids.
+        hidden_size: n.
+        own: the subclass's options, for ``config``.
+        beam_size: K.
+        noise: whether in training Gumbel noise chooses the proposals and the beams, as in the authors' first program;
+            their later one has none.
+        shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
+    """
 
     score: LinearScore | ChildrenScore
-    beam_size: int
-    noise: bool
     soft: bool = False
 
-    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        own: dict[str, Any],
+        *,
+        beam_size: int = 5,
+        noise: bool = True,
+        **shared: Any,
+    ) -> None:
+        super().__init__(size, hidden_size, {"beam_size": beam_size, "noise": noise, **own}, **shared)
+        check_size("beam_size", beam_size)
+        self.beam_size, self.noise = beam_size, noise
+
+    def join(self, items: Items) -> JoinResult:
         """The trace has the ``totals`` (B, K), the logarithm of each beam's probability, in the order of the parse."""
-        order = longest_first(lengths)
-        nodes, rows = self.nodes(ids[order], lengths[order], self.score)
+        order = longest_first(items.lengths)
+        nodes = Nodes(self.cell, self.norm, self.score, items.states)
         noise, soft = self.training and self.noise, self.training and self.soft
-        found = search(nodes, rows, lengths[order].tolist(), self.beam_size, noise=noise, soft=soft)
+        rows, lengths = items.rows[order], items.lengths[order].tolist()
+        found = search(nodes, rows, lengths, self.beam_size, noise=noise, soft=soft)
         back, weights = order.argsort(), found.weights
-        root = (weights.unsqueeze(2) * self.cell.h(nodes.states.read(found.rows))).sum(1)
+        state = (weights.unsqueeze(2) * nodes.states.read(found.rows)).sum(1)
         best = weights.detach().argsort(dim=1, descending=True, stable=True)
         orders = found.orders.gather(1, best.unsqueeze(2).expand_as(found.orders))
         parse = Beams(orders[back], weights.detach().gather(1, best)[back])
-        return Encoded(root[back], parse, trace={"totals": found.total.gather(1, best)[back]} if trace else None)
+        return JoinResult(state[back], parse, trace={"totals": found.total.gather(1, best)[back]})
 
 
 class SequenceBeamTree(BeamSearch):
@@ -47,11 +72,9 @@ class SequenceBeamTree(BeamSearch):
     Args:
         size: the number of ids.
         hidden_size: n.
-        beam_size: K.
-        noise: whether in training Gumbel noise chooses the proposals and the beams, as in the authors' first program;
-            their later one has none.
         one_soft: whether in training all proposals but the K - 1 best are averaged into one beam (OneSoft).
-        cell, embedding_size, dropout, cell_dropout, max_length: as in
+        shared: ``beam_size`` K, and ``noise``, whether in training Gumbel noise chooses the proposals and the beams, as
+            in the authors' first program (their later one has none); and those of
             :class:`dgltree.encoders.latent.core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
@@ -59,24 +82,9 @@ class SequenceBeamTree(BeamSearch):
     Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for a beam size below 1.
     """
 
-    def __init__(
-        self,
-        size: int,
-        hidden_size: int,
-        *,
-        cell: str = "grc",
-        beam_size: int = 5,
-        noise: bool = True,
-        one_soft: bool = False,
-        embedding_size: int | None = None,
-        dropout: float = 0.0,
-        cell_dropout: float = 0.0,
-        max_length: int | None = None,
-    ) -> None:
-        own = {"beam_size": beam_size, "noise": noise, "one_soft": one_soft}
-        super().__init__(size, hidden_size, cell, embedding_size, dropout, cell_dropout, max_length, own)
-        check_size("beam_size", beam_size)
-        self.beam_size, self.noise, self.soft = beam_size, noise, one_soft
+    def __init__(self, size: int, hidden_size: int, *, one_soft: bool = False, **shared: Any) -> None:
+        super().__init__(size, hidden_size, {"one_soft": one_soft}, **shared)
+        self.soft = one_soft
         self.score = LinearScore(hidden_size)
 
 
@@ -91,35 +99,16 @@ class SequenceEfficientBeamTree(BeamSearch):
     Args:
         size: the number of ids.
         hidden_size: n.
-        beam_size: K.
         slice_size: k; None: all n.
-        noise: whether in training Gumbel noise chooses the proposals and the beams.
-        cell, embedding_size, dropout, cell_dropout, max_length: as in
-            :class:`dgltree.encoders.latent.core.JoiningCore`.
+        shared: as of :class:`SequenceBeamTree`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
     Raises ``ValueError`` as :class:`SequenceBeamTree` does, and for a slice size below 1.
     """
 
-    def __init__(
-        self,
-        size: int,
-        hidden_size: int,
-        *,
-        cell: str = "grc",
-        beam_size: int = 5,
-        slice_size: int | None = 64,
-        noise: bool = True,
-        embedding_size: int | None = None,
-        dropout: float = 0.0,
-        cell_dropout: float = 0.0,
-        max_length: int | None = None,
-    ) -> None:
-        own = {"beam_size": beam_size, "slice_size": slice_size, "noise": noise}
-        super().__init__(size, hidden_size, cell, embedding_size, dropout, cell_dropout, max_length, own)
-        check_size("beam_size", beam_size)
+    def __init__(self, size: int, hidden_size: int, *, slice_size: int | None = 64, **shared: Any) -> None:
+        super().__init__(size, hidden_size, {"slice_size": slice_size}, **shared)
         if slice_size is not None:
             check_size("slice_size", slice_size)
-        self.beam_size, self.noise = beam_size, noise
         self.score = ChildrenScore(hidden_size, slice_size)

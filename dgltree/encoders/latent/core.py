@@ -1,5 +1,6 @@
 """What the networks that join neighbours until one is left have in common."""
 
+from abc import abstractmethod
 from typing import Any
 
 import torch
@@ -7,59 +8,81 @@ from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.cells.compose import composition_named
-from dgltree.encoders.latent.nodes import Nodes
-from dgltree.encoders.latent.scorers import Score
+from dgltree.encoders.encoded import Encoded
+from dgltree.encoders.latent.chunks import Items, JoinResult, joined_in_chunks
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 
 
 class JoiningCore(InducingCore):
     r"""Leaves and a composition of two states: :math:`h_t = LN(W_0 \, drop(x_t) + b_0)`, without LN for a cell that has
-    none.
+    none; a subclass says how neighbours are joined until one is left.
+
+    With ``chunk_size`` k it does so in levels (recursion in recursion, Ray Chowdhury & Caragea 2023, arXiv 2311.04449,
+    without their state space layer and their alignment of beams). While there are 1.5 k states or more they are cut
+    into chunks of k, each of which is joined by itself to one state of the next level; fewer than 1.5 k are one chunk.
+    A sequence so takes a number of steps that grows with the logarithm of its length.
 
     Args:
         size: the number of ids.
         hidden_size: n.
+        own: the subclass's options, for ``config``.
         cell: whose equations join two states: "grc", "tree_cell", "tree_rnn" or "tree_lstm".
         embedding_size: of the ids; None: n.
         dropout: probability, in training only, on the embeddings.
         cell_dropout: probability, in training only, inside the cell; one mask for each node.
+        chunk_size: k, 2 or more; None: all states at once.
+        chunks_in_evaluation: whether there are chunks in evaluation, too; the published program has both.
         max_length: of a sequence; None: any.
-        options: the subclass's other options, for ``config``.
-        forget_bias: of "tree_lstm".
-        one_norm: whether leaves and cell have one LayerNorm.
 
-    Raises ``ValueError`` for a size below 1, a dropout outside of 0 to below 1, and another cell.
+    Raises ``ValueError`` for a size below 1, a chunk size below 2, a dropout outside of 0 to below 1, and another cell.
     """
 
     def __init__(
         self,
         size: int,
         hidden_size: int,
-        cell: str,
-        embedding_size: int | None,
-        dropout: float,
-        cell_dropout: float,
-        max_length: int | None,
-        options: dict[str, Any],
-        forget_bias: float | None = None,
-        one_norm: bool = False,
+        own: dict[str, Any],
+        *,
+        cell: str = "grc",
+        embedding_size: int | None = None,
+        dropout: float = 0.0,
+        cell_dropout: float = 0.0,
+        chunk_size: int | None = None,
+        chunks_in_evaluation: bool = True,
+        max_length: int | None = None,
     ) -> None:
         shared = {"embedding_size": embedding_size, "dropout": dropout, "cell_dropout": cell_dropout}
-        super().__init__(size, max_length, hidden_size=hidden_size, cell=cell, **shared, **options)
+        chunks = {"chunk_size": chunk_size, "chunks_in_evaluation": chunks_in_evaluation}
+        super().__init__(size, max_length, hidden_size=hidden_size, cell=cell, **shared, **chunks, **own)
         check_size("hidden_size", hidden_size)
         self.width = hidden_size if embedding_size is None else embedding_size
         check_size("embedding_size", self.width)
         for p in (dropout, cell_dropout):
             check_dropout(p)
+        if chunk_size is not None and chunk_size < 2:
+            raise ValueError(f"chunk_size is {chunk_size}; it must be 2 or more, or None")
+        self.chunk_size, self.chunks_in_evaluation = chunk_size, chunks_in_evaluation
         self.embedding = nn.Embedding(size, self.width, padding_idx=PADDING)
         self.dropout = nn.Dropout(dropout)
-        made, raised = composition_named(cell), {} if forget_bias is None else {"forget_bias": forget_bias}
-        self.cell = made(hidden_size, cell_dropout, **(raised if cell == "tree_lstm" else {}))
-        self.leaf = nn.Linear(self.width, self.cell.state_size)
+        self.cell = composition_named(cell)(hidden_size, cell_dropout)
+        self.leaf: nn.Module = nn.Linear(self.width, self.cell.state_size)
         self.norm: nn.Module = nn.LayerNorm(hidden_size) if self.cell.normed else nn.Identity()
-        self.leaf_norm = None if one_norm or not self.cell.normed else nn.LayerNorm(hidden_size)
+        self.leaf_norm = nn.LayerNorm(hidden_size) if self.cell.normed else None
         self.drops = bool(dropout or cell_dropout)
+
+    @abstractmethod
+    def join(self, items: Items) -> JoinResult:
+        """One state of each sequence of states."""
+
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """There is no trace of what was joined in chunks."""
+        items = self.items(ids, lengths)
+        if self.chunk_size is not None and (self.training or self.chunks_in_evaluation):
+            found = joined_in_chunks(self.join, items, self.chunk_size)
+        else:
+            found = self.join(items)
+        return Encoded(self.cell.h(found.state), found.parse, found.losses, (found.trace or None) if trace else None)
 
     def leaves(self, x: Tensor) -> Tensor:
         """(..., D) of embeddings (..., width) that the dropout has acted on."""
@@ -69,15 +92,15 @@ class JoiningCore(InducingCore):
         """(..., D) of ids (...)."""
         return self.leaves(self.dropout(self.embedding(ids)))
 
-    def nodes(self, ids: Tensor, lengths: Tensor, score: Score) -> tuple[Nodes, Tensor]:
-        """A table of nodes, and the rows (B, T) of the words in it: one for equal words, unless dropout differs."""
+    def items(self, ids: Tensor, lengths: Tensor) -> Items:
+        """The words of ids (B, T): one row for equal words, unless their dropout differs."""
         present = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
         if self.training and self.drops:
             rows = torch.zeros_like(ids)
             rows[present] = torch.arange(int(lengths.sum()), device=ids.device)
-            return Nodes(self.cell, self.norm, score, self.words(ids[present])), rows
+            return Items(self.words(ids[present]), rows, lengths)
         distinct, rows = ids.masked_fill(~present, PADDING).unique(return_inverse=True)
-        return Nodes(self.cell, self.norm, score, self.words(distinct)), rows
+        return Items(self.words(distinct), rows, lengths)
 
 
 def longest_first(lengths: Tensor) -> Tensor:

@@ -1,12 +1,14 @@
 """The Continuous Recursive Neural Network: all neighbours are merged a little, in rounds, the surest first."""
 
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
 
-from dgltree.encoders.encoded import Encoded, Merges
+from dgltree.encoders.encoded import Merges
+from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.latent.existence import NEIGHBOURS, Neighbours, neighbours
 from dgltree.encoders.sequence.length_groups import length_groups
 from dgltree.induction.merges import CLOSED
 
@@ -65,12 +67,13 @@ class SequenceCRvNN(JoiningCore):
         penalty: weight of the penalty of "first".
         batch_maximum: M, which the programs take over a whole batch, so that it depends on the rest of the batch (by
             underflow, and through 4e-8); else it is that of the sequence.
-        cell, embedding_size, dropout, cell_dropout, max_length: as in
-            :class:`dgltree.encoders.latent.core.JoiningCore`.
+        neighbours: "cut": R as above, as in all programs; "product": equation 6 of the paper,
+            :math:`R_{ij} = e_j \prod_{i<k<j} (1 - e_k)`.
+        shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0, and START, END and the features N(0, 1); torch's of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for another version.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for another version or way.
     """
 
     def __init__(
@@ -78,59 +81,60 @@ class SequenceCRvNN(JoiningCore):
         size: int,
         hidden_size: int,
         *,
-        cell: str = "grc",
         version: Version = "later",
         halt: bool = True,
         penalty: float = 0.01,
         batch_maximum: bool = False,
-        embedding_size: int | None = None,
-        dropout: float = 0.0,
-        cell_dropout: float = 0.0,
-        max_length: int | None = None,
+        neighbours: Neighbours = "cut",
+        **shared: Any,
     ) -> None:
-        if version not in VERSIONS:
-            raise ValueError(f"version is {version!r}; it must be one of {', '.join(VERSIONS)}")
+        for name, value, known in (("version", version, VERSIONS), ("neighbours", neighbours, NEIGHBOURS)):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         own = {"version": version, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
-        shared = (cell, embedding_size, dropout, cell_dropout, max_length)
-        super().__init__(size, hidden_size, *shared, own, one_norm=version == "first")
+        super().__init__(size, hidden_size, {**own, "neighbours": neighbours}, **shared)
         self.halt, self.batch_maximum, self.threshold = halt, batch_maximum, THRESHOLDS[version]
+        self.neighbours = neighbours
         self.penalty = penalty if version == "first" else 0.0
+        if version == "first":
+            self.leaf_norm = None  # the cell's serves leaves, too
         self.ends = nn.Parameter(torch.empty(2, self.width).normal_())
         features = FEATURES if version == "first" else 0
         self.features = nn.Parameter(torch.empty(2, features).normal_()) if features else None
         self.first = nn.Linear(5 * self.cell.state_size + features, hidden_size)
         self.second = nn.Linear(hidden_size, 1)
 
-    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+    def join(self, items: Items) -> JoinResult:
         """The trace has the ``existence`` (B, T) of each word at the end."""
-        everything = [(torch.arange(len(ids), device=ids.device), ids.shape[1])]
+        (count, most), lengths = items.rows.shape, items.lengths
+        everything = [(torch.arange(count, device=lengths.device), most)]
         groups = everything if self.batch_maximum else length_groups(lengths)
-        found = [self._pass(ids[rows, :longest], lengths[rows]) for rows, longest in groups]
-        back, longest = torch.cat([rows for rows, _ in groups]).argsort(), ids.shape[1]
-        order, existence = ids.new_full((len(ids), longest - 1), CLOSED), found[0].root.new_zeros(ids.shape)
+        found = [self._pass(items.states[items.rows[rows, :longest]], lengths[rows]) for rows, longest in groups]
+        back = torch.cat([rows for rows, _ in groups]).argsort()
+        order, existence = lengths.new_full((count, most - 1), CLOSED), items.states.new_zeros(count, most)
         for (rows, _), of in zip(groups, found, strict=True):
             order[rows, : of.order.shape[1]] = of.order
             existence[rows, : of.existence.shape[1]] = of.existence.detach()
         root, penalty = (torch.cat(part)[back] for part in ([f.root for f in found], [f.penalty for f in found]))
         losses = {"halting": self.penalty * penalty} if self.penalty else {}
-        return Encoded(self.cell.h(root), Merges(order), losses, {"existence": existence} if trace else None)
+        return JoinResult(root, Merges(order), losses, {"existence": existence})
 
-    def _pass(self, ids: Tensor, lengths: Tensor) -> Pass:
-        """All rounds over ids (b, T), lengths (b,); the places are START, T words, and END behind the last."""
-        rows, words = ids.shape
-        places = torch.arange(words + 2, device=ids.device)
+    def _pass(self, states: Tensor, lengths: Tensor) -> Pass:
+        """All rounds over states (b, T, D), lengths (b,); the places are START, T words, and END behind the last."""
+        rows, words, _ = states.shape
+        places = torch.arange(words + 2, device=lengths.device)
         end, last = (lengths + 1).unsqueeze(1), lengths.unsqueeze(1)
         real, merges = places <= end, (places > 0) & (places < last)
         inner = (places > 0) & (places <= last)
-        h = self.leaves(self.dropout(self._between_ends(ids, places == end)))
+        h = self._between_ends(states, places == end)
         e, q = real.to(h.dtype), h.new_zeros(rows, words + 2)
         done, single = lengths < 1, lengths < 2
-        gone = torch.full((rows, words + 2), words + 1, device=ids.device)
+        gone = torch.full((rows, words + 2), words + 1, device=lengths.device)
         for t in range(words):
             if bool(done.all()):
                 break
             going = (~done & (lengths > t)).unsqueeze(1)
-            L, R = neighbours(e)
+            L, R = neighbours(e, self.neighbours)
             p = self._merged(h, q, L, R, real, merges)
             q_now = (L @ p.unsqueeze(2)).squeeze(2) * inner
             new = self.cell(L @ h, h, self.norm)
@@ -148,11 +152,10 @@ class SequenceCRvNN(JoiningCore):
         root = h.gather(1, last.unsqueeze(2).expand(-1, -1, h.shape[2])).squeeze(1)
         return Pass(root, _order(gone[:, 1:-2], e[:, 1:-2].detach(), lengths, words), penalty, words_e)
 
-    def _between_ends(self, ids: Tensor, at_end: Tensor) -> Tensor:
-        """(b, T + 2, width), the embeddings of START, the words, and END behind the last."""
-        x = self.embedding(torch.nn.functional.pad(ids, (1, 1)))
-        x = torch.cat([self.ends[0].expand(len(x), 1, -1), x[:, 1:]], 1)
-        return self.ends[1].where(at_end.unsqueeze(2), x)
+    def _between_ends(self, states: Tensor, at_end: Tensor) -> Tensor:
+        """(b, T + 2, D), the states of START, the words, and END behind the last."""
+        start, end = self.leaves(self.dropout(self.ends.expand(len(states), -1, -1))).split(1, 1)
+        return end.where(at_end.unsqueeze(2), torch.cat([start, states, end], 1))
 
     def _merged(self, h: Tensor, q: Tensor, L: Tensor, R: Tensor, real: Tensor, merges: Tensor) -> Tensor:
         """p, (b, S)."""
@@ -167,19 +170,6 @@ class SequenceCRvNN(JoiningCore):
         A = (s - M).exp() * merges
         beside = ((L + R) @ A.unsqueeze(2)).squeeze(2)
         return A / (A + (-M).exp() + beside + LEAST)
-
-
-def neighbours(e: Tensor) -> tuple[Tensor, Tensor]:
-    """L and R, (b, S, S) each, from the existences (b, S)."""
-    sums = e.cumsum(1)
-    size = e.shape[1]
-    upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
-    up_to = sums.unsqueeze(1) - sums.unsqueeze(2)  # behind i up to j, for j > i
-    between = up_to - e.unsqueeze(1)
-    right = e.unsqueeze(1).expand_as(up_to).where(up_to <= 1, (1 - between).clamp(min=0)) * upper
-    with_j = between.transpose(1, 2) + e.unsqueeze(1)  # from j up to before i, for j < i
-    left = e.unsqueeze(1).expand_as(with_j).where(with_j <= 1, (1 - with_j + e.unsqueeze(1)).clamp(min=0)) * upper.T
-    return left, right
 
 
 def _order(gone: Tensor, e: Tensor, lengths: Tensor, words: int) -> Tensor:

@@ -1,22 +1,42 @@
 """The Gumbel Tree-LSTM: one order of merges, drawn, with the gradient of the draw's softmax."""
 
 import math
-from typing import Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
-from dgltree.encoders.encoded import Encoded, Merges
+from dgltree.cells.compose import LSTMComposition
+from dgltree.encoders.encoded import Merges
 from dgltree.encoders.latent.beams import search
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
+from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, longest_first
+from dgltree.encoders.latent.leaf_lstm import LeafLSTM
+from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore, QueryScore, Score
 from dgltree.induction.merges import CLOSED
 
 Scorer = Literal["query", "linear", "children"]
 SCORERS = get_args(Scorer)
+Leaf = Literal["linear", "lstm", "both"]
+LEAVES = get_args(Leaf)
 SLICE = 64
 """Numbers of a state that "children" reads."""
+
+
+class Drawn(NamedTuple):
+    """What b sequences became, the longest first."""
+
+    state: Tensor
+    """(b, D)"""
+    merges: Tensor
+    """(b, T - 1) int64"""
+    choices: Tensor
+    """(b, T - 1, T - 1)"""
+    nodes: Tensor
+    """(b, 2 T - 1, n), for attention alone: h of the words and of what each step joined, 0 where there is none."""
 
 
 class SequenceGumbelTree(JoiningCore):
@@ -42,15 +62,19 @@ class SequenceGumbelTree(JoiningCore):
         forget_bias: added to the forget gates of "tree_lstm"; 1 in the published program, 0 in the paper.
         temperature: :math:`\tau`.
         noise: whether training draws; without noise it takes the best.
-        cell, embedding_size, dropout, cell_dropout, max_length: as in
-            :class:`dgltree.encoders.latent.core.JoiningCore`.
+        leaf: "linear"; "lstm", h and c of an LSTM at each word; "both", those of two LSTMs, one in each direction, with
+            n / 2 columns each. The LSTMs are published for the cell "tree_lstm", which alone has a c.
+        attention: whether the answer's h is the sum over all 2 T - 1 nodes, the words and what was joined at each step,
+            :math:`\sum_t softmax(k \cdot \bar k)_t \, k_t` with their mean :math:`\bar k` (the published program takes
+            the mean over the padded width of the batch). Then evaluation composes all neighbours, too.
+        shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`; ``cell`` is "tree_lstm".
 
     Initialisation: embeddings N(0, 1), that of padding 0; q N(0, 0.01); "tree_lstm" orthogonal, its biases 0; torch's
-        of the
-    rest.
+    of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for another score, and for a
-    temperature that is not above 0.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for another score or leaf, for a
+    temperature that is not above 0, for LSTMs with another cell or, of both directions, an odd n, and for attention
+    over what is joined in chunks.
     """
 
     def __init__(
@@ -64,40 +88,54 @@ class SequenceGumbelTree(JoiningCore):
         forget_bias: float = 1.0,
         temperature: float = 1.0,
         noise: bool = True,
-        embedding_size: int | None = None,
-        dropout: float = 0.0,
-        cell_dropout: float = 0.0,
-        max_length: int | None = None,
+        leaf: Leaf = "linear",
+        attention: bool = False,
+        **shared: Any,
     ) -> None:
         own = {"score": score, "scaled": scaled, "forget_bias": forget_bias, "temperature": temperature, "noise": noise}
-        shared = (cell, embedding_size, dropout, cell_dropout, max_length)
-        super().__init__(size, hidden_size, *shared, own, forget_bias=forget_bias)
-        if score not in SCORERS:
-            raise ValueError(f"score is {score!r}; it must be one of {', '.join(SCORERS)}")
+        super().__init__(size, hidden_size, {**own, "leaf": leaf, "attention": attention}, cell=cell, **shared)
+        for name, value, known in (("score", score, SCORERS), ("leaf", leaf, LEAVES)):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         if temperature <= 0:
             raise ValueError(f"temperature is {temperature}; it must be above 0")
-        self.temperature, self.noise = temperature, noise
+        if attention and self.chunk_size is not None:
+            raise ValueError("attention reads all nodes of one tree; it must be False with a chunk_size")
+        if leaf != "linear" and cell != "tree_lstm":
+            raise ValueError(f"leaf is {leaf!r}, which gives h and c; it needs the cell tree_lstm, not {cell}")
+        self.temperature, self.noise, self.attention = temperature, noise, attention
+        if isinstance(self.cell, LSTMComposition):
+            self.cell.forget_bias = forget_bias
+        if leaf != "linear":
+            self.leaf = LeafLSTM(self.width, hidden_size, both=leaf == "both")
         self.score = _made(score, hidden_size, scaled)
 
-    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
-        order = longest_first(lengths)
-        back, ids, lengths = order.argsort(), ids[order], lengths[order]
-        if not self.training:
-            nodes, rows = self.nodes(ids, lengths, self.score)
-            found = search(nodes, rows, lengths.tolist(), 1)
-            root = self.cell.h(nodes.states.read(found.rows[:, 0]))
-            return Encoded(root[back], Merges(found.orders[back, 0]))
-        root, merges, choices = self._drawn(self.words(ids), lengths.tolist())
-        return Encoded(root[back], Merges(merges[back]), trace={"choices": choices[back]} if trace else None)
+    def items(self, ids: Tensor, lengths: Tensor) -> Items:
+        """With an LSTM every word has a row of its own."""
+        if not isinstance(self.leaf, LeafLSTM):
+            return super().items(ids, lengths)
+        states = self.leaf(self.dropout(self.embedding(ids)), lengths)
+        return Items(states.flatten(0, 1), torch.arange(ids.numel(), device=ids.device).view(ids.shape), lengths)
 
-    def _drawn(self, h: Tensor, lengths: list[int]) -> tuple[Tensor, Tensor, Tensor]:
-        """Roots (B, n), merges (B, T - 1) and choices (B, T - 1, T - 1) of words (B, T, D), the longest first."""
+    def join(self, items: Items) -> JoinResult:
+        """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
+        order = longest_first(items.lengths)
+        back, rows, lengths = order.argsort(), items.rows[order], items.lengths[order]
+        if not self.training and not self.attention:
+            nodes = Nodes(self.cell, self.norm, self.score, items.states)
+            found = search(nodes, rows, lengths.tolist(), 1)
+            return JoinResult(nodes.states.read(found.rows[:, 0])[back], Merges(found.orders[back, 0]))
+        drawn = self._drawn(items.states[rows], lengths.tolist())
+        state = self._attended(drawn, lengths) if self.attention else drawn.state
+        return JoinResult(state[back], Merges(drawn.merges[back]), trace={"choices": drawn.choices[back]})
+
+    def _drawn(self, h: Tensor, lengths: list[int]) -> Drawn:
+        """Of words (B, T, D), the longest first."""
         rows, longest = h.shape[:2]  # padding may be wider than what is longest
         gaps = torch.arange(longest - 1, device=h.device).expand(rows, -1)
         merges = torch.full_like(gaps, CLOSED)
         choices = h.new_zeros(rows, longest - 1, longest - 1)
-        ended = []
+        ended, nodes = [], [self.cell.h(h)] if self.attention else []
         for t in range(lengths[0] - 1):
             count = sum(length > t + 1 for length in lengths)
             ended.append(h[count:, 0])
@@ -109,17 +147,34 @@ class SequenceGumbelTree(JoiningCore):
             soft, at = (scores / self.temperature).softmax(1), leftmost_best(scores, 1)
             merges[:count, t] = gaps.gather(1, at).squeeze(1)
             choices[:count, t, : soft.shape[1]] = soft.detach()
-            h = shrink(h, straight_through(soft, at), composed)
+            m = straight_through(soft if self.training else soft.detach(), at)
+            h = shrink(h, m, composed)
+            if self.attention:
+                joined = (m.unsqueeze(2) * self.cell.h(h)).sum(1, keepdim=True)
+                nodes.append(pad(joined, (0, 0, 0, 0, 0, rows - count)))
             places = torch.arange(gaps.shape[1] - 1, device=gaps.device)
             gaps = gaps.gather(1, places + (places >= at))
         ended.append(h[:, 0])
-        return self.cell.h(torch.cat(ended[::-1])), merges, choices
+        return Drawn(torch.cat(ended[::-1]), merges, choices, torch.cat(nodes, 1) if nodes else h[:, :0])
+
+    def _attended(self, drawn: Drawn, lengths: Tensor) -> Tensor:
+        """(b, D), with h the sum over all nodes, weighed by how they agree with their mean."""
+        longest = int(lengths[0])
+        words = drawn.nodes.shape[1] - longest + 1  # padding may be wider
+        places = torch.arange(drawn.nodes.shape[1], device=lengths.device)
+        step = places - words + 1
+        there = torch.where(places < words, places < lengths.unsqueeze(1), step < lengths.unsqueeze(1))
+        k = drawn.nodes * there.unsqueeze(2)
+        mean = k.sum(1) / (2 * lengths - 1).unsqueeze(1)
+        weights = (k @ mean.unsqueeze(2)).squeeze(2).masked_fill(~there, -math.inf).softmax(1)
+        h = (weights.unsqueeze(2) * k).sum(1)
+        return torch.cat([h, drawn.state[:, h.shape[1] :]], 1)
 
     def _scores(self, left: Tensor, right: Tensor, composed: Tensor, candidates: Tensor) -> Tensor:
         """(b, S - 1), of the pairs, with noise; -inf behind the last of each sequence."""
         h = self.cell.h
         scores = self.score(h(left), h(right)) if self.score.of_children else self.score(h(composed))
-        scores = scores + gumbel(scores) if self.noise else scores
+        scores = scores + gumbel(scores) if self.noise and self.training else scores
         there = torch.arange(scores.shape[1], device=scores.device) < candidates
         return scores.masked_fill(~there, -math.inf)
 

@@ -12,6 +12,12 @@ def padding_mask(ids: Tensor, lengths: Tensor) -> Tensor:
     return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
 
 
+def turned(lengths: Tensor, width: int) -> Tensor:
+    """(B, T) int64, the places of each sequence's words from the last to the first; padding stays where it is."""
+    places = torch.arange(width, device=lengths.device).expand(len(lengths), -1)
+    return (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)
+
+
 def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> None:
     """``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than ``max_length``."""
     if ids.dim() != 2 or lengths.shape != ids.shape[:1] or ids.is_floating_point() or lengths.is_floating_point():

@@ -1,0 +1,44 @@
+"""Neighbours among nodes that exist in part: each is the nearer the less exists between."""
+
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+Neighbours = Literal["cut", "product"]
+NEIGHBOURS = get_args(Neighbours)
+
+
+def neighbours(e: Tensor, how: Neighbours = "cut") -> tuple[Tensor, Tensor]:
+    """L and R, (b, S, S) each, the weights of left and right neighbours, from the existences (b, S).
+
+    Args:
+        e: 0 to 1.
+        how: "cut" as all programs of CRvNN do, until an existence of 1 is used up; "product": equation 6 of its paper.
+    """
+    return _cut(e) if how == "cut" else _product(e)
+
+
+def _cut(e: Tensor) -> tuple[Tensor, Tensor]:
+    sums = e.cumsum(1)
+    size = e.shape[1]
+    upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
+    up_to = sums.unsqueeze(1) - sums.unsqueeze(2)  # behind i up to j, for j > i
+    between = up_to - e.unsqueeze(1)
+    right = e.unsqueeze(1).expand_as(up_to).where(up_to <= 1, (1 - between).clamp(min=0)) * upper
+    with_j = between.transpose(1, 2) + e.unsqueeze(1)  # from j up to before i, for j < i
+    left = e.unsqueeze(1).expand_as(with_j).where(with_j <= 1, (1 - with_j + e.unsqueeze(1)).clamp(min=0)) * upper.T
+    return left, right
+
+
+def _product(e: Tensor) -> tuple[Tensor, Tensor]:
+    return _right_product(e.flip(1)).flip(1, 2), _right_product(e)
+
+
+def _right_product(e: Tensor) -> Tensor:
+    """R_ij: e_j times the product of 1 - e_k over i < k < j."""
+    size = e.shape[1]
+    upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
+    absent = (1 - e).unsqueeze(1).expand(-1, size, -1).masked_fill(~upper, 1)
+    between = torch.nn.functional.pad(absent.cumprod(2)[:, :, :-1], (1, 0), value=1.0)
+    return e.unsqueeze(1) * between * upper
