@@ -65,8 +65,9 @@ class Compose(nn.Module, ABC):
         return flat.view(of_right.shape)
 
     def forward(self, left: Tensor, right: Tensor, norm: Rows) -> Tensor:
-        """(..., D) of two states; ``norm`` is the network's LayerNorm."""
-        return self.combined(self.product(self.h(left), self.of_right(self.h(right))), left, right, norm)
+        """(..., D) of two states, in their dtype under autocast, too; ``norm`` is the network's LayerNorm."""
+        product = self.product(self.h(left), self.of_right(self.h(right)))
+        return self.combined(product, left, right, norm).to(left.dtype)
 
     @abstractmethod
     def combined(self, product: Tensor, left: Tensor, right: Tensor, norm: Rows) -> Tensor:

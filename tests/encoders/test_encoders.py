@@ -256,7 +256,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("tree_transformer", "order, joint, branching, path_length, num_layers, num_heads"),
         (
             "beam_tree",
-            "order, joint, one_soft, beam_size, noise, cell, embedding_size, dropout, cell_dropout, chunk_size, chunks_in",
+            "order, joint, one_soft, beam_size, noise, cell, embedding_size, dropout, cell_dropout, chunk_size",
         ),
         ("tree_smu", "typed, input_size, leaf, functions, numbers, number_scale, dropout, stack_size"),
     ):

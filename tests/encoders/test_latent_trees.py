@@ -278,6 +278,22 @@ def test_the_maximum_of_a_batch_is_an_option_of_the_published_program() -> None:
     assert not torch.equal(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root)
 
 
+@pytest.mark.parametrize("cell", ["grc", "tree_lstm", "tree_rnn"])
+@pytest.mark.parametrize("name", JOINING)
+def test_in_mixed_precision_most_trees_are_those_of_full_precision(name: str, cell: str) -> None:
+    ids, lengths = torch.randint(3, 30, (16, 40), generator=torch.Generator().manual_seed(0)), torch.full((16,), 40)
+    torch.manual_seed(1)
+    core: Any = SEQUENCE_ENCODERS[name](30, 32, cell=cell).eval()
+    with torch.no_grad():
+        full = core.encoded(ids, lengths)
+        with torch.autocast("cpu", torch.bfloat16):
+            mixed = core.encoded(ids, lengths, trace=True)
+    assert {part.dtype for part in (mixed.root, *(mixed.trace or {}).values())} == {torch.float32}
+    words = [[str(t) for t in range(40)]] * 16
+    same = [one == other for one, other in zip(full.parse.trees(words), mixed.parse.trees(words), strict=True)]
+    assert sum(same) >= 8, "none or one where scores are rounded to bfloat16"
+
+
 @pytest.mark.parametrize("name", ["gumbel_tree", *BEAMS])
 def test_with_dropout_every_word_has_a_mask_of_its_own(name: str) -> None:
     core = make(name, dropout=0.5).train()

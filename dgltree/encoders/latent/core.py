@@ -85,8 +85,8 @@ class JoiningCore(InducingCore):
         return Encoded(self.cell.h(found.state), found.parse, found.losses, (found.trace or None) if trace else None)
 
     def leaves(self, x: Tensor) -> Tensor:
-        """(..., D) of embeddings (..., width) that the dropout has acted on."""
-        return (self.leaf_norm or self.norm)(self.leaf(x))
+        """(..., D) of embeddings (..., width) that the dropout has acted on; in their dtype under autocast, too."""
+        return (self.leaf_norm or self.norm)(self.leaf(x)).to(x.dtype)
 
     def words(self, ids: Tensor) -> Tensor:
         """(..., D) of ids (...)."""

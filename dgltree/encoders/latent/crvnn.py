@@ -136,7 +136,7 @@ class SequenceCRvNN(JoiningCore):
             going = (~done & (lengths > t)).unsqueeze(1)
             L, R = neighbours(e, self.neighbours)
             p = self._merged(h, q, L, R, real, merges)
-            q_now = (L @ p.unsqueeze(2)).squeeze(2) * inner
+            q_now = (L @ p.unsqueeze(2)).squeeze(2).to(e.dtype) * inner
             new = self.cell(L @ h, h, self.norm)
             share = q_now.unsqueeze(2)
             h = (share * new + (1 - share) * h).where(going.unsqueeze(2), h)
@@ -164,11 +164,11 @@ class SequenceCRvNN(JoiningCore):
         if self.features is not None:
             share = q.unsqueeze(2)
             window.append(share * self.features[0] + (1 - share) * self.features[1])
-        s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2)
+        s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2).to(h.dtype)
         largest = s.detach().masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
         M = largest.amax() if self.batch_maximum else largest
         A = (s - M).exp() * merges
-        beside = ((L + R) @ A.unsqueeze(2)).squeeze(2)
+        beside = ((L + R) @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
         return A / (A + (-M).exp() + beside + LEAST)
 
 

@@ -31,7 +31,7 @@ class LeafLSTM(nn.Module):
                 (nn.init.orthogonal_ if "_hh" in name else nn.init.kaiming_normal_)(parameter)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning behind a length."""
+        """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning behind a length. In the dtype of x."""
         places = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
         found = []
         for cell, order in zip(self.cells, (places, turned(lengths, x.shape[1])), strict=False):
@@ -42,4 +42,4 @@ class LeafLSTM(nn.Module):
                 states.append(torch.stack(state))
             both = torch.stack(states, 2)  # h and c
             found.append(both.gather(2, back.expand(2, *both.shape[1:])))
-        return torch.cat(list(torch.cat(found, 3)), 2)
+        return torch.cat(list(torch.cat(found, 3)), 2).to(x.dtype)

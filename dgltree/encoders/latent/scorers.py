@@ -1,10 +1,18 @@
-"""How good it would be to join two neighbours: a score of what they would become, or of the two as they are."""
+"""How good it would be to join two neighbours: a score of what they would become, or of the two as they are.
+
+Scores are not computed in half precision, also where autocast has the products in it: rounded to three digits, many of
+them would be equal.
+"""
 
 import math
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
+
+
+def _exactly(like: Tensor) -> torch.autocast:
+    return torch.autocast(like.device.type, enabled=False)
 
 
 class QueryScore(nn.Module):
@@ -27,7 +35,8 @@ class QueryScore(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """(...) of what two states would become, (..., n)."""
-        return h @ self.query / self.divisor
+        with _exactly(h):
+            return h.to(self.query.dtype) @ self.query / self.divisor
 
 
 class LinearScore(nn.Module):
@@ -45,7 +54,8 @@ class LinearScore(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """(...) of (..., n)."""
-        return self.linear(h).squeeze(-1)
+        with _exactly(h):
+            return self.linear(h.to(self.linear.weight.dtype)).squeeze(-1)
 
 
 class ChildrenScore(nn.Module):
@@ -67,7 +77,9 @@ class ChildrenScore(nn.Module):
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """(...) of two states (..., n)."""
         both = torch.cat([left[..., : self.slice_size], right[..., : self.slice_size]], -1)
-        return self.second(nn.functional.gelu(self.first(both))).squeeze(-1)
+        with _exactly(both):
+            hidden = nn.functional.gelu(self.first(both.to(self.first.weight.dtype)))
+            return self.second(hidden).squeeze(-1)
 
 
 Score = QueryScore | LinearScore | ChildrenScore
