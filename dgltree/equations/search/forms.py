@@ -3,8 +3,9 @@
 from itertools import product
 
 from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.search.operations import COMMUTATIVE
 from dgltree.equations.search.phrases import fraction, written
-from dgltree.equations.search.table import COMMUTATIVE, LEAF, ValueTable
+from dgltree.equations.search.table import LEAF, ValueTable
 from dgltree.trees.tree import Tree
 
 OF_A_PART = 3  # forms of a part that are put into forms of the whole

@@ -17,9 +17,10 @@ from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import decimal, named
+from dgltree.equations.search.operations import Operations
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
-from dgltree.equations.search.table import Operations, ValueTable
+from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.search.world import World, world
 from dgltree.equations.truth.elementary import Array

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.search.arithmetic import LARGEST, agree, apply, power
+from dgltree.equations.search.arithmetic import LARGEST, agree
 from dgltree.equations.search.clock import Clock
+from dgltree.equations.search.kept_forms import KeptForms
+from dgltree.equations.search.operations import COMMUTATIVE, Operations, binary, pairs, unary
 from dgltree.equations.search.phrases import ONE
 from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
@@ -19,7 +21,6 @@ from dgltree.trees.tree import Tree
 LEAF, NUMBER = -2, -1
 """What stands in place of an operation for a leaf, and for a number that operations on numbers gave."""
 DEEPEST = 14  # level
-FORMS = 8  # ways of each value that are kept
 LONGER = 3  # levels by which a form may be longer than the shortest
 SMALLEST = 1e-7
 ROWS = 500_000  # candidates that are taken in together
@@ -28,17 +29,6 @@ CHUNK = 4  # times the budget: so many candidates of a level are computed at mos
 DENOMINATOR = 60  # constants that are so many parts of a whole number are written as numbers
 CANDIDATES = 3  # neighbours of equal key that a lookup compares
 BITS = 38  # of a key that must agree: what rounding leaves of 53
-
-BINARY = ("add", "sub", "mul", "div", "pow")
-COMMUTATIVE = ("add", "mul")
-
-
-class Operations(NamedTuple):
-    """What expressions are made of."""
-
-    unary: tuple[str, ...]
-    """Functions of the trees, besides ``neg`` and ``sqrt``."""
-    binary: tuple[str, ...] = BINARY
 
 
 class Leaf(NamedTuple):
@@ -80,10 +70,8 @@ class ValueTable:
         """The entries that are rational numbers, besides leaves."""
         self._known = np.empty(0, np.int64)  # sorted keys
         self._known_id = np.empty(0, np.int32)
-        self._form_count = np.empty(0, np.int8)
         self._parts = np.empty((0, 2), np.int32)  # of the first form; its own number for a leaf
-        self._forms: list[tuple[Array, Array, Array, Array]] = []
-        self._sorted_forms: tuple[Array, ...] | None = None
+        self._forms = KeptForms()
         self._order: Array | None = None
         self._exponents = np.empty(0, np.int64)
         self._one = -1
@@ -96,8 +84,8 @@ class ValueTable:
     @property
     def nbytes(self) -> int:
         """Bytes of its arrays."""
-        forms = sum(column.nbytes for block in self._forms for column in block)
-        return forms + sum(a.nbytes for a in (self.values, self.level, self._known, self._known_id, self._form_count))
+        own = (self.values, self.level, self._known, self._known_id)
+        return self._forms.nbytes + sum(a.nbytes for a in own)
 
     def fill(self, deepest: int = DEEPEST) -> "ValueTable":
         """Grow level by level until the budget or the time is used up, or to the deepest level; returns itself."""
@@ -127,19 +115,12 @@ class ValueTable:
 
     def leaf_trees(self) -> Iterator[tuple[int, Tree]]:
         """(entry, tree) of the leaves that are entries."""
-        for operations, left, _, entries in self._forms:
-            for place in np.flatnonzero(operations == LEAF):
-                yield int(entries[place]), self.leaves[int(left[place])].tree
+        for entry, number in self._forms.of_operation(LEAF):
+            yield entry, self.leaves[number].tree
 
     def forms(self, entry: int) -> list[tuple[int, int, int]]:
         """The ways to an entry: (operation, left entry, right entry), the shortest first."""
-        if self._sorted_forms is None:
-            columns = [np.concatenate(column) for column in zip(*self._forms, strict=True)]
-            order = np.argsort(columns[3], kind="stable")
-            self._sorted_forms = tuple(column[order] for column in columns)
-        operation, left, right, entries = self._sorted_forms
-        first, last = np.searchsorted(entries, [entry, entry + 1])
-        return list(zip(*(column[first:last].tolist() for column in (operation, left, right)), strict=True))
+        return self._forms.of_entry(entry)
 
     def made_of(self, entries: Array) -> Array:
         """(N,) whether the first form of an entry has one of ``entries`` in it."""
@@ -196,36 +177,19 @@ class ValueTable:
             source = by_level[level - 1]
             if len(source):
                 values = self.values[source]
-                yield _block(number, source, source, -values if name == "neg" else _unary(name, values))
+                yield _block(number, source, source, unary(name, values))
         for number, name in enumerate(self.operations.binary, start=len(self.operations.unary)):
             for a in range(1, level - 1):
                 b = level - 1 - a
                 if (name in COMMUTATIVE and a > b) or room <= 0:
                     continue
-                left, right = self._pairs(name, by_level[a], by_level[b], room)
+                second = np.intersect1d(by_level[b], self._exponents) if name == "pow" else by_level[b]
+                left, right = pairs(name, by_level[a], second, room, self._one)
                 room -= len(left)
                 for start in range(0, len(left), PIECE):
                     a_, b_ = left[start : start + PIECE], right[start : start + PIECE]
                     self.tried += len(a_)
-                    yield _block(number, a_, b_, _binary(name, self.values[a_], self.values[b_]))
-
-    def _pairs(self, name: str, first: Array, second: Array, room: int) -> tuple[Array, Array]:
-        if name == "pow":
-            second = np.intersect1d(second, self._exponents)
-        if not len(first) or not len(second):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        first = first[: max(1, room // len(second))]
-        left, right = np.repeat(first, len(second)), np.tile(second, len(first))
-        if name in ("mul", "div", "pow"):  # what 1 does to nothing
-            useful = (left != self._one) & (right != self._one) if name != "div" else right != self._one
-            left, right = left[useful], right[useful]
-        if name in COMMUTATIVE:
-            ordered = left <= right if first[0] == second[0] else slice(None)
-            left, right = left[ordered], right[ordered]
-        if name in ("sub", "div"):
-            differ = left != right
-            left, right = left[differ], right[differ]
-        return left, right
+                    yield _block(number, a_, b_, binary(name, self.values[a_], self.values[b_]))
 
     def _insert(self, level: int, blocks: list[tuple[Array, Array, Array, Array]]) -> None:
         if not blocks:
@@ -246,7 +210,6 @@ class ValueTable:
         start = len(self)
         self.values = np.concatenate([self.values, values[new[added]]])
         self.level = np.concatenate([self.level, np.full(len(added), level, np.int16)])
-        self._form_count = np.concatenate([self._form_count, np.zeros(len(added), np.int8)])
         first_form = np.stack([left[new[added]], right[new[added]]], 1).astype(np.int32)
         leaves = operation[new[added]] == LEAF
         first_form[leaves] = (start + np.flatnonzero(leaves))[:, None]
@@ -256,22 +219,11 @@ class ValueTable:
         all_keys = np.concatenate([self._known, keys[kept]])
         order = np.argsort(all_keys, kind="stable")
         self._known, self._known_id = all_keys[order], ids[order]
-        self._order = self._sorted_forms = None
+        self._order = None
         inside = entry < len(self)  # and of what was known, no form that is much longer
         inside[inside] = self.level[entry[inside]] >= level - LONGER
-        self._keep_forms(*(column[inside] for column in (operation, left, right, entry)))
+        self._forms.add(len(self), *(column[inside] for column in (operation, left, right, entry)))
         self._name_numbers(start)
-
-    def _keep_forms(self, operation: Array, left: Array, right: Array, entry: Array) -> None:
-        """So many ways of each entry as FORMS, those that come first."""
-        order = np.argsort(entry, kind="stable")
-        entry = entry[order]
-        first = np.searchsorted(entry, entry)
-        keep = np.arange(len(entry)) - first + self._form_count[entry] < FORMS
-        order, entry = order[keep], entry[keep]
-        np.add.at(self._form_count, entry, 1)
-        columns = (operation[order].astype(np.int8), left[order].astype(np.int32), right[order].astype(np.int32))
-        self._forms.append((*columns, entry.astype(np.int32)))
 
     def _name_numbers(self, start: int) -> None:
         """Remember which new entries are rational numbers."""
@@ -291,20 +243,6 @@ class ValueTable:
 
 def _block(operation: int, left: Array, right: Array, values: Array) -> tuple[Array, Array, Array, Array]:
     return np.full(len(left), operation), left, right, values
-
-
-def _unary(name: str, values: Array) -> Array:
-    return np.sqrt(values) if name == "sqrt" else np.log(values) if name == "log" else apply(name, [values])
-
-
-def _binary(name: str, a: Array, b: Array) -> Array:
-    if name == "add":
-        return a + b
-    if name == "sub":
-        return a - b
-    if name == "mul":
-        return a * b
-    return a / b if name == "div" else power(a, b)
 
 
 def _quantised(key: Array) -> Array:

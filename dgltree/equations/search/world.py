@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 from dgltree.equations.search.arithmetic import literal, value
 from dgltree.equations.search.fit import BasisFunction
+from dgltree.equations.search.operations import Operations
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import Points
-from dgltree.equations.search.table import Leaf, Operations
+from dgltree.equations.search.table import Leaf
 from dgltree.read.notation import CONSTANTS, EXP1, HALF, MINUS_ONE
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree

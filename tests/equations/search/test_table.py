@@ -7,8 +7,9 @@ from dgltree import read_equation, read_infix, write_infix
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
+from dgltree.equations.search.kept_forms import FORMS
 from dgltree.equations.search.points import COUNT, Points, points
-from dgltree.equations.search.table import FORMS, ValueTable
+from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.world import world
 
 
