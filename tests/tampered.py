@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import torch
+from fuzzing import Target
 from hypothesis import strategies as st
 from safetensors import safe_open
 from safetensors.torch import save
@@ -200,3 +201,8 @@ def printing() -> Iterator[tuple[Any, Any]]:
         yield out, err
         sys.stdout.flush()
         sys.stderr.flush()
+
+
+def tampered_targets() -> dict[str, Target]:
+    """By name."""
+    return {f"tampered {name}": Target(tampered(kind.content), answers(kind)) for name, kind in kinds().items()}
