@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from own_trees import QUIET
+from tampered import kinds, write
 
 from dgltree.commands.main import main
 
@@ -55,3 +56,15 @@ def test_a_block_of_trees_that_the_model_does_not_know_is_no_end(
     assert np.isnan(np.load(tmp_path / "v.npy")).all()
     assert main(["encode", str(fitted / "model"), str(path), "--out", str(tmp_path / "no" / "v.npy")]) == 1
     assert f"there is no folder {tmp_path / 'no'}" in capsys.readouterr().err
+
+
+def test_a_pair_has_two_rows_in_a_numpy_file_also_where_it_cannot_be_read(tmp_path: Path) -> None:
+    write(kinds()["pairs"].content, tmp_path)
+    path, lines = tmp_path / "new.tsv", ["x*y\ty*x", "x*y\tx+", "sin(x + y)\tx*y", "x*y\tx*y"]
+    path.write_text("left\tright\n" + "".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert main(["encode", str(tmp_path), str(path), "--out", str(tmp_path / "v.npy")]) == 1
+    vectors = np.load(tmp_path / "v.npy")
+    assert vectors.shape == (8, 4)
+    assert np.isnan(vectors).all(1).tolist() == [False, False, True, True, False, False, False, False]
+    np.testing.assert_allclose(vectors[[5, 6, 7]], vectors[[0, 0, 0]], atol=1e-6)  # the same tree, x*y
+    assert not np.allclose(vectors[0], vectors[1])

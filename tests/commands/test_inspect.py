@@ -72,3 +72,14 @@ def test_help_shows_examples_and_how_trees_are_read(command: str, capsys: pytest
     assert f"  dgltree {command} " in out
     assert "--notation" in out
     assert "--binarize" in out
+
+
+@pytest.mark.parametrize("command", ["fit", "inspect", "predict", "encode", "evaluate", "similar"])
+def test_defaults_of_reading_are_told_where_no_training_says_otherwise(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    reading = capsys.readouterr().out.split("how the trees are read")[1]
+    assert ("Default:" in reading) == (command in ("fit", "inspect"))
+    assert reading.startswith(" (by default as in training)") != (command in ("fit", "inspect"))

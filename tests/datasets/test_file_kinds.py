@@ -11,7 +11,8 @@ from own_trees import written
 
 from dgltree import TreeDataset
 from dgltree.commands.main import main
-from dgltree.datasets.formats import FORMATS, Format, open_format
+from dgltree.datasets.formats import FORMATS, Bad, Format, open_format
+from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.tree_lines import SMILESLines
 from dgltree.datasets.settings.reading import Reading
@@ -182,3 +183,18 @@ def test_a_broken_tree_of_several_lines_loses_itself_alone(tmp_path: Path) -> No
     long = TreeDataset.from_file(written(tmp_path, "t.mrg", text), max_line=50)
     assert [bad.line for bad in long.bad] == [1, 4]
     assert "a tree of more than 50 bytes" in long.bad[1].message
+
+
+def test_files_of_one_name_in_two_folders_are_two_files_and_bad_records_come_file_by_file(tmp_path: Path) -> None:
+    sources = tmp_path / "sources"
+    for name, text in (("a/same.py", "x = 1\n"), ("b/same.py", "y = 2\n"), ("b/c/same.py", "z = (\n"), ("d.py", "(")):
+        (sources / name).parent.mkdir(parents=True, exist_ok=True)
+        (sources / name).write_text(text, encoding="utf-8")
+    data = TreeDataset.from_file(sources, cached=False)
+    assert data.files == ["a/same.py", "b/same.py"]
+    assert [bad.file for bad in data.bad] == ["b/c/same.py", "d.py"]
+
+
+def test_bad_records_are_in_the_order_of_files_and_then_of_lines() -> None:
+    bad = [Bad(2, "", "b"), Bad(10, "", "a"), Bad(1, "", "b"), Bad(9, "", "a"), Bad(3, "", "")]
+    assert [(each.file, each.line) for each in in_order(bad)] == [("", 3), ("a", 9), ("a", 10), ("b", 1), ("b", 2)]

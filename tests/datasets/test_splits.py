@@ -52,6 +52,9 @@ def test_examples_that_stand_in_two_splits_are_counted() -> None:
     data = numbered(6)
     splits = {"train": data.select([0, 1, 2]), "validation": data.select([2, 3]), "test": data.select([0, 1, 4])}
     assert shared_examples(splits) == {"validation": 1, "test": 2}
+    often = {"train": data.select([0, 1]), "validation": data.select([0] * 5), "test": data.select([1, 2, 1, 0])}
+    assert shared_examples(often) == {"validation": 5, "test": 3}
+    assert shared_examples({"train": often["validation"], "test": data.select([0, 1])}) == {"test": 1}
 
 
 def test_the_seed_of_a_split_is_that_of_the_choice_of_validation_too() -> None:

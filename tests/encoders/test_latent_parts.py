@@ -65,3 +65,22 @@ def test_a_composition_takes_any_leading_sizes(name: str) -> None:
     flat = cell(left.flatten(0, 2), right.flatten(0, 2), norm)
     torch.testing.assert_close(cell(left, right, norm).flatten(0, 2), flat, rtol=0, atol=1e-14)
     torch.testing.assert_close(cell(left[0, 0], right[0, 0], norm), flat[:5], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_dropout_acts_on_both_states_or_on_none(name: str, side: str) -> None:
+    """Of the map of both states: with that of the other one left out, and what follows the map taken away."""
+    torch.manual_seed(0)
+    cell = COMPOSITIONS[name](64, 0.5)
+    state = torch.randn(64).expand(8, 64)
+    nothing = torch.zeros(8, cell.horizontal.out_features)
+
+    def mapped() -> Tensor:
+        return cell.product(state, nothing) if side == "left" else cell.of_right(state)
+
+    kept = cell.eval() and mapped()
+    cell.train()
+    assert (len(mapped().unique(dim=0)) == 8) == cell.drops_inputs
+    mean = torch.stack([mapped() for _ in range(250)]).mean((0, 1))
+    torch.testing.assert_close(mean, kept[0], atol=0.15, rtol=0)

@@ -105,6 +105,8 @@ def test_stack_usage_counts_rows_over_the_threshold_by_depth() -> None:
     S[3, :2] = 1.0
     assert used_rows(S).tolist() == [0, 1, 0, 2]
     assert usage_by_depth(S, torch.tensor([0, 1, 1, 4])) == {0: 0.0, 1: 0.5, 4: 2.0}
+    assert usage_by_depth(S, torch.tensor([0, 1, 1, 4]), threshold=0.0009) == {0: 0.0, 1: 1.0, 4: 2.0}
+    assert usage_by_depth(S, torch.tensor([0, 1, 1, 4]), threshold=1.5) == {0: 0.0, 1: 0.0, 4: 0.0}
     cell = make_cell("tree_smu, no_op")
     trees = batch([chain(6)], VOCABULARY)
     usage = usage_by_depth(propagate(trees, cell)["S"], trees.level)

@@ -34,3 +34,17 @@ def test_trees_are_typed_and_mistakes_told(page: Any, running: Running) -> None:
     page.locator(".node", has_text="mul").wait_for()
     page.locator(".row").first.hover()
     assert page.locator(".node.touched").count() >= 1
+
+
+def test_new_trees_end_the_playing_of_the_old_ones(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#batch?step=0")
+    page.locator(".figures", has_text="18 rows").wait_for()
+    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Pause").wait_for()
+    page.locator("#batch-text").fill("(one (two (three (four (five (six (seven x)))))))")
+    page.locator(".where", has_text="step 6 of 6").wait_for()
+    assert page.get_by_role("button", name="Play").count() == 1
+    page.get_by_role("button", name="One step back").click()
+    page.get_by_role("button", name="Play").click()
+    page.locator(".where", has_text="step 6 of 6").wait_for()
+    page.get_by_role("button", name="Play").wait_for()

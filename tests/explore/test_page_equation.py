@@ -102,3 +102,24 @@ def test_the_theme_is_turned_and_kept(page: Any, running: Running) -> None:
     assert page.evaluate(colour) != before
     page.reload()
     assert page.evaluate(colour) != before
+
+
+def test_what_is_no_longer_asked_is_never_shown_as_an_error(page: Any, running: Running) -> None:
+    """The path of one filler is given up for another's, whose answer takes its time."""
+    page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
+    inside = page.locator(".inside")
+    inside.get_by_role("heading", name="Inside default").wait_for()
+    held: list[Any] = []
+    page.route("**/api/equation/path", lambda route: held.append(route))
+    for place in (1, 2):
+        rows(page, "From the list").nth(place).get_by_role("button").click()
+        page.wait_for_function("count => window.performance.now() && count", arg=1)
+        while len(held) < place:
+            page.wait_for_timeout(20)
+    page.wait_for_timeout(100)
+    assert inside.locator("svg.tree, svg").count() > 0  # the old answer, grey, until there is a new one
+    assert "abort" not in page.locator("main").inner_text().lower()
+    name = rows(page, "From the list").nth(2).get_attribute("data-filler")
+    held[1].continue_()
+    page.locator("main [aria-busy=true]").first.wait_for(state="detached")
+    assert page.locator(".inside").count() == 1 and name

@@ -49,3 +49,32 @@ def test_a_map_is_drawn_in_stages_and_can_be_stopped(page: Any, with_trees: Runn
 def test_without_a_model_it_says_how_to_get_one(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#trees")
     page.locator(".empty", has_text="dgltree fit").wait_for()
+
+
+def test_the_last_page_of_examples_is_the_last_however_full_it_is(page: Any, with_trees: Running) -> None:
+    """Two whole pages, and one more example."""
+    rows = [
+        {"example": k, "id": f"row {k}", "label": "pos", "predicted": "neg", "probability": 0.5, "text": "x"}
+        for k in range(25)
+    ]
+    for count in (24, 25):
+
+        def answer(route: Any, *, count: int = count) -> None:
+            start = route.request.post_data_json["start"]
+            page_of = rows[start : min(start + 12, count)]
+            route.fulfill(json={"rows": page_of, "count": count, "start": start, "page": 12})
+
+        page.route("**/api/trees/examples", answer)
+        page.goto("about:blank")
+        page.goto(f"{with_trees.url}#trees")
+        examples = page.get_by_role("region", name="Examples")
+        seen = []
+        while True:
+            examples.get_by_text(f"{12 * len(seen) + 1} to {min(12 * len(seen) + 12, count)} of {count}").wait_for()
+            seen.append(examples.locator("tbody tr").count())
+            assert examples.get_by_role("button", name="before").is_enabled() == (len(seen) > 1)
+            further = examples.get_by_role("button", name="further")
+            if not further.is_enabled():
+                break
+            further.click()
+        assert sum(seen) == count

@@ -91,6 +91,25 @@ def test_dgltree_parse_prints_and_draws_trees(folder: Path, tmp_path: Path, caps
     assert lowest == [0, 0]
 
 
+@pytest.mark.parametrize(("layers", "middle"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
+def test_dgltree_parse_reads_the_middle_layer_unless_told_another(
+    layers: int, middle: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torch.manual_seed(1)
+    words = Vocabulary((), ["<eos>", "<unk>", *"abcdefgh"], unk=True)
+    save_language_model(LanguageModel(words, "on_lstm", (8,) * layers, {"chunk_size": 1}), tmp_path / "model")
+    (tmp_path / "text").write_text("a b c d e f g h\nh g f e d c b a\nb d a c f h e g\n", encoding="utf-8")
+    given = ["parse", str(tmp_path / "model"), str(tmp_path / "text")]
+
+    def printed(*options: str) -> str:
+        assert dgltree_main([*given, *options]) == 0
+        return capsys.readouterr().out
+
+    of_layers = [printed("--layer", str(n)) for n in range(1, layers + 1)]
+    assert len(set(of_layers)) == layers
+    assert printed() == of_layers[middle - 1]
+
+
 def test_dgltree_parse_refuses_in_one_line(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "s.txt"
     file.write_text(" \n--\n")

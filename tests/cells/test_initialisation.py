@@ -1,0 +1,39 @@
+"""Weights begin in the ranges that are documented: of each map, by what it reads, for every cell."""
+
+from math import sqrt
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dgltree import Vocabulary
+from dgltree.cells import CELLS
+
+VOCABULARY = Vocabulary([("var", 0), ("sin", 1), ("add", 2), ("if", 3)], ["x", "y"])
+N, D = 24, 5
+
+
+def fills(tensor: Tensor, bound: float) -> bool:
+    """Whether numbers look drawn from -bound to bound, and by no other bound of these sizes."""
+    return 0.8 * bound < float(tensor.detach().abs().max()) <= bound
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"input_size": D, "leaf": "gates"}], ids=["embedded leaves", "leaves with gates"]
+)
+@pytest.mark.parametrize("name", CELLS)
+def test_every_map_begins_in_the_range_of_its_inputs(name: str, options: dict[str, Any]) -> None:
+    """A Tree-LSTM's gates of several children are as published: the range of one child, and biases 0."""
+    torch.manual_seed(3)
+    maps = {
+        key: map_ for key, map_ in CELLS[name](VOCABULARY, N, **options).named_maps().items() if hasattr(map_, "affine")
+    }
+    assert bool(options) == ("gates_0" in maps) or name == "child_sum"  # whose maps know no arity
+    for key, linear in maps.items():
+        inputs = linear.affine.fan_in
+        published = name == "tree_lstm" and inputs > N
+        bound = 1 / sqrt(N if published else inputs or D)  # leaves read x alone
+        assert not inputs or fills(linear.weight, bound), key
+        if linear.bias is not None:
+            assert not linear.bias.any() if published else fills(linear.bias, bound), key
