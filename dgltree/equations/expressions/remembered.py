@@ -1,36 +1,35 @@
-"""What is worked out of a tree from its parts, and remembered from one tree to the next."""
+"""What is worked out of a tree or a form from its parts, and remembered from one to the next."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-from dgltree.trees.tree import Tree
-
+N = TypeVar("N", bound=Hashable)
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class Remembered(Generic[N, T]):
     """``combine(node, results of its parts)`` from the leaves to the root, without recursion.
 
     Args:
-        parts: the trees below a node that ``combine`` needs, each once.
+        parts: the nodes below a node that ``combine`` needs, each once.
         combine: the result of a node from those of its parts, in their order.
         most: results that are kept; all are forgotten when there are more.
     """
 
     def __init__(
         self,
-        parts: Callable[[Tree], Sequence[Tree]],
-        combine: Callable[[Tree, list[T]], T],
+        parts: Callable[[N], Sequence[N]],
+        combine: Callable[[N, list[T]], T],
         most: int,
     ) -> None:
         self._parts, self._combine, self._most = parts, combine, most
-        self._known: dict[Tree, T] = {}
+        self._known: dict[N, T] = {}
 
-    def __call__(self, tree: Tree) -> T:
+    def __call__(self, tree: N) -> T:
         known = self._known  # this dictionary to the end, even where another thread puts a new one in its place
         if len(known) > self._most:
             known = self._known = {}
-        below: dict[int, Sequence[Tree]] = {}
+        below: dict[int, Sequence[N]] = {}
         stack = [tree]
         while stack:
             node = stack[-1]
