@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
     from dgltree.equations.completion.answers import Verification, complete, verify
-    from dgltree.equations.completion.completer import Completion
+    from dgltree.equations.completion.result import Completion
     from dgltree.equations.pretrained.published import load_published
     from dgltree.equations.pretrained.shipped import open_model, shipped_fillers
     from dgltree.equations.ranking.ranker import Ranker, Ranking, rank

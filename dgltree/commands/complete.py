@@ -15,15 +15,18 @@ examples:
   dgltree complete "x^2 - 5x + 6 = (x - 2)_" --top 3 --json
   dgltree complete "\\frac{1}{x} - \\frac{1}{x+1} = \\frac{1}{\\square}" --latex
   dgltree complete "x^2 - 5x + 6 = (x - _1)(x - _2)"
+  dgltree complete "x^2 - 2x - 1 = 0, x = _" "A = 1/2 g h, h = _"
+  dgltree complete "(x + 1)^3 = _" "factor x^4 - 1" "expand cos(x + y)"
   dgltree complete "tan(x)*_ = sin(x)" --order score
   cat equations.txt | dgltree complete - --seconds 1
   dgltree complete equations.parquet --out answers --ray
 
 Equations as you type or paste them: 2x, sin^2 x, √x, |x|, LaTeX; the blank is _ or ?, several are _1, _2.
+After an equation, ", x = _" asks for its solutions; expand, factor and simplify ask for a form.
 
-Fillers are searched for, and arithmetic says where each of them holds: everywhere (at complex points), on the
-reals, or on positive reals. A network orders those that hold as a textbook would. --order score and --fillers
-give the network's own ranking of a list instead, right and wrong ones.
+Fillers are searched for, one line a value, and arithmetic says where each of them holds: everywhere (at complex
+points), on the reals, on positive reals, or on a part. --order score and --fillers give the network's own ranking
+of a list instead, right and wrong ones.
 """
 
 
@@ -31,7 +34,8 @@ def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     made = parser(name, COMMANDS[name][1], EXAMPLES)
     made.add_argument("--top", type=count, default=10, metavar="N", help="show this many fillers (default: 10)")
-    made.add_argument("--latex", action="store_true", help="write equations and fillers in LaTeX")
+    made.add_argument("--latex", action="store_true", help="print equations and fillers in LaTeX")
+    made.add_argument("--forms", action="store_true", help="print the other spellings of each value below it")
     made.add_argument(
         "--seconds", type=_seconds, metavar="S", help="stop searching after this many seconds, and show what was found"
     )
@@ -61,10 +65,14 @@ def run(name: str, arguments: list[str]) -> int:
     options = parsed(made, arguments)
     if options.any_variables and not (options.fillers or options.order == "score"):
         made.error("--any-variables is for --order score or --fillers: a search uses the equation's own variables")
+    if options.json and (options.latex or options.forms):
+        made.error("--latex and --forms are for printed answers; --json has infix, LaTeX and all forms")
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
         return _answer(options)
+    if options.latex or options.forms:
+        made.error("--latex and --forms are for printed answers; the files of --ray have infix, LaTeX and all forms")
     if not options.out:
         made.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if len(options.equations) > 1:
@@ -98,6 +106,7 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
 
 def _answer(options: argparse.Namespace) -> int:
     from dgltree.equations.completion.batch_completion import BatchCompletion
+    from dgltree.read.typed import read_question
 
     completing = BatchCompletion(options.model, **_completing(options))
     answerer = completing.answerer()
@@ -106,21 +115,23 @@ def _answer(options: argparse.Namespace) -> int:
         with within(None if completing.by_score else options.seconds):
             return list(answerer([asked.typed for asked in block]))
 
-    return answer_all(options.equations, options.json, answer, _shower(options), completing.together)
+    show = _shower(options)
+    return answer_all(options.equations, options.json, read_question, answer, show, completing.together)
 
 
 def _shower(options: argparse.Namespace) -> Any:
-    from dgltree.equations.completion.completer import Completion
-    from dgltree.equations.completion.record import described, writers
+    from dgltree.equations.completion.record import described
+    from dgltree.equations.completion.result import Completion
+    from dgltree.read.infix_writer import write_equation, write_infix
+    from dgltree.read.latex_writer import write_latex, write_latex_equation
 
-    write_one, write_whole = writers(options.latex)
+    write_one, write_whole = (write_latex, write_latex_equation) if options.latex else (write_infix, write_equation)
 
     def show(asked: EquationInput, found: Completion) -> None:
         if options.json:
-            print(write_json({"equation": asked.text, **described(found, options.latex)}))
+            print(write_json({"equation": asked.text, **described(found)}))
             return
-        print(write_whole(found.equation))
-        print("\n".join(found.lines(write_one)), flush=True)
+        print("\n".join([found.understood(write_whole), *found.lines(write_one, options.forms)]), flush=True)
 
     return show
 
@@ -128,5 +139,5 @@ def _shower(options: argparse.Namespace) -> Any:
 def _on_ray(options: argparse.Namespace) -> int:
     from dgltree.scale import Complete
 
-    job = Complete(options.column or "equation", options.model, options.latex, **_completing(options))
+    job = Complete(options.column or "equation", options.model, **_completing(options))
     return say_rows(answer(job, options.equations[0].strip(), options, "cpu"), options)

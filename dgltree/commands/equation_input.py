@@ -10,7 +10,7 @@ from dgltree.commands.options import option_parser
 from dgltree.read.json_text import write_json
 
 if TYPE_CHECKING:
-    from dgltree.read.typed import Typed
+    from dgltree.read.typed import Question, Typed
 
 BLOCK = 64  # equations answered between two updates of the progress bar
 MANY = 32  # equations for which it pays to load Numba, if what it compiled is at hand
@@ -22,9 +22,10 @@ class EquationInput(NamedTuple):
     number: int
     text: str
     typed: Any
-    """A :class:`dgltree.read.typed.Typed` or a ``ValueError``; a command is given the former alone."""
+    """What the command's reader makes of it, or a ``ValueError``; a command is given the former alone."""
 
 
+Read = Callable[[str], "Typed | Question"]
 Answer = Callable[[list[EquationInput]], list[Any]]
 Show = Callable[[EquationInput, Any], None]
 
@@ -68,19 +69,19 @@ def count(text: str) -> int:
     return int(text)
 
 
-def answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, block: int = BLOCK) -> int:
+def answer_all(texts: list[str], as_json: bool, read: Read, answer: Answer, show: Show, block: int = BLOCK) -> int:
     """Answer block after block, in the order of the input, refused equations in their place; the exit code."""
     from dgltree.engine.kernels.choice import kernels
 
     many = len(texts) >= MANY or "-" in texts
     with kernels("cached" if many else "off"):
-        return _answer_all(texts, as_json, answer, show, block)
+        return _answer_all(texts, as_json, read, answer, show, block)
 
 
-def _answer_all(texts: list[str], as_json: bool, answer: Answer, show: Show, block: int) -> int:
+def _answer_all(texts: list[str], as_json: bool, read: Read, answer: Answer, show: Show, block: int) -> int:
     from tqdm import tqdm
 
-    asked = _asked(texts)
+    asked = _asked(texts, read)
     count = bad = 0
     with tqdm(unit="equation", delay=2, disable=None) as bar:
         while some := list(islice(asked, block)):
@@ -116,21 +117,20 @@ def _shielded(argument: str, options: set[str]) -> str:
     return f" {argument}" if argument.startswith("-") and not is_option else argument
 
 
-def _asked(texts: list[str]) -> Iterator[EquationInput]:
+def _asked(texts: list[str], read: Read) -> Iterator[EquationInput]:
     """All equations; blank lines count and are left out."""
     lines = (line for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
     for number, line in enumerate(lines, 1):
         text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
         if text:
-            yield EquationInput(number, text, _typed(line))
+            yield EquationInput(number, text, _read(line, read))
 
 
-def _typed(line: str | bytes) -> "Typed | ValueError":
+def _read(line: str | bytes, read: Read) -> "Typed | Question | ValueError":
     from dgltree.read.text import decode
-    from dgltree.read.typed import read_typed
 
     try:
-        return read_typed((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
+        return read((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
     except ValueError as error:
         return error
 

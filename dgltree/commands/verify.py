@@ -22,6 +22,7 @@ def run(name: str, arguments: list[str]) -> int:
 
     from dgltree.equations.completion.answers import Verification, verify
     from dgltree.read.infix_writer import write_equation
+    from dgltree.read.typed import read_typed
 
     def show(asked: EquationInput, found: Verification) -> None:
         if options.json:
@@ -31,6 +32,7 @@ def run(name: str, arguments: list[str]) -> int:
         else:
             print(f"{write_equation(found.equation)}\n      {found}")
 
-    return answer_all(
-        options.equations, options.json, lambda block: [verify(asked.typed.equation) for asked in block], show
-    )
+    def answer(block: list[EquationInput]) -> list[Verification]:
+        return [verify(asked.typed.equation) for asked in block]
+
+    return answer_all(options.equations, options.json, read_typed, answer, show)

@@ -8,8 +8,8 @@ from torch import Tensor
 from dgltree.batching.batch import batch
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.answers import completer, verify
-from dgltree.equations.completion.completer import Completion, Filler
 from dgltree.equations.completion.filler_list import FillerList, known
+from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.expressions.names import Names, variables
 from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.pretrained.shipped import shipped_fillers
@@ -23,7 +23,7 @@ from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
 from dgltree.read.notation import NUMBERS
-from dgltree.read.typed import Typed, read_typed, read_typed_expression
+from dgltree.read.typed import Question, read_question, read_typed_expression
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -64,8 +64,8 @@ class EquationsRoom:
 
     def read(self, asked: RequestFields) -> dict[str, Any]:
         """What is understood of a text, typeset and as a tree."""
-        equation, blanks = _typed(asked)
-        return {**_written(equation), "blanks": blanks, "nodes": _nodes(equation)}
+        typed = _typed(asked)
+        return {**_written(typed.equation), "blanks": typed.blanks, "nodes": _nodes(typed.equation)}
 
     def rank(self, asked: RequestFields) -> dict[str, Any]:
         """The shipped fillers of the one blank by a model's score."""
@@ -98,7 +98,13 @@ class EquationsRoom:
         typed, made = _typed(asked), completer("default", seconds=SECONDS)
         with kernels("off"):
             found = made.complete(
-                typed.equation, typed.blanks, TOP, stop, lambda by_now: send(_found(by_now) | {"done": False})
+                typed.equation,
+                typed.blanks,
+                TOP,
+                stop,
+                lambda by_now: send(_found(by_now) | {"done": False}),
+                typed.form,
+                typed.unknown,
             )
         send(_found(found) | {"done": True})
 
@@ -108,8 +114,8 @@ class EquationsRoom:
         The nodes with their states, gates and actions; which of them the filler changes, from the blank's place to the
         root; and for each of these the logit that it, as a side by itself, equals the other side.
         """
-        model, (equation, _) = asked.one_of("model", self.models), _typed(asked)
-        filled = _filled(equation, read_typed_expression(asked.text("filler", LONGEST)), model)
+        model, typed = asked.one_of("model", self.models), _typed(asked)
+        filled = _filled(typed.equation, read_typed_expression(asked.text("filler", LONGEST)), model)
         flat = batch(filled.encoded, model.cell.vocabulary)
         with evaluating(model), kernels("off"):
             h, parts = looked_into(flat, model.cell)
@@ -172,8 +178,8 @@ def _score(equation: Equation, model: EquationModel) -> float | None:
         return None
 
 
-def _typed(asked: RequestFields) -> Typed:
-    return read_typed(asked.text("text", LONGEST))
+def _typed(asked: RequestFields) -> Question:
+    return read_question(asked.text("text", LONGEST))
 
 
 def _written(equation: Equation) -> dict[str, str]:
@@ -200,6 +206,7 @@ def _row(filler: Filler) -> dict[str, Any]:
     return {
         "texts": [write_infix(tree) for tree in filler.trees],
         "latex": [write_latex(tree) for tree in filler.trees],
+        "forms": [write_infix(tree) for tree in filler.forms],
         "verdict": filler.verdict.short,
         "holds": filler.verdict.holds,
         "undecided": filler.verdict.grade is Grade.UNDECIDED,

@@ -22,6 +22,7 @@ OPERATORS = ("Add", "Mul", "Pow")
 """What ``+ * ^`` build. Called by name they take any number of arguments, so that a tree of any arity has a text."""
 
 EXP1, HALF, MINUS_ONE = Tree("Exp1", token="e"), Tree("Half", token="1/2"), Tree("NegativeOne", token="-1")
+IMAGINARY_UNIT = Tree("Pow", (MINUS_ONE, HALF))
 CONSTANTS = {
     "_": BLANK,
     "e": EXP1,

@@ -8,11 +8,11 @@ from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.source import TOO_LONG, check_length
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
-from dgltree.equations.completion.completer import Completion
 from dgltree.equations.completion.record import described
+from dgltree.equations.completion.result import Completion
 from dgltree.equations.pretrained.shipped import model_file, open_model
 from dgltree.read.infix_writer import write_infix
-from dgltree.read.typed import Typed, read_typed
+from dgltree.read.typed import Question, read_question
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
 
@@ -41,16 +41,13 @@ class Complete(TableJob):
     Args:
         column: with the equations as a person types them; a column ``id`` beside it is taken over.
         model: what guesses or ranks: a shipped model, or a file.
-        latex: whether to write LaTeX.
         completing: settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`.
 
     Raises ``FileNotFoundError`` and ``ValueError`` as :func:`dgltree.complete` does for a model.
     """
 
-    def __init__(
-        self, column: str = "equation", model: str = "default", latex: bool = False, **completing: Any
-    ) -> None:
-        self.column, self.latex = column, latex
+    def __init__(self, column: str = "equation", model: str = "default", **completing: Any) -> None:
+        self.column = column
         self.digest = digest_of(model_file(model))
         self.completing = BatchCompletion(model=open_model(model), **completing)
         self.rows = 2000 if self.completing.by_score else 100  # a search takes as long as many rankings
@@ -60,7 +57,7 @@ class Complete(TableJob):
         options = {name: value for name, value in vars(self.completing).items() if name not in ("model", "fillers")}
         fillers = self.completing.fillers
         written = None if fillers is None else [write_infix(tree) for tree in fillers]
-        options |= {"fillers": written, "column": self.column, "latex": self.latex}
+        options |= {"fillers": written, "column": self.column}
         return {**super().settings(), "model": self.digest, "options": options}
 
     def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
@@ -94,7 +91,7 @@ class Complete(TableJob):
         with kernels("cached"):
             for start in range(0, len(inputs), self.completing.together):
                 found += self._answers(inputs[start : start + self.completing.together])
-        rows = [{"error": str(one)} if isinstance(one, ValueError) else described(one, self.latex) for one in found]
+        rows = [{"error": str(one)} if isinstance(one, ValueError) else described(one) for one in found]
         bad = [
             asked.place._replace(message=str(one))
             for asked, one in zip(inputs, found, strict=True)
@@ -105,17 +102,17 @@ class Complete(TableJob):
     def _answers(self, some: list[EquationRecord]) -> list[Completion | ValueError]:
         """The answers to some equations, in their order."""
         read = [self._typed(one) for one in some]
-        good = [one for one in read if isinstance(one, Typed)]
+        good = [one for one in read if isinstance(one, Question)]
         answered = each(_answerer(self.completing), good) if good else iter(())
-        return [next(answered) if isinstance(one, Typed) else one for one in read]
+        return [next(answered) if isinstance(one, Question) else one for one in read]
 
-    def _typed(self, asked: EquationRecord) -> Typed | ValueError:
+    def _typed(self, asked: EquationRecord) -> Question | ValueError:
         value = asked.said(self.column)
         try:
             check_length(asked.record, self.max_line)
             if not isinstance(value, str) or not value.strip():
                 raise ValueError(f"nothing in the column {self.column!r}; expected an equation")
-            return read_typed(value.strip())
+            return read_question(value.strip())
         except ValueError as error:
             return error
 
@@ -135,8 +132,10 @@ def schema() -> "pyarrow.Schema":
     import pyarrow
 
     text = pyarrow.string()
+    written = {"infix": text, "latex": text}
     filler = {
-        "filler": text,
+        "blanks": pyarrow.list_(pyarrow.struct({"name": text, **written})),
+        "forms": pyarrow.list_(pyarrow.struct(written)),
         "score": pyarrow.float64(),
         "verdict": text,
         "grade": text,
@@ -146,7 +145,10 @@ def schema() -> "pyarrow.Schema":
     return pyarrow.schema(
         {
             "understood": text,
+            "understood_latex": text,
             "blanks": pyarrow.list_(text),
+            "unknown": text,
+            "imaginary_unit": text,
             "found": pyarrow.bool_(),
             "fillers": pyarrow.list_(pyarrow.struct(filler)),
             "tried": pyarrow.int64(),

@@ -1,4 +1,4 @@
-"""``python -m tasks.equations shipped --work DIR``: both shipped models of equations from nothing, into the folder.
+"""``python -m tasks.equations shipped --work DIR``: the shipped model of equations from nothing, into the folder.
 
 Every part that is there already is taken as it is, and an interrupted one continues where it was.
 """
@@ -11,8 +11,6 @@ from jsonargparse import auto_cli
 
 from dgltree import open_model, save
 from tasks.equations.completion.train import train
-from tasks.equations.forms import groups
-from tasks.equations.forms import train as forms
 
 STAGES: Mapping[str, Mapping[str, Any]] = {
     "paper": {"shares": (1, 0, 0), "equations": (400_000, 0, 0), "epochs": 24, "steps": 300, "lr": 2e-3},
@@ -21,14 +19,13 @@ STAGES: Mapping[str, Mapping[str, Any]] = {
 }
 """The trainings one after another, each of which begins with the model of the one before: the papers' world alone; all
 worlds; and all at a low rate, mostly the papers'. The mean of the last two is shipped."""
-SCHOOL = 800  # random lines of schoolbooks whose forms are learnt
 
 
 def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> None:
-    """Make ``default.safetensors`` and ``forms.safetensors``.
+    """Make ``default.safetensors``.
 
     Args:
-        work: folder for these, for equations and groups of forms, and for checkpoints.
+        work: folder for it, for equations, and for checkpoints.
         start: a model to begin the second training with; the first is then left out.
     """
     for name, options in STAGES.items():
@@ -39,9 +36,6 @@ def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> Non
             train(out, work, start=start, **options)
         start = out
     mean([work / "elementary.safetensors", work / "settled.safetensors"], work / "default.safetensors")
-    groups.write(work / "lines.jsonl", SCHOOL)
-    if not (work / "forms.safetensors").exists():
-        forms.train(work / "lines.jsonl", work / "forms.safetensors")
 
 
 def mean(models: Sequence[Path], out: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -52,17 +53,21 @@ def test_complete_prints_the_best_fillers_in_the_equations_names(
     assert err == ""
 
 
+def first_infix(row: dict[str, Any]) -> str:
+    """What a row of JSON has for the first blank."""
+    text: str = row["blanks"][0]["infix"]
+    return text
+
+
 def test_complete_json_is_one_object_an_equation(model: str, fillers: str, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["complete", "sin(t) + _ = 1", "_ = t", "--json", "--model", model, "--fillers", fillers]
     assert main(arguments) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [answer["equation"] for answer in answers] == ["sin(t) + _ = 1", "_ = t"]
     for answer in answers:
-        assert set(answer) == {"equation", "understood", "blanks", "found", "fillers", "tried", "seconds", "stopped"}
-        assert [set(row) for row in answer["fillers"]] == [
-            {"filler", "score", "verdict", "grade", "domain", "source"}
-        ] * 4
-        assert sorted(row["filler"] for row in answer["fillers"]) == ["1", "sin(t)", "t", "t^2"]
+        assert (answer["blanks"], answer["unknown"], answer["imaginary_unit"]) == (["_"], None, None)
+        assert [row["blanks"][0]["name"] for row in answer["fillers"]] == ["_"] * 4
+        assert sorted(map(first_infix, answer["fillers"])) == ["1", "sin(t)", "t", "t^2"]
         scores = [row["score"] for row in answer["fillers"]]
         assert scores == sorted(scores, reverse=True)
 
@@ -71,7 +76,7 @@ def test_any_variables_also_offers_variables_that_the_equation_lacks(
     model: str, fillers: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["complete", "t + _ = 1", "--any-variables", "--json", "--model", model, "--fillers", fillers])
-    assert "var_1" in {row["filler"] for row in json.loads(capsys.readouterr().out)["fillers"]}
+    assert "var_1" in set(map(first_infix, json.loads(capsys.readouterr().out)["fillers"]))
 
 
 def test_verify_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,16 +104,39 @@ def test_a_search_says_what_it_understood_where_fillers_hold_and_what_it_tried(
     assert main(["complete", "x^2 - 5x + 6 = (x - 2)_", "--top", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "x^2 - 5*x + 6 = (x - 2)*_"
-    assert lines[1].split("  ")[1:3] == ["1", "x - 3"] or "x - 3" in lines[1]
-    assert all("holds everywhere" in line for line in lines[1:3])
-    assert "expressions tried in" in lines[3] and "MB" in lines[3]
+    assert lines[1] == "   1  x - 3  holds everywhere (proved)  (search)"
+    assert len(lines) == 3
+    assert "expressions tried in" in lines[2] and "MB" in lines[2]
+
+
+def test_forms_are_the_other_spellings_of_a_value(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complete", "sin(x)^2 + _ = 1", "--forms"]) == 0
+    _, first, *forms, _ = capsys.readouterr().out.splitlines()
+    assert first == "   1  cos(x)^2  holds everywhere (proved)  (search)"
+    assert "      = 1 - sin(x)^2" in forms
+    assert all(form.startswith("      = ") for form in forms)
 
 
 def test_latex_goes_in_and_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["complete", r"\frac{1}{x} = \frac{_}{x^{2}}", "--latex", "--json", "--top", "1"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["understood"] == r"\frac{1}{x} = \frac{\square}{x^{2}}"
-    assert answer["fillers"][0]["filler"] == "x"
+    assert main(["complete", r"\frac{1}{x} = \frac{_}{x^{2}}", "--latex"]) == 0
+    understood, first, _ = capsys.readouterr().out.splitlines()
+    assert understood == r"\frac{1}{x} = \frac{\square}{x^{2}}"
+    assert first.split()[:2] == ["1", "x"]
+
+
+@pytest.mark.parametrize("option", ["--latex", "--forms"])
+def test_json_has_latex_and_forms_of_its_own(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["complete", "x + _ = 1", "--json", option])
+    assert "--json has infix, LaTeX and all forms" in capsys.readouterr().err
+
+
+def test_solutions_are_lines_with_the_unknown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complete", "2x + 3 = 11, x = _", "x^2 + 4 = 0 => x = _"]) == 0
+    first, second = capsys.readouterr().out.split("x^2 + 4 = 0, x = _\n")
+    assert first.splitlines()[:2] == ["2*x + 3 = 11, x = _", "   1  x = 4  holds everywhere (proved)  (a number)"]
+    assert [line.split("  ")[2] for line in second.splitlines()[:2]] == ["x = 2*i", "x = -2*i"]
+    assert second.splitlines()[2] == "      (i is the imaginary unit)"
 
 
 def test_several_blanks_have_a_filler_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -150,7 +178,7 @@ def test_what_cannot_be_completed_is_told_in_a_line_and_in_json(text: str, capsy
     refused, answered = map(json.loads, out.splitlines())
     assert BAD[text] in refused["error"]
     assert set(refused) == {"equation", "error"}
-    assert answered["fillers"][0]["filler"] == "1"
+    assert first_infix(answered["fillers"][0]) == "1"
     assert len(err.splitlines()) == 1
     assert err.startswith("dgltree: equation 1, ")
 
@@ -326,4 +354,4 @@ def test_a_closed_pipe_and_a_pipe_without_a_terminal_are_quiet(
 def test_the_shipped_model_completes_the_main_example(capsys: pytest.CaptureFixture[str]) -> None:
     for order in ("textbook", "score"):
         assert main(["complete", "sin(x)^2 + _ = 1", "--json", "--order", order]) == 0
-        assert json.loads(capsys.readouterr().out)["fillers"][0]["filler"] == "cos(x)^2"
+        assert first_infix(json.loads(capsys.readouterr().out)["fillers"][0]) == "cos(x)^2"

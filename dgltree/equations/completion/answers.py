@@ -1,26 +1,21 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from dgltree.engine.kernels.choice import kernels
-from dgltree.equations.completion.completer import Completer, Completion, Order, shortest
+from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.filler_list import FillerList, known
-from dgltree.equations.pretrained.shipped import form_scorer, open_model, shipped_fillers
+from dgltree.equations.completion.result import Completion
+from dgltree.equations.pretrained.shipped import model_file, open_model, shipped_fillers
 from dgltree.equations.ranking.equation_size import is_small
 from dgltree.equations.search.search import BUDGET
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Counterexample, Verdict
 from dgltree.models.tree_model import EquationModel
-from dgltree.read.typed import Typed, read_typed
-from dgltree.trees.equation import Equation
+from dgltree.read.typed import Question, read_question, read_typed
+from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
-
-TRUST = 0.3
-"""Share of what the model of forms adds to a length that counts, chosen on the benchmark's tuned part: all of it lets
-the model prefer ornate forms that it never met in training."""
 
 GUESSED = 50
 """Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
@@ -52,8 +47,10 @@ def complete(
 ) -> Completion:
     """What may fill the blanks of an equation: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
 
+    ``complete("2x + 3 = 11, x = _")`` solves an equation, ``complete("factor x^2 - 4")`` rewrites an expression.
+
     Args:
-        equation: as a person types it (:func:`dgltree.read.typed.read_typed`), or read already.
+        equation: as a person types it (:func:`dgltree.read.typed.read_question`), or read already.
         top: how many fillers.
         model: what guesses where nothing is found: a shipped model, a file, or a model.
         budget: how many values the search looks at, at most.
@@ -62,39 +59,26 @@ def complete(
     Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
     without a blank, and a function without a value.
     """
-    typed = _typed(equation)
-    return completer(model, budget, seconds).complete(typed.equation, typed.blanks, top)
+    asked = read_question(equation) if isinstance(equation, str) else _question(equation)
+    made = completer(model, budget, seconds)
+    return made.complete(asked.equation, asked.blanks, top, form=asked.form, unknown=asked.unknown)
 
 
 @lru_cache(maxsize=4)  # a model takes a moment to open
 def completer(model: str | EquationModel = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
     """What answers :func:`complete`, for many equations."""
-    opened = open_model(model) if isinstance(model, str) else model
+    if isinstance(model, str):
+        model_file(model)  # its name is checked now, and it is opened when something is to be guessed
 
     @lru_cache(maxsize=1)
     def fillers() -> FillerList:
+        opened = open_model(model) if isinstance(model, str) else model
         return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
 
     def guess(equation: Equation) -> list[Tree]:
         return fillers().guess(equation) if is_small(equation, GUESSED) else []
 
-    return Completer(textbook_order(), guess, budget, seconds)
-
-
-def textbook_order() -> Order:
-    """Shorter forms first, and of those the ones that a textbook would write, by the shipped model of forms."""
-    scorer = form_scorer()
-
-    def order(equation: Equation, fillers: Sequence[Tree]) -> Sequence[float]:
-        try:
-            with kernels("off"):  # some hundred small trees: loading Numba would take longer
-                scores: list[float] = scorer.scores(equation, fillers).tolist()
-        except ValueError:  # more variables than the model has
-            return shortest(equation, fillers)
-        lengths = shortest(equation, fillers)
-        return [length - TRUST * (length + score) for length, score in zip(lengths, scores, strict=True)]
-
-    return order
+    return Completer(guess, budget, seconds)
 
 
 def verify(equation: str | Equation) -> Verification:
@@ -105,8 +89,8 @@ def verify(equation: str | Equation) -> Verification:
 
     Raises ``ValueError`` for a text that cannot be read, a blank, and infinity.
     """
-    asked, blanks = _typed(equation)
-    if blanks:
+    asked = read_typed(equation).equation if isinstance(equation, str) else equation
+    if any(node.function == BLANK.function for side in asked for node in side.distinct()):
         raise ValueError("the equation has a blank: complete it, or write what stands there")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
         raise ValueError("infinity (oo) is no number; an equation is verified for numbers")
@@ -114,8 +98,6 @@ def verify(equation: str | Equation) -> Verification:
     return Verification(asked, Judge().verdict(asked if unit is None else with_unit(asked, unit)), unit)
 
 
-def _typed(equation: str | Equation) -> Typed:
-    if isinstance(equation, str):
-        return read_typed(equation)
+def _question(equation: Equation) -> Question:
     blanks = (node.token or "_" for side in equation for node in side.distinct_preorder() if node.function == "_")
-    return Typed(equation, tuple(dict.fromkeys(blanks)))
+    return Question(equation, tuple(dict.fromkeys(blanks)))

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from dgltree.equations.completion.answers import completer
-from dgltree.equations.completion.completer import Completion
 from dgltree.equations.completion.filler_list import FillerList
+from dgltree.equations.completion.result import Completion
 from dgltree.equations.pretrained.shipped import open_model, shipped_fillers
 from dgltree.equations.search.search import BUDGET
 from dgltree.models.tree_model import EquationModel
-from dgltree.read.typed import Typed
+from dgltree.read.typed import Question
 from dgltree.trees.tree import Tree
 
 A = TypeVar("A")
@@ -46,15 +46,26 @@ class BatchCompletion:
         """Equations that are best answered by one call."""
         return SOME if self.by_score else 1
 
-    def answerer(self) -> Callable[[list[Typed]], list[Completion]]:
+    def answerer(self) -> Callable[[list[Question]], list[Completion]]:
         """What answers some equations; raises ``ValueError`` where one of them cannot be answered."""
         if not self.by_score:
             made = completer(self.model, self.budget or BUDGET, self.seconds)
-            return lambda asked: [made.complete(typed.equation, typed.blanks, self.top) for typed in asked]
+
+            def complete(asked: Question) -> Completion:
+                return made.complete(asked.equation, asked.blanks, self.top, form=asked.form, unknown=asked.unknown)
+
+            return lambda several: [complete(asked) for asked in several]
         fillers = shipped_fillers() if self.fillers is None else self.fillers
         opened = open_model(self.model) if isinstance(self.model, str) else self.model
         ranked = FillerList(opened, fillers)
-        return lambda asked: ranked.complete([typed.equation for typed in asked], self.top, self.any_variables)
+
+        def rank(several: list[Question]) -> list[Completion]:
+            for asked in several:
+                if asked.form:
+                    raise ValueError(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
+            return ranked.complete([asked.equation for asked in several], self.top, self.any_variables)
+
+        return rank
 
 
 def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | ValueError]:

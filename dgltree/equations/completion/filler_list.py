@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.equations.completion.completer import Completion, Filler
+from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.ranking.equation_size import check_size
 from dgltree.equations.ranking.ranker import Ranker, check_fillers
 from dgltree.equations.truth.judge import Judge

@@ -1,36 +1,39 @@
-"""A completion as a row of texts and numbers, which JSON and tables hold."""
+"""A completion as texts and numbers, which JSON and tables hold; ``dgltree/data/completion.schema.json`` says which."""
 
-from collections.abc import Callable
 from typing import Any
 
-from dgltree.equations.completion.completer import Completion, Filler
+from dgltree.equations.completion.result import Completion, Filler
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
-from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 
-def described(found: Completion, latex: bool = False) -> dict[str, Any]:
-    """What was understood, the fillers, best first, and the effort; equations in infix, or in LaTeX."""
-    write_one, write_whole = writers(latex)
-
-    def row(filler: Filler) -> dict[str, Any]:
-        text = ", ".join(map(write_one, filler.trees))
-        codes = {"grade": filler.verdict.grade.value, "domain": filler.verdict.domain.value}
-        scored = {} if filler.score is None else {"score": filler.score}
-        return {"filler": text, **scored, "verdict": filler.verdict.place, **codes, "source": filler.source}
-
+def described(found: Completion) -> dict[str, Any]:
+    """What was understood, the fillers, best first, with an expression for each blank, and the effort."""
     return {
-        "understood": write_whole(found.equation),
-        "blanks": found.blanks,
+        "understood": found.understood(write_equation),
+        "understood_latex": found.understood(write_latex_equation),
+        "blanks": list(found.blanks),
+        "unknown": found.unknown,
+        "imaginary_unit": found.unit,
         "found": found.found,
-        "fillers": list(map(row, found.fillers)),
+        "fillers": [_row(filler, found.blanks) for filler in found.fillers],
         "tried": found.tried,
         "seconds": round(found.seconds, 4),
         "stopped": found.stopped,
     }
 
 
-def writers(latex: bool) -> tuple[Callable[[Tree], str], Callable[[Equation], str]]:
-    """What writes a filler, and what writes an equation: in infix, or in LaTeX."""
-    return (write_latex, write_latex_equation) if latex else (write_infix, write_equation)
+def _row(filler: Filler, blanks: tuple[str, ...]) -> dict[str, Any]:
+    scored = {} if filler.score is None else {"score": filler.score}
+    return {
+        "blanks": [{"name": name, **_written(tree)} for name, tree in zip(blanks, filler.trees, strict=True)],
+        "forms": list(map(_written, filler.forms)),
+        **filler.verdict.described,
+        **scored,
+        "source": filler.source,
+    }
+
+
+def _written(tree: Tree) -> dict[str, str]:
+    return {"infix": write_infix(tree), "latex": write_latex(tree)}

@@ -67,12 +67,27 @@ def canonical(tree: Tree) -> CanonicalForm:
 
 
 def restates(tree: Tree, whole: Tree) -> bool:
-    """Whether ``whole``, which is no leaf, is a part of ``tree``, at most rearranged: not if it is plainer there."""
+    """Whether ``whole``, which is no leaf, is a part of ``tree``, at most rearranged or with all signs changed.
+
+    Not if it is plainer there, or collected: ``2*x`` does not restate ``x + x``.
+    """
     if not whole.children:
         return False
-    length = symbols(whole)
+    length, form = symbols(whole), canonical(whole)
+    wanted = (form, _opposite(form)) if form.function == "Add" else (form,)
     alike = (node for node in tree.distinct() if node.children and node.size <= whole.size + LONGER)
-    return any(symbols(node) >= length and canonical(node) == canonical(whole) for node in alike)
+    leaves = _leaves(whole)
+    return any(symbols(node) >= length and canonical(node) in wanted and _leaves(node) == leaves for node in alike)
+
+
+def _leaves(tree: Tree) -> set[str | None]:
+    """The texts of the leaves, without those of signs and of fractions' lines."""
+    return {node.token for node in tree.distinct() if not node.children} - {"-1", "1"}
+
+
+def _opposite(form: CanonicalForm) -> CanonicalForm:
+    """A sum with all signs changed."""
+    return replace(form, counts=tuple(-count for count in form.counts), value=-form.value)
 
 
 def _number(value: Fraction | int) -> CanonicalForm:

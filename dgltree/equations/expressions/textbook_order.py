@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from dgltree.equations.expressions.canonical_form import NUMBER, CanonicalForm, canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.remembered import Remembered
-from dgltree.read.notation import EXP1, MINUS_ONE, NUMBERS, number
+from dgltree.read.notation import EXP1, IMAGINARY_UNIT, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
 REMEMBERED = 50_000  # forms
-LONGEST = 60  # characters that order two parts; a longer one is ordered by its key
+LONGEST = 60  # nodes of a sum that is written as in the equation; characters that order two parts
 LITERAL, CONSTANT, VARIABLE, FUNCTION, BRACKET = range(5)
 """Kinds of factors, in the order of a product."""
 CIRCULAR = frozenset(["sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh", "sech", "csch", "coth"])
@@ -74,7 +74,7 @@ class TextbookOrder:
 
     def __init__(self, sides: Sequence[Tree] = ()) -> None:
         self._names = {name: place for place, name in enumerate(variables(*sides))}
-        self._sums = {canonical(node): node for side in sides for node in side.distinct() if node.function == "Add"}
+        self._sums = {canonical(node): node for side in sides for node in _whole_sums(side)}
         self._written: Remembered[CanonicalForm, Written] = Remembered(_parts, self._write, REMEMBERED)
 
     def __call__(self, tree: Tree) -> Tree:
@@ -82,7 +82,7 @@ class TextbookOrder:
 
     def _write(self, form: CanonicalForm, parts: list[Written]) -> Written:
         if form.function == NUMBER:
-            return Written(number(str(form.value)), (LITERAL,), Fraction(0), True, "", form.value, ())
+            return Written(number(str(form.value)), (LITERAL,), Fraction(0), True, str(form.value), form.value, ())
         if form.function == "Symbol":
             text = f"{self._names.get(form.text, len(self._names)):4} {form.text.lower()} {form.text}"
             return _part(form, Tree("Symbol", token=form.text), (VARIABLE, text), ONE, text)
@@ -92,6 +92,13 @@ class TextbookOrder:
             found = _sum(form, parts)
             return found._replace(tree=self._sums[form]) if form in self._sums else found
         return _call(form, parts) if parts else _leaf(form)
+
+
+def _whole_sums(side: Tree) -> list[Tree]:
+    """The short sums of a side that are no part of another sum."""
+    sums = [node for node in side.distinct() if node.function == "Add"]
+    inner = {id(child) for node in sums for child in node.children}
+    return [node for node in sums if id(node) not in inner and node.size <= LONGEST]
 
 
 def _parts(form: CanonicalForm) -> tuple[CanonicalForm, ...]:
@@ -111,7 +118,7 @@ def _call(form: CanonicalForm, parts: list[Written]) -> Written:
     text = f"{inner} {form.function}"
     constant = all(part.is_constant for part in parts)
     if constant and form.function == "Pow":
-        return _part(form, tree, (CONSTANT, 1, text), Fraction(0), text)
+        return _part(form, tree, (CONSTANT, 2 if tree == IMAGINARY_UNIT else 1, text), Fraction(0), text)
     rank = RANKS.index(form.function) if form.function in RANKS else len(RANKS)
     exponent = parts[1].value if form.function == "Pow" and form.parts[1].function == NUMBER else None
     degree = Fraction(not constant) if exponent is None else parts[0].degree * exponent
@@ -192,8 +199,9 @@ class _Term(NamedTuple):
 
     @property
     def is_fraction(self) -> bool:
-        """Whether it is no larger for larger variables."""
-        return self.degree <= 0 and not all(factor.base.is_constant for factor in self.factors)
+        """Whether it is no larger for larger variables, as ``h/x`` and ``exp(-x)``."""
+        falling = any(factor.base.tree.function == "exp" and factor.base.place[1] for factor in self.factors)
+        return (self.degree <= 0 or falling) and not all(factor.base.is_constant for factor in self.factors)
 
     @property
     def is_circular(self) -> bool:
@@ -206,7 +214,7 @@ def _sum(form: CanonicalForm, parts: list[Written]) -> Written:
     terms.sort(key=lambda term: term.key)
     if form.value:
         terms.insert(_place_of_number(form.value, terms), _Term(form.value, Fraction(0), ()))
-    if terms[0].coefficient < 0 and (len(terms) == 2 or not _is_polynomial(terms)):
+    if terms[0].coefficient < 0 and (len(terms) == 2 or not _is_polynomial(terms)) and not _is_complex(terms):
         positive = next((place for place, term in enumerate(terms) if term.coefficient > 0), 0)
         terms.insert(0, terms.pop(positive))
     tree = _fraction(terms[0].coefficient, terms[0].factors)
@@ -226,6 +234,11 @@ def _place_of_number(value: Fraction, terms: Sequence[_Term]) -> int:
     if value > 0 and all(term.is_circular for term in terms):
         return 0
     return next((place for place, term in enumerate(terms) if term.is_fraction), len(terms))
+
+
+def _is_complex(terms: Sequence[_Term]) -> bool:
+    """Whether it is a number with an imaginary part: -1 + 2*i."""
+    return any(factor.base.tree == IMAGINARY_UNIT for term in terms for factor in term.factors)
 
 
 def _is_polynomial(terms: Sequence[_Term]) -> bool:

@@ -7,7 +7,6 @@ from typing import TypeVar
 import torch
 
 from dgltree.equations.pretrained.published import load_published
-from dgltree.equations.ranking.form_scorer import FormScorer
 from dgltree.models.checkpoint import load
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 from dgltree.read.infix import read_infix
@@ -15,14 +14,14 @@ from dgltree.read.text import read_text
 from dgltree.trees.tree import Tree
 
 FOLDER = Path(str(files("dgltree"))) / "data"
-LOGIC, FORMS = "logic.safetensors", "forms.safetensors"
+LOGIC = "logic.safetensors"
 M = TypeVar("M", bound=TreeModel)
 TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file begins, as the published weights are
 
 
 def model_names() -> list[str]:
     """The shipped models of equations."""
-    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name not in (LOGIC, FORMS))
+    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name != LOGIC)
 
 
 def open_model(name_or_file: str | Path = "default") -> EquationModel:
@@ -63,13 +62,6 @@ def logic_model() -> PairModel:
     model = load(FOLDER / LOGIC)
     assert isinstance(model, PairModel)
     return model
-
-
-def form_scorer() -> FormScorer:
-    """The shipped scorer of forms, which tells how a textbook would write a value."""
-    model = load(FOLDER / FORMS)
-    assert isinstance(model, PairModel)
-    return FormScorer(_in_float32(model))
 
 
 def shipped_fillers() -> list[Tree]:

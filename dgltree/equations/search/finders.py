@@ -7,7 +7,7 @@ import numpy as np
 
 from dgltree.equations.search import phrases
 from dgltree.equations.search.forms import Forms
-from dgltree.equations.search.inverse import INVERSES
+from dgltree.equations.search.inverse import arguments
 from dgltree.equations.search.numbers import constant, multiples, named, ratio
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.table import ValueTable
@@ -29,7 +29,7 @@ class Wrap(NamedTuple):
 
 def _wrap(name: str) -> Wrap:
     """A function of the trees, undone by the first branch of its inverse."""
-    return Wrap(lambda target: INVERSES[name](target)[0], lambda argument: Tree(name, (argument,)))
+    return Wrap(lambda target: arguments(name, target)[0], lambda argument: Tree(name, (argument,)))
 
 
 PLAIN = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh")

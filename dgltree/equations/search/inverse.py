@@ -1,70 +1,71 @@
-"""What a blank must be worth: the path from the root to it, walked back at the points."""
+"""What a blank must be worth: the path from the root to it, walked back step by step, as trees and at the points."""
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from dgltree.equations.expressions.paths import Path
+from dgltree.equations.search import phrases
 from dgltree.equations.search.arithmetic import power, value
-from dgltree.equations.search.points import Points
+from dgltree.equations.search.phrases import fraction
+from dgltree.equations.search.points import COMPLEX, Points
 from dgltree.equations.truth.elementary import Array
-from dgltree.trees.equation import Equation
+from dgltree.equations.truth.exact import exact
+from dgltree.read.notation import CONSTANTS, EXP1
+from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
 MOST = 8  # values that a blank may have, where functions have several inverses
-
-Branches = Callable[[Array], list[Array]]
-
-
-def _reciprocal(of: Branches) -> Branches:
-    return lambda t: of(1 / t)
+LARGEST = 2000  # nodes of a tree that is walked back: a root with a sign doubles what follows
 
 
-def _arcsine(t: Array) -> list[Array]:
-    a = np.arcsin(t)
-    return [a, math.pi - a]
+def _call(name: str, argument: Tree = BLANK) -> Tree:
+    return Tree(name, (argument,))
 
 
-def _signs(of: Callable[[Array], Array]) -> Branches:
-    def both(t: Array) -> list[Array]:
-        a = of(t)
-        return [a, -a]
-
-    return both
+def _signs(tree: Tree) -> tuple[Tree, Tree]:
+    return tree, phrases.negated(tree)
 
 
-def _one(of: Callable[[Array], Array]) -> Branches:
-    return lambda t: [of(t)]
-
-
-def _inverted(of: Branches) -> Branches:
-    return lambda t: [1 / branch for branch in of(t)]
-
-
-_DIRECT: dict[str, Branches] = {
-    "exp": _one(np.log),
-    "sin": _arcsine,
-    "cos": _signs(np.arccos),
-    "tan": _one(np.arctan),
-    "sinh": _one(np.arcsinh),
-    "cosh": _signs(np.arccosh),
-    "tanh": _one(np.arctanh),
-    "asin": _one(np.sin),
-    "acos": _one(np.cos),
-    "atan": _one(np.tan),
-    "asinh": _one(np.sinh),
-    "acosh": _one(np.cosh),
-    "atanh": _one(np.tanh),
-    "abs": _signs(lambda t: t),
+_RECIPROCAL = phrases.divide(phrases.ONE, BLANK)
+_DIRECT: dict[str, tuple[Tree, ...]] = {
+    "exp": (Tree("log", (BLANK, EXP1)),),
+    "sin": (_call("asin"), phrases.subtract(CONSTANTS["pi"], _call("asin"))),
+    "cos": _signs(_call("acos")),
+    "cosh": _signs(_call("acosh")),
+    **{name: (_call(f"a{name}"),) for name in ("tan", "sinh", "tanh")},
+    **{f"a{name}": (_call(name),) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "abs": _signs(BLANK),
 }
 _RECIPROCALS = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech": "cosh", "coth": "tanh"}
-INVERSES: dict[str, Branches] = (
+INVERSES: Mapping[str, tuple[Tree, ...]] = (
     _DIRECT
-    | {name: _reciprocal(_DIRECT[of]) for name, of in _RECIPROCALS.items()}
-    | {f"a{name}": _inverted(_DIRECT[f"a{of}"]) for name, of in _RECIPROCALS.items()}
+    | {
+        name: tuple(substitute(branch, {BLANK: _RECIPROCAL}) for branch in _DIRECT[of])
+        for name, of in _RECIPROCALS.items()
+    }
+    | {f"a{name}": (phrases.divide(phrases.ONE, _call(of)),) for name, of in _RECIPROCALS.items()}
 )
-"""The arguments at which a function has a value, branch by branch."""
+"""The arguments at which a function has the value ``BLANK``, branch by branch."""
+
+
+def arguments(function: str, target: Array) -> list[Array]:
+    """The arguments (..., P) at which a function has the values ``target`` (..., P), branch by branch."""
+    at = Points(COMPLEX if np.iscomplexobj(target) else "real", {}, target.shape[-1])
+    return [value(branch, at, {BLANK: target}) for branch in INVERSES.get(function, ())]
+
+
+def isolated(equation: Equation, path: Path) -> list[Tree]:
+    """What stands at the end of ``path``, from the rest of the equation; empty where a step cannot be walked back.
+
+    Several trees where functions have several inverses. Whether they hold is not said: ``sqrt(x) = -1`` gives 1.
+    """
+    targets = [equation[1 - path.side]]
+    for node, slot in reversed(path.steps):
+        ways = _ways(node, slot)
+        targets = [target for target in targets if target.size <= LARGEST]
+        targets = [substitute(way, {BLANK: target}) for target in targets for way in ways][:MOST]
+    return [target for target in targets if target.size <= LARGEST]
 
 
 def wanted(equation: Equation, path: Path, points: Points, known: Mapping[Tree, Array]) -> list[Array]:
@@ -74,28 +75,50 @@ def wanted(equation: Equation, path: Path, points: Points, known: Mapping[Tree, 
     """
     targets = [value(equation[1 - path.side], points, known)]
     for node, slot in reversed(path.steps):
-        others = [value(child, points, known) for k, child in enumerate(node.children) if k != slot]
-        targets = [branch for target in targets for branch in _undone(node, slot, others, target)][:MOST]
+        if node.function == "Pow" and slot == 0:
+            exponent = value(node.children[1], points, known)
+            targets = [branch for target in targets for branch in _root(target, exponent)][:MOST]
+        else:
+            ways = _ways(node, slot)
+            targets = [value(way, points, {**known, BLANK: target}) for target in targets for way in ways][:MOST]
     return targets
 
 
-def _undone(node: Tree, slot: int, others: list[Array], target: Array) -> list[Array]:
-    """The values of a node's child where the node's is ``target``."""
+def _ways(node: Tree, slot: int) -> tuple[Tree, ...]:
+    """The child in a slot, in terms of the other children and of the node's value, which is ``BLANK``."""
+    others = [child for k, child in enumerate(node.children) if k != slot]
     if node.function == "Add":
-        return [target - sum(others[1:], others[0])]
+        return (_without(BLANK, others, phrases.subtract),)
     if node.function == "Mul":
-        factor = others[0]
-        for other in others[1:]:
-            factor = factor * other
-        return [target / factor]
+        return (_without(BLANK, others, phrases.divide),)
     if node.function == "Pow":
-        return _root(target, others[0]) if slot == 0 else [np.log(target) / np.log(others[0])]
+        return _roots(others[0]) if slot == 0 else (phrases.divide(_log(BLANK), _log(others[0])),)
     if node.function == "log":
-        return [power(others[0], target)] if slot == 0 else [power(others[0], 1 / target)]
-    return INVERSES[node.function](target) if node.function in INVERSES else []
+        return (phrases.power(others[0], BLANK if slot == 0 else _RECIPROCAL),)
+    return INVERSES.get(node.function, ())
+
+
+def _without(tree: Tree, others: list[Tree], operation: "phrases.Operation") -> Tree:
+    for other in others:
+        tree = operation(tree, other)
+    return tree
+
+
+def _log(tree: Tree) -> Tree:
+    return phrases.ONE if tree == EXP1 else Tree("log", (tree, EXP1))
+
+
+def _roots(exponent: Tree) -> tuple[Tree, ...]:
+    """The bases of a power that is ``BLANK``."""
+    n = exact(exponent)
+    if not n:
+        return (Tree("Pow", (BLANK, phrases.divide(phrases.ONE, exponent))),)
+    root = phrases.power(BLANK, fraction(1 / n)) if n != 1 else BLANK
+    return (root,) if n.numerator % 2 else _signs(root)
 
 
 def _root(target: Array, exponent: Array) -> list[Array]:
+    """The bases of powers of the values ``target``."""
     n = exponent.flat[0]
     whole = bool(np.all(exponent == n)) and float(np.real(n)).is_integer() and np.imag(n) == 0
     if whole and int(np.real(n)) % 2:

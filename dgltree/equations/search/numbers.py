@@ -9,7 +9,7 @@ import numpy as np
 from dgltree.equations.search import phrases
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.truth.elementary import Array
-from dgltree.read.notation import CONSTANTS, EXP1, HALF, number
+from dgltree.read.notation import CONSTANTS, EXP1, HALF, IMAGINARY_UNIT, number
 from dgltree.trees.tree import Tree
 
 PI = CONSTANTS["pi"]
@@ -25,6 +25,13 @@ def constant(values: Array) -> float | None:
         return None
     same = np.abs(values - first) <= 1e-10 * max(abs(first), 1e-3)
     return float(np.real(np.median(values.real))) if same.all() else None
+
+
+def complex_constant(values: Array) -> complex | None:
+    """The number that all values (P,) are, None where they differ or it is real."""
+    first = complex(values.flat[0])
+    same = np.abs(values - first) <= 1e-10 * max(abs(first), 1e-3)
+    return first if same.all() and abs(first.imag) > 1e-9 * abs(first) else None
 
 
 def ratio(x: float, largest: int = LARGEST_PART) -> Fraction | None:
@@ -57,6 +64,17 @@ def named(x: float) -> Iterator[Tree]:
         yield Tree("exp", (fraction(exponent),))
     if abs(x) < 30 and (power := ratio(math.exp(x), LARGEST_PART)) is not None:
         yield Tree("log", (fraction(power), EXP1))
+
+
+def named_complex(z: complex) -> Iterator[Tree]:
+    """Ways to write a number that is not real: ``2*i``, ``1/2 - 1/2*i``."""
+    for size in named(abs(z.imag)):
+        imaginary = phrases.multiply(size, IMAGINARY_UNIT)
+        if abs(z.real) <= 1e-9 * abs(z):
+            yield phrases.negated(imaginary) if z.imag < 0 else imaginary
+        else:
+            join = phrases.subtract if z.imag < 0 else phrases.add
+            yield from (join(real, imaginary) for real in named(z.real))
 
 
 def multiples(factor: Fraction, unit: Tree) -> Iterator[Tree]:

@@ -1,5 +1,6 @@
 """Expressions joined as a person writes them: ``x - 3`` and not ``x + -3``, ``5`` and not ``2 + 3``."""
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from dgltree.equations.truth.exact import exact
@@ -7,6 +8,7 @@ from dgltree.read.notation import EXP1, HALF, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
 ZERO, ONE = number("0"), number("1")
+Operation = Callable[[Tree, Tree], Tree]
 
 
 def fraction(value: Fraction | int) -> Tree:

@@ -1,22 +1,25 @@
 """The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
 
+import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from dgltree.algebra.child import algebra
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import Path, find_blank
-from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.expressions.textbook_cost import textbook_cost
+from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, rows_at_once, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
-from dgltree.equations.search.inverse import wanted
-from dgltree.equations.search.numbers import decimal, named
+from dgltree.equations.search.inverse import isolated, wanted
+from dgltree.equations.search.numbers import complex_constant, decimal, named, named_complex
 from dgltree.equations.search.operations import Operations
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
@@ -34,8 +37,7 @@ QUICK = 12_000  # of the first table
 LOOKED_THROUGH = 16_000  # entries that are joined with others
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
-BEARABLE = 5  # symbols of a filler beside which longer ways need not be looked for
-LONG = 1000  # symbols: more than any has
+BEARABLE = 5  # cost of a filler beside which longer ways need not be looked for
 
 
 class SearchResult(NamedTuple):
@@ -76,6 +78,8 @@ class Search:
         self.world: World = world(equation)
         self.names = variables(*equation)
         self.path = _path(equation) if invert else None
+        self.solves = invert and self.path is None
+        self._order = TextbookOrder(equation)
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
@@ -87,17 +91,21 @@ class Search:
         """Search. Raises ``ValueError`` for a function, a leaf or a side without a value."""
         with np.errstate(all="ignore"):
             self._numbers()
-            if not self.fillers:
-                self._check_values()
-            large = True
+            if self._settled():
+                return self.so_far()
+            self._check_values()
+            if self.path is not None:
+                self._take("isolated", filter(self._has_value, isolated(self.equation, self.path)))
+            elif self.solves:
+                self._take("solved", algebra().solutions(self.equation, self.clock.left))
+            self._tell()
             for region in self.regions:
-                if self._settled():
-                    break
                 targets = self._targets(points(region, self.names, MORE))
                 if targets:
-                    self._by_value(region, targets, large)
-                    large = False
-            if not self.fillers and not self.clock.late:
+                    self._by_value(region, targets)
+                    if self._settled():
+                        break
+            if not self.clock.late and not any(map(self._verdicts.likely, self.fillers)):
                 self._by_trial()
         return self.so_far()
 
@@ -113,18 +121,18 @@ class Search:
 
     def _settled(self) -> bool:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
-        return self._shortest(self.fillers) < LONG or self.clock.late
+        return self._cheapest(self.fillers) < math.inf or self.clock.late
 
-    def _shortest(self, fillers: Iterable[Tree]) -> int:
-        """Symbols of the shortest filler that holds and restates no side; without bound where there is none."""
+    def _cheapest(self, fillers: Iterable[Tree]) -> float:
+        """The cost of the plainest filler that holds and restates no side; without bound where there is none."""
         asked = 0
-        for tree in sorted(fillers, key=symbols):
+        for tree in sorted(fillers, key=textbook_cost):
             asked += tree not in self._copies
             if not self._is_copy(tree) and self._verdicts.holds(tree):
-                return symbols(tree)
+                return textbook_cost(tree)
             if asked >= ENOUGH or self.clock.late:
                 break
-        return LONG
+        return math.inf
 
     def _is_copy(self, tree: Tree) -> bool:
         """Whether a filler has a side of the equation in it, at most rearranged."""
@@ -134,7 +142,7 @@ class Search:
 
     def _take(self, source: str, trees: Iterable[Tree]) -> None:
         for tree in trees:
-            self.fillers.setdefault(tree, source)
+            self.fillers.setdefault(self._order(tree), source)
             if len(self.fillers) >= MOST or self.clock.late:
                 return
 
@@ -142,11 +150,12 @@ class Search:
         for side in self.equation:
             if any(node == BLANK for node in side.distinct()):
                 continue
-            for region in self.regions:
-                if self.clock.late or np.isfinite(value(side, points(region, self.names, MORE), {})).any():
-                    break
-            else:
+            if not self.clock.late and not self._has_value(side):
                 raise ValueError(f"{_short(side)} has no value: it divides by zero, or is too large or too small")
+
+    def _has_value(self, tree: Tree) -> bool:
+        """Whether a tree has a finite value at any point."""
+        return any(np.isfinite(value(tree, points(region, self.names, MORE), {})).any() for region in self.regions)
 
     def _numbers(self) -> None:
         """What exact arithmetic gives."""
@@ -172,23 +181,19 @@ class Search:
         left, right = (value(side, at, {BLANK: target}) for side in self.equation)
         return bool(agree(left, right))
 
-    def _by_value(self, region: str, targets: list[Array], large: bool) -> None:
+    def _by_value(self, region: str, targets: list[Array]) -> None:
         """Ever more work for an expression of a value, until one of a bearable length holds."""
         few, many = (points(region, self.names, count) for count in (COUNT, MORE))
-        sizes = [(min(QUICK, self.budget), False), (self.budget, False), (self.budget, True)]
-        for size, every in sizes if large else sizes[:1]:
-            table = self._table(few, self.world.operations(every), size)
-            forms = Forms(table)
-            for stage in (self._short, self._joined, self._wrapped):
-                for target in targets:
-                    stage(target, table, forms, many)
-                    if self.clock.late:
-                        break
-                self._tell()
-                if self._shortest(self.fillers) <= BEARABLE or self.clock.late:
-                    return
-            if self.fillers:
-                return  # a larger table has other forms of the same value only
+        table = self._table(few, self.world.operations(every=False), min(QUICK, self.budget))
+        forms = Forms(table)
+        for stage in (self._short, self._joined, self._wrapped):
+            for target in targets:
+                stage(target, table, forms, many)
+                if self.clock.late:
+                    break
+            self._tell()
+            if self._cheapest(self.fillers) <= BEARABLE or self.clock.late:
+                return
 
     def _table(self, at: Points, operations: Operations, budget: int) -> ValueTable:
         table = ValueTable(self.world.leaves(at), operations, budget, self.clock).fill()
@@ -202,6 +207,8 @@ class Search:
         number = finders.constant(target)
         if number is not None:
             self._take("a number", [*self._decimal(number), *named(number)])
+        elif (not_real := complex_constant(target)) is not None:
+            self._take("a number", named_complex(not_real))
         self._take("search", finders.entries(few, table, forms))
         if number is None:
             self._fit(target, many, lambda tree: tree)

@@ -15,7 +15,9 @@ from dgltree.trees.tree import Tree
 BLANK = "_"  # the function of every blank
 FAMILIES = (
     ("sin", "cos", "tan"),
+    ("cos", "sin", "tan"),
     ("sinh", "cosh", "tanh", "exp"),
+    ("cosh", "sinh", "tanh", "exp"),
     ("exp", "log"),
     ("asin", "acos", "atan", "sqrt"),
     ("asinh", "acosh", "atanh", "log", "sqrt"),

@@ -1,7 +1,7 @@
 """Whether ``i``, ``I`` or ``j`` is the imaginary unit in an equation, or a variable."""
 
 from dgltree.equations.expressions.names import VARIABLE, variables
-from dgltree.read.notation import HALF, MINUS_ONE
+from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -23,5 +23,11 @@ def imaginary_unit(equation: Equation) -> str | None:
 
 def with_unit(equation: Equation, name: str) -> Equation:
     """The equation with sqrt(-1) for the name."""
-    unit = {Tree(VARIABLE, token=name): Tree("Pow", (MINUS_ONE, HALF))}
+    unit = {Tree(VARIABLE, token=name): IMAGINARY_UNIT}
     return Equation(*(substitute(side, unit) for side in equation))
+
+
+def named_unit(tree: Tree, name: str) -> Tree:
+    """The tree with the name for sqrt(-1): the way back."""
+    leaf = Tree(VARIABLE, token=name)
+    return tree.fold(lambda node, children: leaf if node == IMAGINARY_UNIT else node.replace(children=children))

@@ -1,5 +1,6 @@
 """What people type, to trees: a tolerant reader beside the strict notation of infix.py."""
 
+from dgltree.read.typed.question import Question, read_question
 from dgltree.read.typed.reader import Typed, read_typed, read_typed_expression
 
-__all__ = ["Typed", "read_typed", "read_typed_expression"]
+__all__ = ["Question", "Typed", "read_question", "read_typed", "read_typed_expression"]

@@ -46,6 +46,8 @@ NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}
 SUBSCRIPT_DIGITS = re.compile(f"[{''.join(SUBSCRIPTS)}]+")
 TORN = re.compile(rf"\s*([0-9]{{2,}}|{LETTER}(?:{LETTER})+)")
 """What ``^`` and ``_`` would tear apart in LaTeX, where they take one character."""
+COEFFICIENT = re.compile("[0-9]+/[0-9]+")
+"""What is a factor by itself where a space is behind it: ``1/2 x``."""
 GROUPED = re.compile("[0-9]+(_[0-9]+)")
 """A number as Python groups it."""
 UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")

@@ -11,6 +11,7 @@ from dgltree.read.text import error_at
 from dgltree.read.typed.calls import ROOTS, Head, head
 from dgltree.read.typed.compose import composed, quotient
 from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces, written
+from dgltree.read.typed.patterns import COEFFICIENT
 from dgltree.read.typed.refusals import Refusals
 
 SIMPLE = OPERANDS - {"group", "closed", "fraction"}
@@ -139,6 +140,9 @@ class _Phrase:
                 raise self.refusals.argument(function.head, function.start, last.stop, "*", item.start, end)
         if self.slash is not None:
             assert self.term is not None  # a slash stands behind a value
+            if item.gap and COEFFICIENT.fullmatch(self.text[self.term : last.stop]):
+                self.slash = None  # 1/2 x is a half of x
+                return
             raise self.refusals.quotient(self.term, self.slash, self.under, last.stop, item.start, end)
         self._check_power(last, item)
         applied = last.kind in ("name", "word") and item.kind == "group" and item.text in "(["

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from random import Random
 
 from dgltree import Equation, Ranker, Tree, open_model, shipped_fillers
 from dgltree.equations.completion.answers import completer
-from dgltree.equations.completion.completer import Completer, Order, shortest
+from dgltree.equations.completion.completer import Completer
 from tasks.equations.benchmark.peer import SIMPLIFIED, TIDIED, Peer
 from tasks.equations.benchmark.scoring import SHOWN, Solver
 
-RANDOM = 10.0  # symbols: the range of orders by chance
 Attempts = AbstractContextManager[Sequence[Solver]]
 """Opens a solver and closes what it holds. Mostly one attempt; of several the best counts (``best_score``)."""
 
@@ -31,21 +29,14 @@ def ranked_list() -> Iterator[Sequence[Solver]]:
 
 
 @contextmanager
-def searched(order: Order | None = None, invert: bool = True) -> Iterator[Sequence[Solver]]:
-    """What ``dgltree complete`` does, or the same with another order, or without walking the path back."""
-    made = completer()
-    asked = Completer(order or made.order, made.guess, invert=invert)
+def searched(invert: bool = True) -> Iterator[Sequence[Solver]]:
+    """What ``dgltree complete`` does, or the same without walking the path back."""
+    asked = Completer(completer().guess, invert=invert)
 
     def solve(equation: Equation) -> Sequence[Tree]:
         return [filler.trees[0] for filler in asked.complete(equation, top=SHOWN).fillers]
 
     yield [solve]
-
-
-def at_random(equation: Equation, fillers: Sequence[Tree]) -> Sequence[float]:
-    """An order by chance, the same in every run."""
-    random = Random(str(equation))
-    return [random.uniform(0, RANDOM) for _ in fillers]
 
 
 @contextmanager
@@ -57,8 +48,6 @@ def sympy_peer(changes: Sequence[str] = SIMPLIFIED) -> Iterator[Sequence[Solver]
 
 SOLVERS: dict[str, Callable[[], Attempts]] = {
     "search": searched,
-    "search-shortest": partial(searched, shortest),
-    "search-random": partial(searched, at_random),
     "search-by-trial": partial(searched, invert=False),
     "list": ranked_list,
     "sympy": sympy_peer,

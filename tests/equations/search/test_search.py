@@ -69,6 +69,19 @@ def test_every_filler_solves_what_every_filler_solves() -> None:
     assert all(judge.verdict(equation.fill(tree)).holds for tree in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "isolated"),
+    [
+        ("x^5 + 3*x^4 + sin(x) + exp(y) + sqrt(z) + _ = tan(w)", "tan(w) - (x^5 + 3*x^4 + sin(x) + exp(y) + sqrt(z))"),
+        ("sin(x)^2 + sin(2*x)^2 + sin(3*x)^2 + _ = cos(x)", "cos(x) - (sin(x)^2 + sin(2*x)^2 + sin(3*x)^2)"),
+        ("2*exp(y*_) = tan(w) + z", "log((tan(w) + z)/2)/y"),
+    ],
+)
+def test_what_can_be_isolated_is_never_missed(text: str, isolated: str) -> None:
+    found = Search(read_equation(text), clock=Clock(0.05)).run().fillers
+    assert found[read_infix(isolated)] == "isolated"
+
+
 def test_the_clock_stops_a_search_that_answers_with_what_it_has() -> None:
     found = Search(read_equation("_*x = sin(x)*exp(y)*cos(x + y)^3*log(x)*tan(z)^5"), clock=Clock(0.2)).run()
     assert found.stopped

@@ -26,25 +26,16 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         calls.append((out.name, start and start.name, options["shares"]))
         out.touch()
 
-    def write(path: Path, school: int) -> None:
-        calls.append((path.name, school))
-
-    def train_forms(lines: Path, out: Path) -> None:
-        calls.append((out.name, lines.name))
-
     def mean(models: list[Path], out: Path) -> None:
         calls.append((out.name, *(path.name for path in models)))
 
     monkeypatch.setattr(module, "train", train)
     monkeypatch.setattr(module, "mean", mean)
-    monkeypatch.setattr(module.groups, "write", write)
-    monkeypatch.setattr(module.forms, "train", train_forms)
     return calls
 
 
 SETTLED = ("settled.safetensors", "elementary.safetensors", (0.7, 0.2, 0.1))
 MEAN = ("default.safetensors", "elementary.safetensors", "settled.safetensors")
-FORMS = [("lines.jsonl", 800), ("forms.safetensors", "lines.jsonl")]
 
 
 def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]], tmp_path: Path) -> None:
@@ -54,18 +45,13 @@ def test_each_training_begins_with_the_model_before(made: list[tuple[Any, ...]],
         ("elementary.safetensors", "paper.safetensors", (0.35, 0.45, 0.2)),
         SETTLED,
         MEAN,
-        *FORMS,
     ]
 
 
 def test_what_is_there_is_taken_and_a_start_replaces_the_first(made: list[tuple[Any, ...]], tmp_path: Path) -> None:
     (tmp_path / "elementary.safetensors").touch()
     module.shipped(tmp_path, tmp_path / "third.safetensors")
-    assert made == [SETTLED, MEAN, *FORMS]
-    made.clear()
-    (tmp_path / "forms.safetensors").touch()
-    module.shipped(tmp_path, tmp_path / "third.safetensors")
-    assert made == [MEAN, FORMS[0]]
+    assert made == [SETTLED, MEAN]
 
 
 def test_the_mean_of_models_is_that_of_each_weight(tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Questions to SymPy, answered by a process that is ended when one takes too long."""
+
+import atexit
+import json
+import math
+import os
+import select
+import subprocess
+import sys
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_infix
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+SECONDS = 5.0
+"""That SymPy may take for one question, its start not counted."""
+START = 30.0
+"""Seconds that the start may take besides, on a machine that is busy."""
+LARGEST = 400
+"""Nodes of what it is asked about; it walks trees by recursion."""
+
+
+class Algebra:
+    """SymPy in a process of its own, which starts with :meth:`start` or the first question and ends with its parent."""
+
+    def __init__(self, seconds: float = SECONDS) -> None:
+        self._seconds, self._lock = seconds, Lock()
+        self._process: subprocess.Popen[str] | None = None
+        self._owner, self._answered = 0, False
+
+    def start(self) -> None:
+        """Let the process begin to load SymPy."""
+        with self._lock:
+            self._running()
+
+    def forms(self, tree: Tree, seconds: float = math.inf) -> dict[str, list[Tree]]:
+        """See :func:`dgltree.algebra.rewriting.forms`; nothing where there is no answer within ``seconds``."""
+        found = self._ask("forms", [tree], seconds) or {}
+        return {name: [read_infix(text) for text in texts] for name, texts in found.items()}
+
+    def solutions(self, equation: Equation, seconds: float = math.inf) -> list[Tree]:
+        """See :func:`dgltree.algebra.rewriting.solutions`; nothing where there is no answer within ``seconds``."""
+        return [read_infix(text) for text in self._ask("solutions", list(equation), seconds) or []]
+
+    def stop(self) -> None:
+        """End the process; another question starts another one."""
+        if self._process is not None:
+            if self._owner == os.getpid():
+                self._process.kill()
+                self._process.communicate()
+            self._process, self._answered = None, False
+
+    def _ask(self, what: str, trees: list[Tree], seconds: float) -> Any:
+        if sum(tree.size for tree in trees) > LARGEST or seconds <= 0:
+            return None
+        try:
+            texts = [write_infix(tree) for tree in trees]
+        except ValueError:  # a node that no text says
+            return None
+        with self._lock:
+            running = self._running()
+            limit = min(seconds, self._seconds) if self._answered else min(seconds, self._seconds + START)
+            assert running.stdin is not None and running.stdout is not None
+            try:
+                running.stdin.write(json.dumps({"what": what, "trees": texts, "seconds": math.ceil(limit) + 1}) + "\n")
+                running.stdin.flush()
+                line = running.stdout.readline() if select.select([running.stdout], [], [], limit)[0] else ""
+            except OSError:  # it ended
+                line = ""
+            except BaseException:  # an interrupt: its answer must not be taken for that of another question
+                self.stop()
+                raise
+            if not line:
+                self.stop()
+                return None
+            self._answered = True
+            return json.loads(line)
+
+    def _running(self) -> "subprocess.Popen[str]":
+        if self._process is None or self._owner != os.getpid():  # of a process that was forked, the parent has it
+            paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # the modules that this process has
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "dgltree.algebra.serve"],
+                env={**os.environ, "PYTHONPATH": paths},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            self._owner, self._answered = os.getpid(), False
+        return self._process
+
+
+@lru_cache(maxsize=1)
+def algebra() -> Algebra:
+    """The one of this process, which ends with it."""
+    made = Algebra()
+    atexit.register(made.stop)
+    return made

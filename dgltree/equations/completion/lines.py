@@ -1,0 +1,135 @@
+"""What was found as the lines of an answer: one a value, judged, what a textbook would write first."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from dgltree.equations.completion.coverage import covers
+from dgltree.equations.completion.result import Filler
+from dgltree.equations.completion.values import Values
+from dgltree.equations.expressions.canonical_form import restates
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.paths import count_blanks, find_blank
+from dgltree.equations.expressions.textbook_cost import is_plain_term, textbook_cost
+from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.search.verdicts import Verdicts
+from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.verdict import Domain, Verdict, undecided
+from dgltree.read.notation import IMAGINARY_UNIT
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
+
+CANDIDATES = 400  # the shortest of what was found
+JUDGED = 60  # fillers whose fingerprint is looked at
+SHOWN = 6  # more fillers get a verdict than are shown: some hold on a part only
+FORMS = 8  # other spellings of one value
+LENGTH = {Reach.EVERYWHERE: 0.0, Reach.REALS: 2.0, Reach.POSITIVE: 6.0}
+"""Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
+NAMED = ("simplified", "factored", "expanded")
+"""Sources whose fillers are lines of their own, where a side is the bare blank."""
+
+
+class _Line(NamedTuple):
+    """Fillers of one value, the first of which is shown."""
+
+    trees: list[Tree]
+    named: bool
+
+
+class Lines:
+    """The lines for one blank.
+
+    Args:
+        equation: with the blank, at one place or at several.
+        verdicts: on its fillers.
+    """
+
+    def __init__(self, equation: Equation, verdicts: Verdicts) -> None:
+        self._equation, self._verdicts = equation, verdicts
+        self._values = Values(variables(*equation))
+        self._plain = count_blanks(equation) == 1 and is_plain_term(find_blank(equation))
+        self._is_one_sided = BLANK in equation and count_blanks(equation) == 1
+
+    def of(self, found: dict[Tree, str], top: int) -> list[Filler]:
+        """At most ``top`` fillers that hold; what holds on a part only behind the others."""
+        shown: list[Filler] = []
+        on_a_part: list[Filler] = []
+        for place, line in enumerate(self._grouped(self._likely(found, top), found)):
+            if len(shown) == top or (shown and place >= 2 * top + SHOWN):
+                break
+            filler = self._judged(line, found)
+            if filler is not None:
+                full = covers(self._equation, filler.trees[0], filler.verdict)
+                (shown if full else on_a_part).append(filler)
+        lines = [*shown, *(filler for filler in on_a_part if not self._is_longer_part(filler, shown))]
+        if not _has_unit(*self._equation):
+            real = [filler for filler in lines if self._values.is_real(filler.trees[0])]
+            lines = real or lines
+        return lines[:top]
+
+    def _is_longer_part(self, filler: Filler, shown: Sequence[Filler]) -> bool:
+        """Whether what holds on a part is longer than what it is equal to there: sqrt(x^2) next to x."""
+        [tree] = filler.trees
+        shorter = (other.trees[0] for other in shown if textbook_cost(other.trees[0]) < textbook_cost(tree))
+        return any(self._values.overlap(tree, other) for other in shorter)
+
+    def agreed(self, found: dict[Tree, str], most: int) -> list[Tree]:
+        """Where nothing holds: what agrees best at points, the shortest first."""
+        shortest = sorted(found, key=symbols)[:JUDGED]
+        return sorted(shortest, key=lambda tree: (self._verdicts.reach(tree), symbols(tree)))[:most]
+
+    def _likely(self, found: dict[Tree, str], top: int) -> list[Tree]:
+        """What seems to hold, the best first."""
+        candidates = sorted(found, key=symbols)[:CANDIDATES]
+        costs = {tree: textbook_cost(tree, self._plain) for tree in candidates}
+        judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
+        # the shortest, too: the order may have them behind many that do not hold; and those that have a name
+        named = [tree for tree in candidates if found[tree] in NAMED]
+        reaches = {tree: self._verdicts.reach(tree) for tree in dict.fromkeys([*judged, *candidates[:JUDGED], *named])}
+        likely = [tree for tree, reach in reaches.items() if reach.likely]
+        likely.sort(key=lambda tree: costs[tree] + LENGTH[reaches[tree]])
+        return self._copies_behind(likely, found)
+
+    def _copies_behind(self, holding: list[Tree], found: dict[Tree, str]) -> list[Tree]:
+        """What has a side of the equation in it behind the forms that are no longer.
+
+        Where a side is the bare blank, the forms that have a name come first, and copies of the other side last.
+        """
+        copies = [tree for tree in holding if any(restates(tree, side) for side in self._equation)]
+        ordered = [tree for tree in holding if tree not in set(copies)]
+        if self._is_one_sided:
+            return sorted(ordered, key=lambda tree: found[tree] not in NAMED) + copies
+        for copy in reversed(copies):
+            behind = [place for place, tree in enumerate(ordered) if textbook_cost(tree) <= textbook_cost(copy)]
+            ordered.insert(behind[-1] + 1 if behind else 0, copy)
+        return ordered
+
+    def _grouped(self, trees: Sequence[Tree], found: dict[Tree, str]) -> list[_Line]:
+        """Trees of one value together, in the order of their first; what has a name leads a line."""
+        lines: list[_Line] = []
+        for tree in trees:
+            alike = [line for line in lines if self._values.same(line.trees[0], tree)]
+            named = (
+                self._is_one_sided and found[tree] in NAMED and not any(restates(tree, side) for side in self._equation)
+            )
+            if alike and not named:
+                alike[0].trees.append(tree)
+            else:
+                lines.append(_Line([tree], named))
+        return lines
+
+    def _judged(self, line: _Line, found: dict[Tree, str]) -> Filler | None:
+        """The first of a line that holds, with the others; none where none of the first does."""
+        for tree in line.trees[: SHOWN // 2]:
+            verdict = self.verdict(tree)
+            if verdict.domain is not Domain.NONE:
+                forms = tuple(other for other in line.trees[: FORMS + 1] if other != tree)
+                return Filler((tree,), verdict, found[tree], forms=forms)
+        return None
+
+    def verdict(self, *trees: Tree) -> Verdict:
+        """The verdict on a filler for each blank; undecided, too, where there was no time to look into it."""
+        return self._verdicts.of(*trees) or undecided("there was no time to judge it")
+
+
+def _has_unit(*trees: Tree) -> bool:
+    return any(node == IMAGINARY_UNIT for tree in trees for node in tree.distinct())

@@ -1,0 +1,89 @@
+"""The answer to an equation with blanks: fillers with their verdicts, and how they are printed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dgltree.equations.truth.verdict import Grade, Verdict
+from dgltree.read.infix_writer import write_equation, write_infix
+from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.tree import Tree
+
+
+class Filler(NamedTuple):
+    """What may stand in the blanks."""
+
+    trees: tuple[Tree, ...]
+    """One for each blank, in the equation's own names."""
+    verdict: Verdict
+    """Where the filled equation holds."""
+    source: str
+    """Where it comes from: ``search``, ``isolated``, ``a number``, ``a fitted sum``, ``expanded``, ``list`` ..."""
+    score: float | None = None
+    """The network's logit for the filled equation, where fillers of a list were ranked by it."""
+    forms: tuple[Tree, ...] = ()
+    """Other spellings of the same value, for one blank."""
+
+    def __str__(self) -> str:
+        return ", ".join(map(write_infix, self.trees))
+
+    @property
+    def remark(self) -> str:
+        """The verdict, the network's score if it has one, and the source."""
+        score = "" if self.score is None else f"score {self.score:+.3f}, "
+        return f"{self.verdict.short}  ({score}{self.source})"
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The answer to an equation with blanks."""
+
+    equation: Equation
+    blanks: tuple[str, ...]
+    fillers: tuple[Filler, ...]
+    """Best first; each has another value, or another form of an expression."""
+    tried: int
+    """Expressions whose values were looked at."""
+    seconds: float
+    stopped: bool
+    """Whether the clock ended the search before it was through."""
+    memory: int
+    """Bytes of the largest table of the search."""
+    unknown: str | None = None
+    """The variable that the blank stands for, where the equation was to be solved."""
+    unit: str | None = None
+    """The name of the imaginary unit in the equation or in a filler."""
+
+    @property
+    def found(self) -> bool:
+        """Whether any filler holds, on a part at least; else they are guesses."""
+        return any(filler.verdict.grade in (Grade.PROVED, Grade.TESTED) for filler in self.fillers)
+
+    def __str__(self) -> str:
+        return "\n".join([self.understood(), *self.lines()])
+
+    def understood(self, write: Callable[[Equation], str] = write_equation) -> str:
+        """The question as it was read: ``x + _ = 2``, or ``2*x + 3 = 11, x = _``."""
+        if self.unknown is None:
+            return write(self.equation)
+        variable = Tree("Symbol", token=self.unknown)
+        asked = Equation(*(substitute(side, {BLANK: variable}) for side in self.equation))
+        return f"{write(asked)}, {write(Equation(variable, BLANK))}"
+
+    def lines(self, write: Callable[[Tree], str] = write_infix, forms: bool = False) -> list[str]:
+        """The fillers as a table, with ``forms`` their other spellings below them, and what was tried."""
+        names = self.unknown or ("" if len(self.blanks) < 2 else ", ".join(self.blanks))
+        texts = [(f"{names} = " if names else "") + ", ".join(map(write, filler.trees)) for filler in self.fillers]
+        width = max(map(len, texts), default=0)
+        lines = [] if self.found else [f"      nothing was found that holds{'; guesses:' if self.fillers else ''}"]
+        for place, (text, filler) in enumerate(zip(texts, self.fillers, strict=True), start=1):
+            lines.append(f"{place:4}  {text:{width}}  {filler.remark}")
+            lines += [f"      = {write(form)}" for form in filler.forms if forms]
+        if self.unit is not None:
+            lines.append(f"      ({self.unit} is the imaginary unit)")
+        return [*lines, f"      ({self._effort()})"]
+
+    def _effort(self) -> str:
+        memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
+        clock = "; stopped by the clock, there may be better ones" if self.stopped else ""
+        return f"{self.tried:,} expressions tried in {self.seconds:.2f} s{memory}{clock}"

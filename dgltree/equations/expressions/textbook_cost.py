@@ -1,0 +1,110 @@
+"""How reluctantly a textbook writes an expression: its length in symbols, and more for what is written in a plainer way.
+
+The amounts were chosen on the part of the benchmark that is for tuning.
+"""
+
+from typing import NamedTuple
+
+from dgltree.equations.expressions.paths import Path
+from dgltree.equations.expressions.remembered import Remembered
+from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.truth.exact import exact, exact_value
+from dgltree.read.notation import IMAGINARY_UNIT
+from dgltree.trees.tree import Tree
+
+REMEMBERED = 50_000  # trees
+AVOIDED = 3.0
+"""For the square of a product, and for a bracket in a term of a sum."""
+OF_AN_INVERSE = 6.0
+"""For a function of an inverse function."""
+ROOT_OF_SQUARE = 2.0
+BRACKET = 7.0
+"""For a bracket in what is one of several plain terms."""
+INVERSES = frozenset(["log", "asin", "acos", "atan", "asinh", "acosh", "atanh", "acot", "asec", "acsc"])
+FUNCTIONS = frozenset(["exp", "sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh"])
+
+NUMBERS_OF = (FUNCTIONS | INVERSES) - {"exp", "log"}
+
+
+class _Habits(NamedTuple):
+    """What is to be said of a tree beside its length."""
+
+    avoided: float = 0.0
+    bracket: bool = False
+    """Whether it has a sum as a factor or below a power."""
+
+
+def textbook_cost(tree: Tree, plain_terms: bool = False) -> float:
+    """Symbols, and those that count against it; ``plain_terms`` where it is one of several terms without brackets."""
+    habits = _HABITS(tree)
+    return symbols(tree) + habits.avoided + (BRACKET if plain_terms and habits.bracket else 0.0)
+
+
+def is_plain_term(path: Path) -> bool:
+    """Whether a blank is a term, at most with a number in front, of a sum that has no brackets elsewhere."""
+    terms = 0
+    for node, slot in path.steps:
+        others = [child for k, child in enumerate(node.children) if k != slot]
+        if node.function == "Mul" and all(exact_value(other) is not None for other in others):
+            continue
+        if node.function != "Add" or any(_HABITS(other).bracket for other in others):
+            return False
+        terms += sum(exact_value(other) is None for other in others)
+    return terms > 0
+
+
+def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
+    avoided = sum(part.avoided for part in parts)
+    bracket = any(part.bracket for part in parts)
+    if node.function == "Add":
+        avoided += AVOIDED * sum(_has_bracket(child) for child in node.children)
+    elif node.function == "Mul":
+        bracket |= any(child.function == "Add" for child in node.children)
+    elif node == IMAGINARY_UNIT:
+        avoided -= symbols(node) - 1  # it is written i
+    elif node.function == "Pow" and len(parts) == 2:
+        base, exponent = node.children
+        n = exact(exponent)
+        whole = n is not None and n.denominator == 1 and n > 1
+        avoided += AVOIDED * (n is not None and n.denominator > 1 and (base.token or "").startswith("-"))
+        bracket |= base.function == "Add" and n is not None and n.denominator == 1
+        avoided += AVOIDED * (whole and base.function == "Mul")
+        avoided += ROOT_OF_SQUARE * (n is not None and n.denominator > 1 and base.function == "Pow")
+    elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
+        avoided += AVOIDED  # pi/2 for asin(1)
+    elif node.function in FUNCTIONS:
+        avoided += OF_AN_INVERSE * any(inner.function in INVERSES for inner in _terms(node.children[0]))
+    elif node.function in INVERSES:
+        avoided += OF_AN_INVERSE * (node.children[0].function in FUNCTIONS)
+    elif node.function == "abs":
+        avoided += ROOT_OF_SQUARE * (node.children[0].function in ("abs", "Pow"))
+    return _Habits(avoided, bracket)
+
+
+def _terms(tree: Tree) -> tuple[Tree, ...]:
+    """The tree, or the parts of a sum or a product."""
+    return (tree, *tree.children) if tree.function in ("Add", "Mul") else (tree,)
+
+
+def _has_bracket(term: Tree) -> bool:
+    """Whether a term of a sum has a sum as a factor."""
+    factors = [term]
+    while factors:
+        factor = factors.pop()
+        if factor.function == "Mul":
+            if any(child.function == "Add" for child in factor.children):
+                return True
+            factors.extend(factor.children)
+        elif _is_power_of_sum(factor):
+            return True
+    return False
+
+
+def _is_power_of_sum(tree: Tree) -> bool:
+    if tree.function != "Pow" or tree.children[0].function != "Add":
+        return False
+    n = exact(tree.children[1])
+    return n is not None and n.denominator == 1 and n > 0
+
+
+_HABITS = Remembered(lambda node: node.children, _habits, REMEMBERED)

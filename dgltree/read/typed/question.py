@@ -1,0 +1,91 @@
+"""``read_question``: an equation with blanks, an unknown to solve it for, or an expression whose form is asked for."""
+
+import re
+from typing import NamedTuple
+
+from dgltree.read.typed.reader import read_typed, read_typed_expression
+from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.tree import Tree
+
+FORMS = {
+    "expand": "expanded",
+    "factor": "factored",
+    "factorise": "factored",
+    "factorize": "factored",
+    "simplify": "simplified",
+}
+"""The words that ask for a form, each with the form's name."""
+_COMMAND = re.compile(rf"\s*({'|'.join(FORMS)})\b(?=\s*[^\s=])", re.IGNORECASE)
+_BETWEEN = re.compile(r"[,;]|=>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
+"""What may stand between an equation and ``x = _``."""
+
+
+class Question(NamedTuple):
+    """What was understood of a typed question."""
+
+    equation: Equation
+    """With a blank for the unknown, and for what is to be rewritten: ``(x + 1)^3 = _``."""
+    blanks: tuple[str, ...]
+    """The names of its blanks as they first appear, each once."""
+    form: str = ""
+    """The form that is asked for, a value of ``FORMS``."""
+    unknown: str | None = None
+    """The variable that the blank stands for, in all its places."""
+
+
+def read_question(text: str) -> Question:
+    """``x + _ = 2``, ``2x + 3 = 11, x = _``, ``2^x = 16 => x = _``, ``expand (x + 1)^3``; see docs/reading.md.
+
+    Raises ``ValueError`` as :func:`dgltree.read.typed.read_typed` does, and for an unknown that is not in the equation.
+    """
+    if command := _COMMAND.match(text):
+        return _form(text, command)
+    for between in reversed(list(_BETWEEN.finditer(text))):
+        if "=" in text[: between.start()] and "=" in text[between.end() :]:
+            unknown = _unknown(_blanked(text, between.end()))
+            if unknown is not None:
+                return _solved(text[: between.start()], unknown)
+    return Question(*read_typed(text))
+
+
+def _form(text: str, command: re.Match[str]) -> Question:
+    """``expand (x + 1)^3``."""
+    word, rest = command[1].lower(), _blanked(text, command.end())
+    if "=" in rest:
+        equation, _ = read_typed(rest)
+        if BLANK not in equation:
+            raise ValueError(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
+        tree = equation.left if equation.right == BLANK else equation.right
+    else:
+        tree = read_typed_expression(rest)
+    if any(node.function == BLANK.function for node in tree.distinct()):
+        raise ValueError(f"{word} takes an expression without blanks; write {word} x^2 - 4")
+    return Question(Equation(tree, BLANK), ("_",), FORMS[word])
+
+
+def _blanked(text: str, stop: int) -> str:
+    """The text with spaces in place of its beginning, so that errors name the right column."""
+    return re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
+
+
+def _unknown(text: str) -> Tree | None:
+    """The variable of ``x = _``."""
+    try:
+        equation, _ = read_typed(text)
+    except ValueError:
+        return None
+    variables = [side for side in equation if side.function == "Symbol"]
+    return variables[0] if len(variables) == 1 and BLANK in equation else None
+
+
+def _solved(text: str, unknown: Tree) -> Question:
+    """The equation before ``x = _``, with the blank in the places of x."""
+    equation, blanks = read_typed(text)
+    if blanks:
+        raise ValueError(f"the equation has a blank besides {unknown.token}; write {unknown.token} = _ alone for one")
+    leaves = {node for side in equation for node in side.distinct() if not node.children}
+    if unknown not in leaves:
+        names = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
+        there = f"its variables are {', '.join(names)}" if names else "it has no variables"
+        raise ValueError(f"there is no {unknown.token} in the equation; {there}")
+    return Question(Equation(*(substitute(side, {unknown: BLANK}) for side in equation)), ("_",), unknown=unknown.token)
