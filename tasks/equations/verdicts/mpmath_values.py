@@ -12,6 +12,15 @@ from dgltree.trees.tree import Tree
 DIGITS = 90
 SAME = mpmath.mpf(10) ** -70
 """Relative difference below which two values of 90 digits are the same."""
+ROUNDING = mpmath.mpf(10) ** -75
+"""Of a value's size: a part of it that is less is 0."""
+LARGEST = mpmath.mpf(10) ** 1000
+
+
+class TooLargeError(Exception):
+    """A value beyond ``LARGEST``: its digits would take all memory, or none would be left for the sides."""
+
+
 _FUNCTIONS = [
     "exp",
     "sin",
@@ -39,9 +48,20 @@ _RECIPROCALS = {"acsc": "asin", "asec": "acos", "acot": "atan", "acsch": "asinh"
 def value(tree: Tree, variables: Mapping[str, Any], school: bool) -> Any:
     """An ``mpc``, or None where there is no value. ``school``: an odd root of a negative number is real."""
     try:
-        return tree.fold(lambda node, below: _applied(node, below, variables, school))
+        return tree.fold(lambda node, below: _settled(_applied(node, below, variables, school)))
     except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence):
         return None
+
+
+def _settled(number: Any) -> Any:
+    """Without a real or an imaginary part that is rounding alone: on a cut it would be on one of its sides by chance."""
+    if not (mpmath.isfinite(number.real) and mpmath.isfinite(number.imag)):
+        raise ZeroDivisionError
+    size = abs(number)
+    if size > LARGEST:
+        raise TooLargeError
+    parts = [mpmath.mpf(0) if abs(part) < ROUNDING * size else part for part in (number.real, number.imag)]
+    return mpmath.mpc(*parts)
 
 
 def same(left: Any, right: Any) -> bool:
