@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dgltree.datasets import TreeDataset
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
+    from dgltree.equations.checking.check import Checked, check
     from dgltree.equations.completion.answers import Verification, complete, verify
     from dgltree.equations.completion.result import Completion
     from dgltree.equations.pretrained.published import load_published
@@ -33,6 +34,7 @@ _MODULES = {
     "datasets": ("TreeDataset",),
     "engine.planned": ("PlannedBatch", "plan"),
     "engine.propagate": ("propagate", "root_states"),
+    "equations.checking.check": ("Checked", "check"),
     "equations.completion.answers": ("Verification", "complete", "verify"),
     "equations.completion.completer": ("Completion",),
     "equations.pretrained.published": ("load_published",),
@@ -96,6 +98,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BLANK",
+    "Checked",
     "Completion",
     "Equation",
     "PlannedBatch",
@@ -109,6 +112,7 @@ __all__ = [
     "Vocabulary",
     "batch",
     "binarize",
+    "check",
     "complete",
     "fit",
     "load",

@@ -56,10 +56,21 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
 
 def parsed(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """The options; what begins with - and is no option is an equation."""
-    known = set(made._option_string_actions)
-    options, equations = made.parse_known_args([_shielded(argument, known) for argument in arguments])
+    options, equations = made.parse_known_args(shielded(made, arguments))
     options.equations += equations  # what argparse does not place because it stands behind an option
     return options
+
+
+def shielded(made: argparse.ArgumentParser, arguments: list[str]) -> list[str]:
+    """What begins with - and is no option is an expression or an equation; a space before it tells argparse so."""
+    options = set(made._option_string_actions)
+
+    def shield(argument: str) -> str:
+        name = argument.split("=")[0] if argument.startswith("--") else argument
+        is_option = argument in ("-", "--") or name in options
+        return f" {argument}" if argument.startswith("-") and not is_option else argument
+
+    return [shield(argument) for argument in arguments]
 
 
 def count(text: str) -> int:
@@ -108,13 +119,6 @@ def _refuse(asked: EquationInput, error: ValueError, as_json: bool) -> None:
 
 def _cut(text: str) -> str:
     return text if len(text) <= 120 else f"{text[:100]} ..."
-
-
-def _shielded(argument: str, options: set[str]) -> str:
-    """An argument that begins with - and is no option is an equation; a space before it tells argparse so."""
-    name = argument.split("=")[0] if argument.startswith("--") else argument
-    is_option = argument in ("-", "--") or name in options
-    return f" {argument}" if argument.startswith("-") and not is_option else argument
 
 
 def _asked(texts: list[str], read: Read) -> Iterator[EquationInput]:

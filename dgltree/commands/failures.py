@@ -22,6 +22,7 @@ EXTRAS = ("train", "explore")
 HELP = {
     "fit": "use smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line)",
     "complete": "fewer fillers (--fillers FILE) or a smaller equation need less",
+    "check": "a smaller equation needs less",
     "verify": "a smaller equation needs less",
 }
 """What makes a command need less memory; the others read files."""

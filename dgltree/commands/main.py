@@ -26,6 +26,7 @@ dgltree COMMAND --help shows all options of a command.
 COMMANDS = {
     "complete": ("complete", "find the expressions that may fill the blank _"),
     "verify": ("verify", "say whether an equation holds"),
+    "check": ("check", "mark answers to an equation with a blank"),
     "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
     "predict": ("apply", "predict a label for each tree of a file"),

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import mpmath
 import pytest
-from mpmath_values import agrees
 
 from dgltree import Equation, Tree, read_equation, verify
 from dgltree.equations.expressions.names import variables
@@ -14,6 +13,7 @@ from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.typed import read_typed
 from dgltree.trees.equation import unified
+from tasks.equations.verdicts.mpmath_values import agrees
 
 with (Path(__file__).parent / "verdicts.tsv").open(encoding="utf-8") as opened:
     ROWS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))

@@ -1,7 +1,7 @@
 """Names that are written together: ``sinx``, ``2ab``. What they are depends on the other names of the equation."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
 from dgltree.read.text import error_at
@@ -19,18 +19,18 @@ OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
 """Names that are taken for an argument behind a function even if they stand nowhere else."""
 
 
-def split_names(text: str, tokens: list[Token]) -> list[Token]:
-    """``tokens`` with glued names taken apart.
+def split_names(text: str, tokens: list[Token], known: Collection[str] = ()) -> list[Token]:
+    """``tokens`` with glued names taken apart; ``known`` are names of variables that are spoken of.
 
     ``sinx`` is a function and its argument, ``xe^`` begins x*e^; ``ab`` is a product where ``a`` and ``b`` each stand
     alone elsewhere.
     Raises ``ValueError`` where ``sint`` could be a name as well.
     """
-    alone = _alone(tokens)
+    alone = _alone(tokens).union(known)
     unglued: list[Token] = []
     for token, following in zip_longest(tokens, tokens[1:]):
         unglued.extend(_unglued(text, token, alone) if _is_glued(token, following) else [token])
-    alone = _alone(unglued)
+    alone = _alone(unglued).union(known)
     found: list[Token] = []
     for token, following in zip_longest(unglued, unglued[1:]):
         if token.kind == "name" and _EXPONENTIAL.fullmatch(token.text) and following and following.kind == "^":

@@ -1,10 +1,11 @@
 """``read_typed``: tokens, levels of brackets, strict text, and the strict reader's tree of it."""
 
 from bisect import bisect_right
+from collections.abc import Collection
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
-from dgltree.read.infix import Builder, Value, build
+from dgltree.read.infix import Builder, MakeBuilder, Value, build
 from dgltree.read.notation import EXP1, FUNCTIONS
 from dgltree.read.text import error_at
 from dgltree.read.typed.brackets import levels
@@ -43,17 +44,23 @@ def read_typed(text: str) -> Typed:
     return Typed(_built(text, [sides[0], equal, sides[1]], "equation"), tuple(blanks))
 
 
-def read_typed_expression(text: str) -> Tree:
-    """The tree of one side of an equation, read and refused as in :func:`read_typed`."""
-    found = _tokens(text)
+def read_typed_expression(text: str, known: Collection[str] = (), as_written: bool = False) -> Tree:
+    """The tree of one side of an equation, read and refused as in :func:`read_typed`.
+
+    Args:
+        known: variables of an equation that the text belongs to: ``x(y + 1)`` is a product then.
+        as_written: whether 2/4 is a quotient of two numbers; else it is 1/2.
+    """
+    found = _tokens(text, known)
     for token in found:
         if token.kind == "=":
             raise error_at(text, token.start, "unexpected '='; an expression has none")
-    return _built(text, levels(text, found, standing(found)), "expression")
+    builder = _WrittenBuilder if as_written else _TypedBuilder
+    return _built(text, levels(text, found, standing(found).union(known)), "expression", builder)
 
 
-def _tokens(text: str) -> list[Token]:
-    found = split_names(text, tokens(text))
+def _tokens(text: str, known: Collection[str] = ()) -> list[Token]:
+    found = split_names(text, tokens(text), known)
     if len({token.text for token in found if token.kind == "blank"}) > 1:
         return found
     return [token._replace(text="_") if token.kind == "blank" else token for token in found]
@@ -67,7 +74,16 @@ class _TypedBuilder(Builder):
         return Tree("exp", node.children[1:]) if node.children[0] == EXP1 else node
 
 
-def _built(text: str, pieces: Pieces, start: Literal["expression", "equation"]) -> Any:
+class _WrittenBuilder(_TypedBuilder):
+    """The trees in which no fraction is reduced."""
+
+    def divide(self, values: list[Value]) -> Tree:
+        return super().divide([self.expression([value]) for value in values])
+
+
+def _built(
+    text: str, pieces: Pieces, start: Literal["expression", "equation"], builder: MakeBuilder = _TypedBuilder
+) -> Any:
     parts = flat(pieces)
     ends = list(accumulate(len(part.text) for part in parts))
 
@@ -75,4 +91,4 @@ def _built(text: str, pieces: Pieces, start: Literal["expression", "equation"]) 
         part = bisect_right(ends, offset)
         return error_at(text, parts[part].start if part < len(parts) else len(text.rstrip()), message)
 
-    return build("".join(part.text for part in parts), start, FUNCTIONS, _TypedBuilder, refusal)
+    return build("".join(part.text for part in parts), start, FUNCTIONS, builder, refusal)

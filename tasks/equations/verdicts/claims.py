@@ -10,7 +10,7 @@ import mpmath
 from dgltree import Equation
 from dgltree.equations.truth.part import Interval
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
-from tasks.equations.verdicts.mpmath_values import DIGITS, TooLargeError, is_real, same, value
+from tasks.equations.verdicts.mpmath_values import DIGITS, OutOfRangeError, is_real, same, value
 
 POINTS = 16
 """Of each equation, at least; next to each end there are four more."""
@@ -18,6 +18,8 @@ MORE = 500
 """Digits with which a difference is looked at again, where 90 may have cancelled."""
 NEXT = (1e-3, 1e-9)
 """Distances from an end."""
+SMALL = 1e-40
+"""Sides that are smaller do not show that an equation holds outside of its part."""
 Point = Mapping[str, Any]
 
 
@@ -65,7 +67,7 @@ def _sides(equation: Equation, point: Point, verdict: Verdict) -> tuple[Any, Any
     at = {name: x() if callable(x) else x for name, x in point.items()}
     try:
         left, right = (value(side, at, school) for side in equation)
-    except (TooLargeError, MemoryError):
+    except (OutOfRangeError, MemoryError):
         return None
     return left, right
 
@@ -78,7 +80,7 @@ def _contradicts(left: Any, right: Any, verdict: Verdict, inside: bool) -> bool:
     real = [is_real(side) for side in (left, right)]
     agree = all(real) and same(left, right)
     if not inside:
-        return agree
+        return agree and abs(left) > SMALL
     if verdict.domain is Domain.POSITIVE and not verdict.part:
         return all(real) and not agree
     return any(real) and not agree

@@ -64,7 +64,9 @@ def report(rows: Sequence[Row]) -> list[str]:
     seconds = sorted(one["seconds"] for one in rows)
     median, late = (1000 * seconds[int(share * (len(seconds) - 1))] for share in (0.5, 0.95))
     found = Counter((one["grade"], one["domain"]) for one in rows)
-    lines = [f"{count:7,}  {grade} {'' if domain == 'none' else domain}" for (grade, domain), count in found.most_common()]
+    lines = [
+        f"{count:7,}  {grade} {'' if domain == 'none' else domain}" for (grade, domain), count in found.most_common()
+    ]
     points = sum(one["points"] for one in claims)
     lines.append(f"{len(rows):,} equations, {len(claims):,} claims at {points:,} points, {len(wrong)} contradicted")
     if claims and not wrong:

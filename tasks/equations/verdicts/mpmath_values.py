@@ -10,15 +10,16 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 DIGITS = 90
-SAME = mpmath.mpf(10) ** -70
-"""Relative difference below which two values of 90 digits are the same."""
-ROUNDING = mpmath.mpf(10) ** -75
-"""Of a value's size: a part of it that is less is 0."""
-LARGEST = mpmath.mpf(10) ** 1000
+SAME = mpmath.mpf(10) ** -60
+"""Relative difference below which two values are the same."""
+ROUNDING = 0.8
+"""Share of the digits: a part of a value that is smaller by as many is 0."""
+LARGEST = mpmath.mpf(10) ** 100
+"""And the smallest is one over it: beyond, digits would be lost, or take all memory."""
 
 
-class TooLargeError(Exception):
-    """A value beyond ``LARGEST``: its digits would take all memory, or none would be left for the sides."""
+class OutOfRangeError(Exception):
+    """A value beyond what is computed."""
 
 
 _FUNCTIONS = [
@@ -54,14 +55,16 @@ def value(tree: Tree, variables: Mapping[str, Any], school: bool) -> Any:
 
 
 def _settled(number: Any) -> Any:
-    """Without a real or an imaginary part that is rounding alone: on a cut it would be on one of its sides by chance."""
+    """Without a part that is rounding alone: on a branch cut it would choose a side by chance."""
     if not (mpmath.isfinite(number.real) and mpmath.isfinite(number.imag)):
         raise ZeroDivisionError
     size = abs(number)
-    if size > LARGEST:
-        raise TooLargeError
-    parts = [mpmath.mpf(0) if abs(part) < ROUNDING * size else part for part in (number.real, number.imag)]
-    return mpmath.mpc(*parts)
+    if size and not 1 / LARGEST < size < LARGEST:
+        if size < mpmath.mpf(10) ** (-ROUNDING * mpmath.mp.dps):
+            return mpmath.mpc(0)
+        raise OutOfRangeError
+    rounding = size * mpmath.mpf(10) ** (-ROUNDING * mpmath.mp.dps)
+    return mpmath.mpc(*(mpmath.mpf(0) if abs(part) < rounding else part for part in (number.real, number.imag)))
 
 
 def same(left: Any, right: Any) -> bool:
@@ -69,7 +72,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def is_real(number: Any) -> bool:
-    return bool(abs(number.imag) <= SAME * max(1, abs(number)))
+    return bool(number.imag == 0)
 
 
 def agrees(equation: Equation, variables: Mapping[str, Any], school: bool, real: bool) -> bool | None:
@@ -98,7 +101,7 @@ def _applied(node: Tree, below: list[Any], variables: Mapping[str, Any], school:
             product = product * factor
         return product
     if name == "Pow":
-        return _power(node, *below, school)
+        return _power(node, below[0], below[1], school)
     if name == "abs":
         return mpmath.mpc(abs(below[0]))
     if name == "log":

@@ -1,0 +1,62 @@
+"""``dgltree check``."""
+
+import sys
+from collections.abc import Iterator
+
+from dgltree.commands.main import COMMANDS
+from dgltree.commands.options import option_parser
+from dgltree.read.json_text import write_json
+
+EXAMPLES = """\
+examples:
+  dgltree check "(x + 1)^2 = _" "x^2 + 2x + 1" "x^2 + 1"
+  dgltree check "2x^2 - 18 = _" "2(x^2 - 9)" --form factored
+  dgltree check "x^2 - 5x + 6 = (x - _1)(x - _2)" "2, 3"
+  cat answers.txt | dgltree check "sqrt(x^2) = _" - --json
+
+An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
+a point shows it.
+"""
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    from dgltree.commands.equation_input import shielded
+    from dgltree.equations.checking.check import Checker
+    from dgltree.equations.checking.forms import FORMS
+
+    made = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
+    made.add_argument("equation", metavar="EQUATION", help="an equation with a blank, as you would type it")
+    made.add_argument(
+        "answers", nargs="+", metavar="ANSWER", help="what goes into the blank; - reads the standard input, one a line"
+    )
+    made.add_argument("--form", choices=list(FORMS), help="the form that an answer has to have")
+    made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
+    options = made.parse_intermixed_args(shielded(made, arguments))
+    checker = Checker(options.equation.strip(), options.form)
+    bad = 0
+    for number, text in enumerate(_answers(options.answers), 1):
+        try:
+            checked = checker.check(text)
+        except ValueError as error:
+            bad += 1
+            if options.json:
+                print(write_json({"given": text, "error": str(error)}))
+            print(f"dgltree: answer {number}, {text!r}: {error}", file=sys.stderr)
+            continue
+        if options.json:
+            print(write_json({"given": text, **checked.described}))
+        else:
+            print(f"{checked.answer}\n      {checked}")
+    return 1 if bad else 0
+
+
+def _answers(texts: list[str]) -> Iterator[str]:
+    """Those of the command line and of standard input, without empty lines."""
+    from dgltree.read.text import decode
+
+    for text in texts:
+        for line in sys.stdin.buffer if text == "-" else [text]:
+            answer = (decode(line, "standard input") if isinstance(line, bytes) else line).strip()
+            if answer:
+                yield answer

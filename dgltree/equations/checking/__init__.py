@@ -1,0 +1,1 @@
+"""Answers of people: marked, and wrong ones made up for multiple choice."""

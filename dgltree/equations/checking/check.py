@@ -1,0 +1,158 @@
+"""``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
+
+import enum
+from typing import Any, NamedTuple
+
+from dgltree.arguments import nearest
+from dgltree.equations.checking.forms import FORMS
+from dgltree.equations.completion.coverage import covers
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.read.infix_writer import write_infix
+from dgltree.read.typed import Typed, read_typed, read_typed_expression
+from dgltree.trees.equation import Equation, blank, substitute
+from dgltree.trees.tree import Tree
+
+
+class Mark(enum.Enum):
+    """Of an answer; the values are the codes in JSON."""
+
+    RIGHT = "right"
+    FORM = "form"
+    """Right, but not in the form that was asked for."""
+    PART = "part"
+    """Right on a part of the numbers for which the rest of the equation has a value."""
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
+
+
+class Checked(NamedTuple):
+    """What can be said of an answer."""
+
+    answer: str
+    """As it was understood."""
+    mark: Mark
+    verdict: Verdict
+    """Of the equation with the answer in its blank."""
+    lack: str = ""
+    """What the form that was asked for still needs."""
+
+    def __str__(self) -> str:
+        if self.mark is Mark.FORM:
+            return f"right, but {self.lack}"
+        if self.mark is Mark.PART:
+            return f"right on a part only: {self.verdict}"
+        if self.mark is Mark.WRONG:
+            shown = self.verdict.counterexample
+            return f"wrong: {shown if shown is not None else self.verdict}"
+        return f"right: {self.verdict.short}" if self.mark is Mark.RIGHT else str(self.verdict)
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """For JSON."""
+        lack = {"lack": self.lack} if self.lack else {}
+        return {"answer": self.answer, "mark": self.mark.value, **lack, **self.verdict.described}
+
+
+def check(equation: str | Equation, answer: str | Tree, form: str | None = None) -> Checked:
+    """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
+
+    Args:
+        equation: with a blank, as a person types it, or read already; or with several blanks.
+        answer: what is put into the blank; for several blanks ``"2, 3"``, in the order of the blanks.
+        form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
+
+    An answer is right if it makes the equation true wherever the rest of the equation has a real value. Raises
+    ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
+    """
+    return Checker(equation, form).check(answer)
+
+
+class Checker:
+    """Marks many answers to one equation.
+
+    Args:
+        equation, form: as of :func:`check`.
+    """
+
+    def __init__(self, equation: str | Equation, form: str | None = None) -> None:
+        if form is not None and form not in FORMS:
+            raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
+        self.typed = read_typed(equation) if isinstance(equation, str) else _with_blanks(equation)
+        if not self.typed.blanks:
+            raise ValueError("the equation has no blank; write _ where the answer goes")
+        self.form = form
+        self._names = variables(*self.typed.equation)
+        self._judge = Judge()
+
+    def check(self, answer: str | Tree) -> Checked:
+        """The mark of one answer."""
+        texts = _parts(answer if isinstance(answer, str) else write_infix(answer))
+        blanks = self.typed.blanks
+        if len(texts) != len(blanks):
+            expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
+            raise ValueError(
+                f"the equation has {len(blanks)} blank{'s' * (len(blanks) != 1)}, the answer {expressions}"
+            )
+        fillers = [read_typed_expression(text, self._names) for text in texts]
+        verdict, right = self._verdict(fillers)
+        understood = ", ".join(map(write_infix, fillers))
+        mark = _mark(verdict, right)
+        if mark is Mark.RIGHT and self.form is not None:
+            lacks = [FORMS[self.form](read_typed_expression(text, self._names, as_written=True)) for text in texts]
+            lack = next((f"not {_NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
+            return Checked(understood, Mark.FORM if lack else mark, verdict, lack)
+        return Checked(understood, mark, verdict)
+
+    def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
+        """Of the filled equation, and whether that holds wherever the rest has a value."""
+        equation = self.typed.equation
+        replacements = dict(zip(map(blank, self.typed.blanks), fillers, strict=True))
+        filled = Equation(*(substitute(side, replacements) for side in equation))
+        if any(node.function == "Infinity" for side in filled for node in side.distinct()):
+            raise ValueError("infinity (oo) is no number")
+        unit = imaginary_unit(filled)
+        if unit is not None:
+            filled = with_unit(filled, unit)
+        verdict = self._judge.verdict(filled)
+        if len(fillers) > 1 or unit is not None:
+            return verdict, verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
+        return verdict, covers(equation, fillers[0], verdict)
+
+
+_NAMES = {
+    "expanded": "expanded",
+    "factored": "factored",
+    "lowest-terms": "in lowest terms",
+    "one-fraction": "one fraction",
+    "exact": "exact",
+}
+
+
+def _mark(verdict: Verdict, right: bool) -> Mark:
+    if verdict.grade is Grade.UNDECIDED:
+        return Mark.UNDECIDED
+    if right:
+        return Mark.RIGHT
+    if verdict.domain is Domain.NONE or (verdict.part and all(piece.is_point for piece in verdict.part)):
+        return Mark.WRONG
+    return Mark.PART
+
+
+def _parts(text: str) -> list[str]:
+    """The expressions between commas outside of brackets."""
+    found, depth = [""], 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += character
+    return found
+
+
+def _with_blanks(equation: Equation) -> Typed:
+    nodes = (node for side in equation for node in side.distinct_preorder() if node.function == "_")
+    return Typed(equation, tuple(dict.fromkeys(node.token or "_" for node in nodes)))

@@ -1,0 +1,125 @@
+"""Whether an answer has the form that was asked for, and what it still lacks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from math import gcd
+
+from dgltree.equations.checking.polynomial import Polynomials, content
+from dgltree.equations.truth.exact import exact
+from dgltree.read.infix_writer import write_infix
+from dgltree.trees.tree import Tree
+
+Lack = str | None
+"""What is missing, for a person; None where nothing is."""
+
+
+def exact_numbers(tree: Tree) -> Lack:
+    """No decimal."""
+    return next((f"{node.token} is a decimal" for node in tree.distinct() if node.function == "Float"), None)
+
+
+def expanded(tree: Tree) -> Lack:
+    """No bracket to multiply out, and no terms to add."""
+    written = list(_terms(tree))
+    for term in written:
+        parts = [base for base, exponent in _factors(term) if exponent > 0]
+        if any(base.function == "Add" for base in parts) or sum(exact(base) not in (None, -1) for base in parts) > 1:
+            return f"{write_infix(term)} can be multiplied out"
+    whole = Polynomials().of(tree)
+    return "some terms can be added" if whole is not None and len(whole) < len(written) else None
+
+
+def factored(tree: Tree) -> Lack:
+    """A product whose factors have no factors themselves, over the rational numbers."""
+    for base, _ in _factors(tree):
+        if base.function != "Add":
+            continue
+        poly = Polynomials().of(base)
+        if poly is None:
+            return f"{write_infix(base)} is too long to look for factors"
+        if poly.is_constant():
+            return f"{write_infix(base)} is a number"
+        if content(poly) != 1:
+            return f"{write_infix(base)} has the factor {content(poly)}"
+        if [exponent for _, exponent in poly.factor()[1]] != [1]:
+            return f"{write_infix(base)} can be factored"
+    return None
+
+
+def one_fraction(tree: Tree) -> Lack:
+    """No sum with a fraction in it, and no fraction in another."""
+    if any(_has_quotient(base) for base, _ in _factors(tree)):
+        return "there is a fraction in a sum or in a fraction"
+    if sum(_is_quotient(factor) for factor in _product(tree)) > 1:
+        return "there is more than one fraction"
+    return None
+
+
+def lowest_terms(tree: Tree) -> Lack:
+    """One fraction, of which numerator and denominator have no common factor."""
+    lack = exact_numbers(tree) or one_fraction(tree)
+    if lack is not None:
+        return lack
+    polynomials, parts = Polynomials(), list(_factors(tree))
+    top, bottom = (polynomials.product([(base, abs(e)) for base, e in parts if e * way > 0]) for way in (1, -1))
+    if top is None or bottom is None:
+        return "it is too long to look for common factors"
+    common = gcd(int(content(top)), int(content(bottom)))
+    if common > 1:
+        return f"numerator and denominator have the factor {common}"
+    if not top.gcd(bottom).is_constant():
+        return "numerator and denominator have a common factor"
+    return "the denominator is 1" if any(exact(base) == 1 and e < 0 for base, e in parts) else None
+
+
+FORMS: Mapping[str, Callable[[Tree], Lack]] = {
+    "expanded": expanded,
+    "factored": factored,
+    "lowest-terms": lowest_terms,
+    "one-fraction": one_fraction,
+    "exact": exact_numbers,
+}
+"""By name: what a tree that was read as it is written lacks (a fraction of numbers is a quotient)."""
+
+
+def _terms(tree: Tree) -> Iterator[Tree]:
+    """Of a sum, without the brackets in it."""
+    if tree.function == "Add":
+        for child in tree.children:
+            yield from _terms(child)
+    else:
+        yield tree
+
+
+def _product(tree: Tree) -> Iterator[Tree]:
+    """The factors of a product, without the brackets in it."""
+    if tree.function == "Mul":
+        for child in tree.children:
+            yield from _product(child)
+    else:
+        yield tree
+
+
+def _factors(tree: Tree) -> Iterator[tuple[Tree, int]]:
+    """Bases and their whole exponents, below 0 in a denominator; what has another exponent is a base itself."""
+    for factor in _product(tree):
+        power = _whole_exponent(factor)
+        if power is None:
+            yield factor, 1
+        else:
+            yield from ((base, exponent * power) for base, exponent in _factors(factor.children[0]))
+
+
+def _whole_exponent(node: Tree) -> int | None:
+    exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
+    return None if exponent is None or exponent.denominator > 1 else int(exponent)
+
+
+def _is_quotient(node: Tree) -> bool:
+    exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
+    return exponent is not None and exponent < 0
+
+
+def _has_quotient(part: Tree) -> bool:
+    """Whether a quotient is in it, outside of functions and exponents."""
+    inside = part.children[:1] if part.function == "Pow" else part.children if part.function in ("Add", "Mul") else ()
+    return _is_quotient(part) or any(_has_quotient(child) for child in inside)

@@ -1,0 +1,109 @@
+"""Marks of answers, and forms that are asked for."""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dgltree import check, read_equation, read_infix
+from dgltree.commands.main import main
+
+with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
+    PAIRS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def test_every_pair_gets_the_mark_that_was_written_before_the_code() -> None:
+    marks = [check(pair["equation"], pair["answer"], pair["form"] or None).mark.value for pair in PAIRS]
+    assert [(pair, mark) for pair, mark in zip(PAIRS, marks, strict=True) if mark != pair["mark"]] == []
+
+
+@pytest.mark.parametrize(
+    ("equation", "answer", "form", "said"),
+    [
+        ("(x + 1)^2 = _", "x^2 + 2x + 1", "expanded", "right: holds everywhere (proved)"),
+        ("(x + 1)^2 = _", "x^2 + x + x + 1", "expanded", "right, but not expanded: some terms can be added"),
+        ("-(x + 1) = _", "-(x + 1)", "expanded", "right, but not expanded: -(x + 1) can be multiplied out"),
+        ("6x = _", "2*3*x", "expanded", "right, but not expanded: 2*3*x can be multiplied out"),
+        ("2x^2 - 18 = _", "(2x - 6)(x + 3)", "factored", "right, but not factored: 2*x - 6 has the factor 2"),
+        ("2x^2 - 18 = _", "2(x^2 - 9)", "factored", "right, but not factored: x^2 - 9 can be factored"),
+        ("2 = _", "1 + 1", "factored", "right, but not factored: 1 + 1 is a number"),
+        ("x^50 = _", "x^50 + 1 - 1", "factored",
+         "right, but not factored: x^50 + 1 - 1 is too long to look for factors"),
+        ("1/2 = _", "3/6", "lowest-terms",
+         "right, but not in lowest terms: numerator and denominator have the factor 3"),
+        ("0 = _", "0/5", "lowest-terms",
+         "right, but not in lowest terms: numerator and denominator have the factor 5"),
+        ("0 = _", "0", "lowest-terms", "right: holds everywhere (proved)"),
+        ("x = _", "x/1", "lowest-terms", "right, but not in lowest terms: the denominator is 1"),
+        ("x = _", "x^2/x", "lowest-terms",
+         "right, but not in lowest terms: numerator and denominator have a common factor"),
+        ("x/2 = _", "0.5x", "lowest-terms", "right, but not in lowest terms: 0.5 is a decimal"),
+        ("1/(2x) = _", "1/2/x", "one-fraction", "right, but not one fraction: there is more than one fraction"),
+        ("1 + 1/x = _", "1 + 1/x", "one-fraction",
+         "right, but not one fraction: there is a fraction in a sum or in a fraction"),
+        ("sin(x/2) = _", "sin(x/2)", "one-fraction", "right: holds everywhere (proved)"),
+        ("sqrt(x^2) = _", "x", None,
+         "right on a part only: holds for x ≥ 0 (proved); at x = -1 left is 1, right is -1"),
+        ("7*8 = _", "54", None, "wrong: left is 56, right is 54"),
+        ("x - x = _ - x", "1/0", None, "undecided: the right side has no value"),
+    ],
+)  # fmt: skip
+def test_the_sentence_says_what_is_missing_or_a_point_that_shows_it(
+    equation: str, answer: str, form: str | None, said: str
+) -> None:
+    assert str(check(equation, answer, form)) == said
+
+
+def test_an_answer_is_read_with_the_names_of_its_equation() -> None:
+    assert check("a x + a y = _", "a(x + y)", "factored").answer == "a*(x + y)"
+    assert check("r s = _", "rs").answer == "r*s"
+
+
+def test_trees_are_taken_like_text() -> None:
+    assert check(read_equation("x^2 - 1 = (x - 1)*_"), read_infix("x + 1")) == check("x^2 - 1 = (x - 1)_", "x + 1")
+
+
+@pytest.mark.parametrize(
+    ("equation", "answer", "form", "error"),
+    [
+        ("x + 1 = 2", "1", None, "the equation has no blank; write _ where the answer goes"),
+        ("x + _ = 2", "1, 2", None, "the equation has 1 blank, the answer 2 expressions"),
+        ("_1 + _2 = 2", "1", None, "the equation has 2 blanks, the answer 1 expression"),
+        ("x + _ = 2", "oo", None, "infinity (oo) is no number"),
+        ("x + _ = 2", "1", "factord", "unknown form 'factord' (nearest known: factored); the forms are expanded, "
+         "factored, lowest-terms, one-fraction, exact"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_marked_is_refused(equation: str, answer: str, form: str | None, error: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        check(equation, answer, form)
+    assert str(refused.value) == error
+
+
+def test_the_command_marks_answers_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "(x + 1)^2 = _", "x^2 + 2x + 1", "--form", "expanded", "-1"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "x^2 + 2*x + 1",
+        "      right: holds everywhere (proved)",
+        "-1",
+        "      wrong: at x = 1 left is 4, right is -1",
+    ]
+
+
+def test_the_command_reads_answers_and_refuses_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"|x|\n\nsqrt(\n")))
+    assert main(["check", "sqrt(x^2) = _", "-", "--json"]) == 1
+    found = capsys.readouterr()
+    first, second = map(json.loads, found.out.splitlines())
+    assert first == {
+        "given": "|x|", "answer": "abs(x)", "mark": "right",
+        "verdict": "holds on the reals", "grade": "proved", "domain": "reals",
+        "part": [{"from": None, "to": None, "from_included": False, "to_included": False}], "only": True,
+    }  # fmt: skip
+    assert second == {"given": "sqrt(", "error": "line 1, column 5: the '(' is never closed"}
+    assert found.err == "dgltree: answer 2, 'sqrt(': line 1, column 5: the '(' is never closed\n"
