@@ -4,6 +4,7 @@ A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or
 division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
 """
 
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,17 @@ class Unjudged(ValueError):  # noqa: N818 - a reason, which becomes a verdict
     """Why nothing can be said of an equation."""
 
 
+class Cut(enum.Enum):
+    """Where arguments of a function have their branch points and cuts."""
+
+    NEGATIVE = "negative"
+    """On the real line up to 0: logarithms, powers, and the bend of an absolute value."""
+    OUTSIDE = "outside"
+    """On the real line, from 1 or -1 on."""
+    UPRIGHT = "upright"
+    """On the imaginary line, from i or -i on."""
+
+
 class Step(NamedTuple):
     """One operation of a program."""
 
@@ -44,6 +56,8 @@ class Program:
     def __init__(self, equation: Equation, school: bool) -> None:
         self.variables: dict[str, int] = {}
         self.odd_roots = False
+        self.cuts: dict[int, Cut] = {}
+        """The places of arguments that have cuts."""
         self._leaves: dict[int, Tree] = {}
         self._steps: list[tuple[int, Step]] = []
         numbers: dict[Tree, int] = {}
@@ -62,6 +76,9 @@ class Program:
 
     def _add(self, node: Tree, place: int, arguments: tuple[int, ...], school: bool) -> None:
         if node.children:
+            cut = CUTS.get(node.function)
+            if cut is not None and not (node.function == "Pow" and _is_whole(node.children[1])):
+                self.cuts[arguments[0]] = cut
             self._steps.append((place, Step(self._operation(node, school), arguments)))
         elif node.function == "Symbol" and node.token:
             self.variables[node.token] = place
@@ -82,11 +99,18 @@ class Program:
             raise Unjudged(f"the function {node.function} of {len(node.children)} arguments has no value")
         return operation
 
-    def at(self, point: Mapping[str, Ball], bits: int, snap: bool = False) -> tuple[Ball, Ball]:
-        """The sides' values at a point, computed with so many bits.
+    def at(
+        self, point: Mapping[str, Ball], bits: int, adjust: Callable[[Any], Ball] | None = None
+    ) -> tuple[Ball, Ball]:
+        """The sides' values at a point, computed with so many bits; ``adjust`` is done to every ball on the way."""
+        values = self.values(point, bits, adjust)
+        left, right = (values[side] for side in self.sides)
+        return left, right
 
-        ``snap``: a ball of less than 2^-250 around an integer is that, as at the end of a part, an algebraic number.
-        """
+    def values(
+        self, point: Mapping[str, Ball], bits: int, adjust: Callable[[Any], Ball] | None = None
+    ) -> Sequence[Ball]:
+        """Those of all parts."""
         with ctx.workprec(bits):
             if bits not in self._constants:
                 self._constants[bits] = {place: constant(leaf) for place, leaf in self._leaves.items()}
@@ -99,9 +123,8 @@ class Program:
             for place, (apply, arguments) in self._steps:
                 below = [values[argument] for argument in arguments]
                 value = None if None in below else apply(*below)
-                values[place] = _snapped(value) if snap and isinstance(value, acb) else value
-            left, right = (values[side] for side in self.sides)
-            return left, right
+                values[place] = adjust(value) if adjust is not None and isinstance(value, acb) else value
+            return values
 
 
 def constant(leaf: Tree) -> Ball:
@@ -116,6 +139,11 @@ def constant(leaf: Tree) -> Ball:
     if number is None:
         raise Unjudged(f"the leaf {leaf.token or leaf.function} has no value that is worked out")
     return fmpq(number.numerator, number.denominator)
+
+
+def _is_whole(exponent: Tree) -> bool:
+    number = exact(exponent)
+    return number is not None and number.denominator == 1
 
 
 def ball(value: Ball) -> Any:
@@ -140,9 +168,19 @@ def sign(value: Ball) -> int | None:
     return 1 if real > 0 else -1 if real < 0 else 0 if real.is_zero() else None
 
 
-def _snapped(value: Any) -> Ball:
+def snapped(value: Any) -> Ball:
+    """An integer for a ball of less than 2^-250 around it, as at the end of a part, an algebraic number."""
     whole = value.unique_fmpz() if value.is_finite() else None
     return fmpq(int(whole)) if whole is not None and abs(value - int(whole)) < arb(2) ** -250 else value
+
+
+def settled(value: Any) -> Any:
+    """Without a real or an imaginary part that may be 0 and is less than 2^-250: it is on an axis, not next to it."""
+
+    def part(of: Any) -> Any:
+        return arb(0) if of.contains(0) and abs(of) < arb(2) ** -250 else of
+
+    return acb(part(value.real), part(value.imag)) if value.is_finite() else value
 
 
 def _is_zero(value: Ball) -> bool:
@@ -288,3 +326,8 @@ OPERATIONS |= {name: _elementary(name) for name in _PLAIN}
 _BELOW = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech": "cosh", "coth": "tanh"}
 OPERATIONS |= {name: _inverted(of) for name, of in _BELOW.items()}
 OPERATIONS |= {name: _of_reciprocal(of) for name, of in RECIPROCALS.items()}
+CUTS = {
+    **dict.fromkeys(["log", "Pow", "abs"], Cut.NEGATIVE),
+    **dict.fromkeys(["asin", "acos", "atanh", "acosh", "acsc", "asec", "acoth", "asech"], Cut.OUTSIDE),
+    **dict.fromkeys(["atan", "asinh", "acot", "acsch"], Cut.UPRIGHT),
+}

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from dgltree.equations.truth.balls import Ball, Program, ball, is_real
+from dgltree.equations.truth.balls import Ball, Program, ball, is_real, settled, snapped
 
 BITS = (64, 320, 1024)
 """Bits of the values, until they decide."""
@@ -57,9 +57,16 @@ def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits:
     return found
 
 
+def compare_settled(program: Program, point: Mapping[str, Ball], reading: Reading, bits: int = BITS[-1]) -> Found:
+    """The outcome where balls leave open on which side of a branch cut, or of the real line, a value is: on it."""
+    left, right = program.at(point, bits, settled)
+    with ctx.workprec(bits):
+        return Found(_outcome(left, right, reading != "complex"), left, right)
+
+
 def compare_end(program: Program, point: Mapping[str, Ball], bits: int) -> Found:
     """The outcome in reals at an end of a part, which is known to so many bits."""
-    left, right = program.at(point, bits, snap=True)
+    left, right = program.at(point, bits, snapped)
     with ctx.workprec(bits):
         return Found(_outcome(left, right, real=True), left, right)
 

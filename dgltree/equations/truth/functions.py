@@ -1,25 +1,15 @@
-"""Roots, exponentials, logarithms and absolute values of rational functions of kernels, and what is made of them."""
+"""Powers, exponentials, logarithms and absolute values of rational functions of kernels."""
 
 from collections.abc import Sequence
 from fractions import Fraction as Number
-from math import lcm
-from typing import Any, NamedTuple
+from typing import Any
 
-from flint import acb, fmpq, fmpz
+from flint import fmpq
 
-from dgltree.equations.truth.kernels import LARGEST_PRIME, MOST_TURNS, Kernels
-from dgltree.equations.truth.rational import Fraction, NoValue, Poly, Relation, TooLarge
-
-MOST_FACTORED = 60
-"""Terms of a polynomial that is factored."""
-
-
-class Parts(NamedTuple):
-    """A value as ``sign * product of positive^e * rest``."""
-
-    negative: bool
-    positive: list[tuple[Fraction, int]]
-    rest: Fraction
+from dgltree.equations.truth.factoring import Factoring, factored
+from dgltree.equations.truth.kernels import Kernels
+from dgltree.equations.truth.rational import Fraction, NoValue, Poly, TooLarge
+from dgltree.equations.truth.roots import Roots
 
 
 class Functions:
@@ -27,229 +17,41 @@ class Functions:
 
     def __init__(self, kernels: Kernels) -> None:
         self.kernels, self.ring, self.region = kernels, kernels.ring, kernels.region
-
-    # parts
-
-    def parts(self, a: Fraction) -> Parts:
-        """What is sure to be positive, or at least not negative, and the rest. Raises ``NoValue`` for 0."""
-        if a.num.is_zero():
-            raise NoValue
-        negative, positive, rest = False, [], self.ring.one
-        constant = fmpq(1)
-        for poly, way in ((a.num, 1), (a.den, -1)):
-            content, factors = _factored(poly)
-            constant *= fmpq(content) ** way
-            for factor, exponent in factors:
-                sure, odd, turned = self._sure(Fraction(factor, self.ring.one_poly), exponent * way)
-                positive += sure
-                negative ^= turned
-                rest = self.ring.mul(rest, odd)
-        if constant < 0:
-            negative, constant = not negative, -constant
-        return Parts(negative, self._primes(constant) + positive, rest)
-
-    def _sure(self, f: Fraction, exponent: int) -> tuple[list[tuple[Fraction, int]], Fraction, bool]:
-        """Of a factor: positive ones, the rest, and whether the sign changes."""
-        sign = self.kernels.sign(f)
-        if sign:
-            positive = f if sign > 0 else self.ring.neg(f)
-            return [(positive, exponent)], self.ring.one, sign < 0 and exponent % 2 == 1
-        if self.region.is_real and abs(exponent) > 1 and self.kernels.is_real(f):
-            odd = (1 if exponent > 0 else -1) if exponent % 2 else 0
-            return [(self.abs_kernel(f), exponent - odd)], self.ring.power(f, odd), False
-        return [], self.ring.power(f, exponent), False
-
-    def _primes(self, constant: fmpq) -> list[tuple[Fraction, int]]:
-        found = []
-        for number, way in ((fmpz(constant.p), 1), (fmpz(constant.q), -1)):
-            if number == 1:
-                continue
-            factors = number.factor() if number < LARGEST_PRIME else [(number, 1)]
-            found += [(self.ring.number(int(prime)), int(exponent) * way) for prime, exponent in factors]
-        return found
-
-    # roots
+        self.factoring = Factoring(kernels)
+        self.roots = Roots(self.factoring)
 
     def power(self, base: Fraction, exponent: Fraction) -> Fraction:
         number = self.ring.constant(exponent)
         if base.num.is_zero():
-            if number is None or number <= 0:
+            if number is None:
+                raise TooLarge  # where the exponent is positive, it is 0
+            if number <= 0:
                 raise NoValue
             return base
         if number is None:
             return self.exp(self.ring.mul(exponent, self.log(base)))
-        return self.rational_power(base, Number(int(number.p), int(number.q)))
-
-    def rational_power(self, base: Fraction, exponent: Number) -> Fraction:
-        if exponent.denominator == 1:
-            return self.ring.power(base, exponent.numerator)
-        if base.num.is_zero():
-            if exponent < 0:
-                raise NoValue
-            return base
-        school = self.region.is_real and self.region.school and exponent.denominator % 2 == 1
-        if school and self.kernels.is_real(base):
-            return self._odd_root(base, exponent)
-        negative, positive, rest = self.parts(base)
-        found = self.ring.one
-        for factor, times in positive:
-            found = self.ring.mul(found, self._positive_power(factor, times * exponent))
-        if rest == self.ring.one:
-            if not negative:
-                return found
-            return self.ring.mul(found, self.turned(exponent / 2))
-        if school:
-            raise TooLarge  # whether the real root or the principal value is meant depends on the point
-        return self.ring.mul(found, self._rest_power(self.ring.neg(rest) if negative else rest, exponent))
-
-    def turned(self, turns: Number) -> Fraction:
-        """exp(2 pi i turns)."""
-        order = self.kernels.units.ask("turn", lcm(4, turns.denominator), MOST_TURNS)
-        return self.ring.of(self.kernels.turn, int(turns * order) % order)
-
-    def _positive_power(self, base: Fraction, exponent: Number) -> Fraction:
-        if exponent.denominator == 1:
-            return self.ring.power(base, exponent.numerator)
-        single = self._single(base)
-        if single is not None and (unit := self.kernels.kernels[single].unit) is not None:
-            self.kernels.units.ask(unit[0], unit[1] * exponent.denominator)  # raises Again
-        strict = self.kernels.sign(base) == 2
-        return self._root(base, exponent, real=True, sign=2 if strict else 1, analytic=strict)
-
-    def _root(self, base: Fraction, exponent: Number, **known: Any) -> Fraction:
-        """A kernel to a power: of ``den * base^(1/unit)``, whose power is a polynomial."""
-        key = f"root {base.num}/{base.den}"
-        unit = self.kernels.units.ask(key, exponent.denominator)
-        analytic = known.pop("analytic") and self.kernels.is_smooth(base)
-
-        def value(values: Sequence[Any]) -> Any:
-            under = self.kernels.ball(base, values)
-            return self.kernels.evaluated(base.den, values) * (under.log() / unit).exp()
-
-        before = self.ring.used
-        root = self.kernels.new(
-            key,
-            value,
-            **known,
-            analytic=analytic,
-            varying=not self.kernels.is_constant(*base),
-            unit=(key, unit),
-            power_of=(base, unit),
-        )
-        if self.ring.used > before:
-            rest = self.ring.reduce(base.num * base.den ** (unit - 1))
-            self.ring.relations.append(Relation(before, unit, rest))
-        taken = self.ring.div(root, Fraction(base.den, self.ring.one_poly))
-        return self.ring.power(taken, int(exponent * unit))
-
-    def _odd_root(self, base: Fraction, exponent: Number) -> Fraction:
-        """The real root of what is real, of each factor by itself."""
-        found, negative = self.ring.one, False
-        for poly, way in ((base.num, 1), (base.den, -1)):
-            content, factors = _factored(poly)
-            negative ^= content < 0
-            for prime, times in self._primes(abs(fmpq(content))):
-                found = self.ring.mul(found, self._positive_power(prime, exponent * times * way))
-            for factor, times in factors:
-                f = Fraction(factor, self.ring.one_poly)
-                sign = self.kernels.sign(f)
-                if sign:
-                    f, negative = (f, negative) if sign > 0 else (self.ring.neg(f), negative ^ (times % 2 == 1))
-                    found = self.ring.mul(found, self._positive_power(f, exponent * times * way))
-                else:
-                    found = self.ring.mul(found, self._real_root(f, exponent * times * way))
-        return self.ring.neg(found) if negative and exponent.numerator % 2 else found
-
-    def _real_root(self, base: Fraction, exponent: Number) -> Fraction:
-        if exponent.denominator == 1:
-            return self.ring.power(base, exponent.numerator)
-        key = f"odd root {base.num}"
-        unit = self.kernels.units.ask(key, exponent.denominator)
-
-        def value(values: Sequence[Any]) -> Any:
-            under = self.kernels.ball(base, values).real
-            return acb(-((-under).log() / unit).exp() if under < 0 else (under.log() / unit).exp())
-
-        before = self.ring.used
-        root = self.kernels.new(
-            key, value, real=True, varying=not self.kernels.is_constant(*base), analytic=False, unit=None
-        )
-        if self.ring.used > before:
-            self.ring.relations.append(Relation(before, unit, base.num))
-        return self.ring.power(root, int(exponent * unit))
-
-    def _rest_power(self, base: Fraction, exponent: Number) -> Fraction:
-        turns = self._turns(base)
-        if turns is not None:
-            return self.turned(turns * exponent)
-        single = self._single_power(base)
-        if single is not None:
-            kernel = self.kernels.kernels[single[0]]
-            if kernel.power_of is not None and kernel.power_of[0].den.is_one():
-                return self._rest_power(kernel.power_of[0], exponent * single[1] / kernel.power_of[1])
-        return self._root(base, exponent, analytic=self.kernels.is_constant(*base))
-
-    def _single(self, a: Fraction) -> int | None:
-        """The number of the generator that a value is."""
-        found = self._single_power(a)
-        return found[0] if found is not None and found[1] == 1 else None
-
-    def _single_power(self, a: Fraction) -> tuple[int, int] | None:
-        """The generator and the exponent, where a value is a power of one below its unit."""
-        if len(a.num) != 1 or not a.den.is_one() or a.num.leading_coefficient() != 1:
-            return None
-        involved = self.ring.involved(a.num)
-        return (involved[0], int(a.num.degrees()[involved[0]])) if len(involved) == 1 else None
-
-    def _turns(self, a: Fraction) -> Number | None:
-        """Of a root of unity that is one power of the generator: its angle, from -1/2 to 1/2."""
-        power = self._single_power(a)
-        sign = Number(0)
-        if power is None:
-            power, sign = self._single_power(self.ring.neg(a)), Number(1, 2)
-        if power is None or power[0] != self.kernels.turn:
-            return None
-        turns = (Number(power[1], self.kernels.turn_order) + sign) % 1
-        return turns - 1 if turns > Number(1, 2) else turns
-
-    # absolute values
-
-    def abs_kernel(self, f: Fraction) -> Fraction:
-        """|f| as a generator, of what is real or not."""
-        real = self.region.is_real and self.kernels.is_real(f)
-
-        def value(values: Sequence[Any]) -> Any:
-            return acb(abs(self.kernels.ball(f, values)))
-
-        before = self.ring.used
-        varying = not self.kernels.is_constant(*f)
-        found = self.kernels.new(f"abs {f.num}/{f.den}", value, real=True, sign=1, varying=varying, analytic=False)
-        if self.ring.used > before and real and f.den.is_one():
-            self.ring.relations.append(Relation(before, 2, self.ring.reduce(f.num * f.num)))
-        return found
+        return self.roots.rational_power(base, Number(int(number.p), int(number.q)))
 
     def abs(self, a: Fraction) -> Fraction:
         if a.num.is_zero():
             return a
-        _, positive, rest = self.parts(a)
+        _, positive, rest = self.factoring.parts(a)
         found = self.ring.one
         for factor, times in positive:
             found = self.ring.mul(found, self.ring.power(factor, times))
         conjugate = self.kernels.conjugate(rest)
         if conjugate is not None and any(self.kernels.kernels[k].turning for k in self.ring.involved(*rest)):
-            return self.ring.mul(found, self.rational_power(self.ring.mul(rest, conjugate), Number(1, 2)))
+            return self.ring.mul(found, self.roots.rational_power(self.ring.mul(rest, conjugate), Number(1, 2)))
         for poly, way in ((rest.num, 1), (rest.den, -1)):
-            content, factors = _factored(poly)
+            content, factors = factored(poly)
             found = self.ring.mul(found, self.ring.power(self.ring.number(abs(fmpq(content))), way))
             for factor, times in factors:
-                size = self.abs_kernel(Fraction(factor, self.ring.one_poly))
+                size = self.factoring.abs_kernel(Fraction(factor, self.ring.one_poly))
                 found = self.ring.mul(found, self.ring.power(size, times * way))
         return found
 
-    # logarithms and exponentials
-
     def log(self, a: Fraction) -> Fraction:
-        negative, positive, rest = self.parts(a)
+        negative, positive, rest = self.factoring.parts(a)
         found = self.ring.zero
         for factor, times in positive:
             found = self.ring.add(found, self.ring.mul(self.ring.number(times), self._log_positive(factor)))
@@ -260,7 +62,7 @@ class Functions:
         return found
 
     def _log_positive(self, f: Fraction) -> Fraction:
-        single = self._single(f)
+        single = self.factoring.single(f)
         kernel = None if single is None else self.kernels.kernels[single]
         if kernel is not None and kernel.exponent is not None:
             return kernel.exponent
@@ -273,11 +75,11 @@ class Functions:
         return self._log_kernel(f, real=True, sign=sign, analytic=strict and self.kernels.is_smooth(f))
 
     def _log_rest(self, rest: Fraction) -> Fraction:
-        turns = self._turns(rest)
+        turns = self.factoring.turns(rest)
         if turns is not None:
             angle = self.ring.mul(self.ring.number(fmpq(2 * turns.numerator, turns.denominator)), self.kernels.pi)
             return self.ring.mul(self.kernels.i, angle)
-        single = self._single_power(rest)
+        single = self.factoring.single_power(rest)
         if single is not None:
             kernel = self.kernels.kernels[single[0]]
             if kernel.power_of is not None and kernel.power_of[0].den.is_one():
@@ -326,11 +128,11 @@ class Functions:
         """exp(number * term/den * (a power of the root of unity))."""
         kernels = self.kernels
         imaginary = turn == kernels.turn_order // 4
-        single = self._single(Fraction(term, den))
+        single = self.factoring.single(Fraction(term, den))
         if single is not None and imaginary and Fraction(term, den) == kernels.pi:
-            return self.turned(number / 2)
+            return self.factoring.turned(number / 2)
         if single is not None and not turn and (base := kernels.kernels[single].log_of) is not None:
-            return self.rational_power(base, number)
+            return self.roots.rational_power(base, number)
         exponent = self.ring.fraction(term, den)
         real = kernels.is_real(exponent)
         key = f"exp {turn} of {kernels.turn_order if turn and not imaginary else 'i'} {exponent.num}/{exponent.den}"
@@ -351,12 +153,3 @@ class Functions:
         varying = not kernels.is_constant(*exponent)
         root = kernels.new(key, value, varying=varying, analytic=analytic, **known)
         return self.ring.power(root, int(number * unit))
-
-
-def _factored(poly: Poly) -> tuple[Any, list[tuple[Poly, int]]]:
-    """A number and irreducible factors with their exponents; a long polynomial is left as one factor."""
-    if len(poly) > MOST_FACTORED:
-        lead = poly.leading_coefficient()
-        return lead, [(poly / lead, 1)]
-    content, factors = poly.factor()
-    return content, [(factor, int(exponent)) for factor, exponent in factors]

@@ -1,5 +1,6 @@
 """Intervals in which an equation in one variable holds, found numerically, where no proof has the ends."""
 
+import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from dgltree.equations.truth.part import Interval, Part, decimal_end
 WINDOW = (-20, 20)
 STEPS = 4
 """Points to a unit."""
+WITHIN = 16
+"""Further points of an interval at which it has to hold."""
 HALVED = 44
 """How often the way to an end is halved: to 1e-13."""
 
@@ -23,7 +26,7 @@ def numeric_part(name: str, program: Program) -> Part:
         return compare(program, {name: x}, "real").outcome is Outcome.AGREE
 
     low, high = WINDOW
-    grid = [fmpq(k, STEPS) + fmpq(1, 1000) for k in range(low * STEPS, high * STEPS)]
+    grid = [fmpq(low), *(fmpq(k, STEPS) + fmpq(1, 1000) for k in range(low * STEPS, high * STEPS)), fmpq(high)]
     inside = [holds(x) for x in grid]
     return tuple(_intervals(grid, inside, holds))
 
@@ -35,12 +38,18 @@ def _intervals(grid: list[fmpq], inside: list[bool], holds: Callable[[Any], bool
             start = k
         if start is not None and (not here or k + 1 == len(grid)):
             last = k - 1 if not here else k
-            if last > start:
+            if last > start and all(map(holds, _between(grid[start], grid[last]))):
                 low = None if start == 0 else _end(grid[start], grid[start - 1], holds)
                 high = None if last + 1 == len(grid) else _end(grid[last], grid[last + 1], holds)
                 first, second = (None if end is None else decimal_end(end) for end in (low, high))
                 yield Interval(first, second, True, True)
             start = None
+
+
+def _between(low: fmpq, high: fmpq) -> Iterator[fmpq]:
+    """Points between those of the grid, where it might fail as well."""
+    draw = random.Random(f"between {low} {high}")
+    return (low + (high - low) * fmpq(draw.randint(1, 4095), 4096) for _ in range(WITHIN))
 
 
 def _end(inside: fmpq, outside: fmpq, holds: Callable[[Any], bool]) -> float:

@@ -11,11 +11,12 @@ from typing import Any
 
 from flint import acb, arb, fmpq
 
+ZERO = fmpq(0)
 Point = dict[str, Any]
 """Names to rationals, complex balls, or functions that make a ball with the bits that are set."""
 SMALLEST, LARGEST = -6, 6
 """Powers of ten."""
-SEVERAL = 120
+SEVERAL = 200
 """Points in several variables."""
 
 
@@ -41,7 +42,12 @@ def one_complex() -> tuple[Any, ...]:
         around.append(acb(_signed(a, turn & 1), _signed(b, turn & 2)))
     axis = [acb(0, arb(fmpq(n, 4))) for n in (-90, -27, -9, -5, -3, -2, -1, 1, 2, 3, 5, 9, 27, 90)]
     real = [fmpq(n, 4) for n in (-90, -27, -9, -5, -3, -2, -1, 1, 2, 3, 5, 9, 27, 90)]
-    return tuple(real[::2] + around[:8] + axis + real[1::2] + around[8:])
+    beside = [acb(fmpq(n, 16), fmpq(draw.choice((-9, -5, -2, 2, 5, 9)), 16)) for n in range(-127, 128, 9)]
+    turned = [
+        Angle(fmpq(turns, 2), fmpq(n, 4), turned=True) for turns in (1, -1, 2, -2, 3, -4, 6) for n in (-9, -1, 2, 7)
+    ]
+    turned += [Angle(fmpq(turns, 2), fmpq(n, 4)) for turns in (0, 1, -1, 2, -3, 4) for n in (-7, 1, 5)]
+    return tuple(real[::2] + around[:8] + axis + real[1::2] + around[8:] + beside + turned)
 
 
 def points(names: Sequence[str], kind: str) -> Iterator[Point]:
@@ -62,16 +68,18 @@ def is_positive(value: Any) -> bool:
 
 
 class Angle:
-    """A multiple of pi, made with the bits that are set."""
+    """A multiple of pi and a multiple of i, or with ``turned`` the other way round, made with the bits that are set."""
 
-    def __init__(self, multiple: fmpq) -> None:
-        self.multiple, self.positive = multiple, multiple > 0
+    def __init__(self, multiple: fmpq, beside: fmpq = ZERO, turned: bool = False) -> None:
+        self.multiple, self.beside, self.turned = multiple, beside, turned
+
+    @property
+    def positive(self) -> bool:
+        return bool(self.multiple > 0)
 
     def __call__(self) -> acb:
-        return acb(arb.pi() * self.multiple)
-
-    def __float__(self) -> float:
-        return 3.141592653589793 * int(self.multiple.p) / int(self.multiple.q)
+        angle, beside = arb.pi() * self.multiple, arb(self.beside)
+        return acb(beside, angle) if self.turned else acb(angle, beside)
 
 
 def _angle(k: int) -> Angle:
@@ -86,16 +94,19 @@ def _several(names: tuple[str, ...], kind: str) -> list[Point]:
         power = draw.randint(SMALLEST, LARGEST)
         point: Point = {}
         for place, name in enumerate(names):
-            if turn % 4 == 0:
+            way = turn % 8 if turn % 8 < 4 else draw.randrange(6)
+            if way == 0:
                 value: Any = fmpq(draw.randint(1, 9))
-            elif turn % 4 == 1:
+            elif way == 1:
                 value = fmpq(draw.randint(1, 24), draw.choice((1, 2, 3, 4)))
+            elif way in (4, 5):
+                value = fmpq(draw.randint(1, 160), 16)
             else:
-                value = _scaled(draw, power if turn % 4 == 2 else draw.randint(SMALLEST, LARGEST))
+                value = _scaled(draw, power if way == 2 else draw.randint(SMALLEST, LARGEST))
             if kind != "positive":
                 value = _signed(value, (turn // 4 >> place) & 1 if turn % 3 else draw.getrandbits(1))
             if kind == "complex" and turn % 3:
-                value = acb(value, _signed(_scaled(draw, draw.choice((-1, 0, 0, 1))), draw.getrandbits(1)))
+                value = acb(value, _signed(_scaled(draw, draw.choice((-3, -1, -1, 0, 0, 1))), draw.getrandbits(1)))
             point[name] = value
         found.append(point)
     return found

@@ -14,8 +14,6 @@ from tasks.equations.verdicts.mpmath_values import DIGITS, OutOfRangeError, is_r
 
 POINTS = 16
 """Of each equation, at least; next to each end there are four more."""
-MORE = 500
-"""Digits with which a difference is looked at again, where 90 may have cancelled."""
 NEXT = (1e-3, 1e-9)
 """Distances from an end."""
 SMALL = 1e-40
@@ -44,27 +42,28 @@ def check(equation: Equation, names: Sequence[str], verdict: Verdict, random: Ra
         return Check(0, None)
     looked = 0
     for point, inside in _points(names, verdict, random):
-        with mpmath.workdps(DIGITS):
-            found = _sides(equation, point, verdict)
-            if found is None:
-                continue
-            looked += 1
-            if _contradicts(*found, verdict, inside) and _again(equation, point, verdict, inside):
-                shown = ", ".join(f"{name} = {mpmath.nstr(x, 15)}" for name, x in point.items())
-                return Check(looked, Wrong(shown, *(mpmath.nstr(side, 15) for side in found)))
+        found = None
+        for digits in DIGITS:
+            with mpmath.workdps(digits):
+                found = _sides(equation, point, verdict)
+                contradicted = found is not None and _contradicts(*found, verdict, inside)
+            if not contradicted:
+                break
+        looked += found is not None
+        if found is not None and contradicted:
+            shown = ", ".join(f"{name} = {mpmath.nstr(_at(x), 15)}" for name, x in point.items())
+            return Check(looked, Wrong(shown, *(mpmath.nstr(side, 15) for side in found)))
     return Check(looked, None)
 
 
-def _again(equation: Equation, point: Point, verdict: Verdict, inside: bool) -> bool:
-    with mpmath.workdps(MORE):
-        found = _sides(equation, point, verdict)
-        return found is not None and _contradicts(*found, verdict, inside)
+def _at(value: Any) -> Any:
+    return value() if callable(value) else value
 
 
 def _sides(equation: Equation, point: Point, verdict: Verdict) -> tuple[Any, Any] | None:
     """Both values, by the reading of the verdict; None where one is too large to tell."""
     school = verdict.domain is not Domain.EVERYWHERE
-    at = {name: x() if callable(x) else x for name, x in point.items()}
+    at = {name: _at(x) for name, x in point.items()}
     try:
         left, right = (value(side, at, school) for side in equation)
     except (OutOfRangeError, MemoryError):

@@ -1,4 +1,4 @@
-"""Both sides of an equation with 90 digits by mpmath: a check of verdicts that shares no code with the judge."""
+"""Both sides of an equation with 90 digits or more by mpmath: a check of verdicts that shares no code with the judge."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -9,7 +9,8 @@ import mpmath
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
-DIGITS = 90
+DIGITS = (90, 500)
+"""Of the values; the second where the first say that sides differ, because digits may have cancelled."""
 SAME = mpmath.mpf(10) ** -60
 """Relative difference below which two values are the same."""
 ROUNDING = 0.8
@@ -58,13 +59,13 @@ def _settled(number: Any) -> Any:
     """Without a part that is rounding alone: on a branch cut it would choose a side by chance."""
     if not (mpmath.isfinite(number.real) and mpmath.isfinite(number.imag)):
         raise ZeroDivisionError
-    size = abs(number)
+    size, rounding = abs(number), mpmath.mpf(10) ** (-ROUNDING * mpmath.mp.dps)
+    if rounding**2 < size < rounding:
+        return mpmath.mpc(0)
     if size and not 1 / LARGEST < size < LARGEST:
-        if size < mpmath.mpf(10) ** (-ROUNDING * mpmath.mp.dps):
-            return mpmath.mpc(0)
         raise OutOfRangeError
-    rounding = size * mpmath.mpf(10) ** (-ROUNDING * mpmath.mp.dps)
-    return mpmath.mpc(*(mpmath.mpf(0) if abs(part) < rounding else part for part in (number.real, number.imag)))
+    parts = (number.real, number.imag)
+    return mpmath.mpc(*(mpmath.mpf(0) if abs(part) < size * rounding else part for part in parts))
 
 
 def same(left: Any, right: Any) -> bool:
@@ -78,15 +79,27 @@ def is_real(number: Any) -> bool:
 def agrees(equation: Equation, variables: Mapping[str, Any], school: bool, real: bool) -> bool | None:
     """Whether the sides are the same at a point; None where both have no value, or with ``real`` no real one.
 
-    False where one side alone has a value.
+    False where one side alone has a value; None also where one is out of range.
     """
-    with mpmath.workdps(DIGITS):
+    found = None
+    for digits in DIGITS:
+        with mpmath.workdps(digits):
+            found = _agrees(equation, variables, school, real)
+        if found is not False:
+            break
+    return found
+
+
+def _agrees(equation: Equation, variables: Mapping[str, Any], school: bool, real: bool) -> bool | None:
+    try:
         sides = [value(side, variables, school) for side in equation]
-        if real:
-            sides = [side if side is not None and is_real(side) else None for side in sides]
-        if None in sides:
-            return None if sides == [None, None] else False
-        return same(*sides)
+    except OutOfRangeError:
+        return None
+    if real:
+        sides = [side if side is not None and is_real(side) else None for side in sides]
+    if None in sides:
+        return None if sides == [None, None] else False
+    return same(*sides)
 
 
 def _applied(node: Tree, below: list[Any], variables: Mapping[str, Any], school: bool) -> Any:

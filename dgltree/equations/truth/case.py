@@ -1,0 +1,120 @@
+"""One equation that is judged: its programs, and what a number of points say."""
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from dgltree.equations.truth.balls import Program, Unjudged
+from dgltree.equations.truth.breakpoints import beside_breakpoints, on_cuts
+from dgltree.equations.truth.compare import (
+    ONE_SIDED,
+    Found,
+    Outcome,
+    Reading,
+    compare,
+    compare_settled,
+    counts_against,
+)
+from dgltree.equations.truth.proof import proved
+from dgltree.equations.truth.rational import NoValue
+from dgltree.equations.truth.real_line import Line, real_line
+from dgltree.equations.truth.region import Region
+from dgltree.equations.truth.sample_points import Point
+from dgltree.equations.truth.verdict import Domain, Tested
+from dgltree.trees.equation import Equation
+
+FIRST = 10
+"""Points that are tried before anything is proved."""
+CHECKED = 24
+"""Points at which a proof is checked."""
+NEEDED = 5
+"""Points at which sides must agree to be called tested."""
+HOLES = 2
+"""Points at which one side alone may lack a value, of an equation that holds."""
+ON_CUTS = 320
+"""Bits with which values on cuts are compared: the points are known to more."""
+MOST_NAMES = 12
+DOMAINS = {Domain.EVERYWHERE: "complex", Domain.REALS: "real", Domain.POSITIVE: "positive"}
+ROOTS = "odd roots of negative numbers are read as real"
+
+
+class Trial(NamedTuple):
+    """What a number of points say."""
+
+    agreed: int
+    skipped: int
+    holes: int
+    """Points at which exactly one side has a value of any kind."""
+    against: tuple[Point, Found] | None
+    """The first point that refutes."""
+
+
+class Case:
+    """One equation."""
+
+    def __init__(self, equation: Equation) -> None:
+        self.equation = equation
+        self.principal, self.school = Program(equation, school=False), Program(equation, school=True)
+        self.names = sorted(self.principal.variables)
+        if len(self.names) > MOST_NAMES:
+            raise Unjudged(f"it has more than {MOST_NAMES} variables")
+        self.roots = self.principal.odd_roots
+
+    def trial(self, kind: str, at: Iterable[Point], reading: Reading | None = None) -> Trial:
+        """What points of a kind say, up to the first that refutes."""
+        program, reading = self.principal if kind == "complex" else self.school, reading or kind
+        agreed = skipped = holes = 0
+        for point in at:
+            found = compare(program, point, reading)
+            if found.outcome in (Outcome.OPEN, Outcome.APART):
+                on_axes = compare_settled(program, point, reading)
+                found = on_axes if counts_against(on_axes.outcome, reading) else found
+            hole = found.outcome in ONE_SIDED and None in (found.left, found.right)  # as at a pole
+            holes += hole
+            if counts_against(found.outcome, reading) and not (hole and holes <= HOLES):
+                return Trial(agreed, skipped, holes, (point, found))
+            agreed += found.outcome is Outcome.AGREE
+            skipped += found.outcome is Outcome.OPEN
+        return Trial(agreed, skipped, holes, None)
+
+    def beside_breakpoints(self, kind: str) -> tuple[Point, Found] | None:
+        """A real point next to a breakpoint that refutes what other points did not."""
+        at = beside_breakpoints(self.school, self.names)
+        return self.trial(kind, (point for point in at if kind != "positive" or min(point.values()) > 0)).against
+
+    def fails_on_a_cut(self) -> bool:
+        """Whether there is a point on a branch cut at which the sides differ, with principal values."""
+        return any(
+            compare_settled(self.principal, point, "complex", ON_CUTS).outcome is Outcome.DIFFER
+            for point in on_cuts(self.principal, self.names)
+        )
+
+    def proved(self, kind: str) -> bool:
+        """Whether it is proved at all points of a kind."""
+        try:
+            return proved(self.equation, self.names, Region(kind))
+        except NoValue:
+            return False
+
+    def tested(self, trial: Trial, kind: str) -> Tested:
+        """How a trial is told."""
+        low, high = ("", "") if kind == "complex" else ("1e-6" if kind == "positive" else "-1e6", "1e6")
+        return Tested(trial.agreed, trial.skipped, low, high)
+
+    @cached_property
+    def name(self) -> str:
+        """Of the only variable."""
+        return self.names[0]
+
+    @cached_property
+    def line(self) -> Line | None:
+        """Where on the real line it holds, in one variable, as far as that is proved."""
+        return real_line(self.equation, self.name, self.school, school=True)
+
+
+def no_value(found: Found) -> str:
+    """Which side has no value."""
+    missing = [name for name, side in (("left", found.left), ("right", found.right)) if side is None]
+    if len(missing) == 2:
+        return "neither side has a value"
+    return f"the {missing[0]} side has no value" if missing else ""

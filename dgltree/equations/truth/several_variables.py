@@ -1,0 +1,37 @@
+"""Verdicts on equations in several real variables."""
+
+from itertools import islice
+
+from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, HOLES, NEEDED, ROOTS, Case
+from dgltree.equations.truth.conditions import conditions
+from dgltree.equations.truth.counterexamples import counterexample
+from dgltree.equations.truth.sample_points import points
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
+
+
+def several(case: Case) -> Verdict:
+    for domain in (Domain.REALS, Domain.POSITIVE):
+        kind = DOMAINS[domain]
+        if case.trial(kind, islice(points(case.names, kind), FIRST)).against is not None:
+            continue
+        sure = case.proved(kind)
+        trial = case.trial(kind, islice(points(case.names, kind), 2 * CHECKED if sure else None))
+        if trial.against is not None or trial.holes > HOLES or trial.agreed < (1 if sure else NEEDED):
+            continue
+        if not sure and case.beside_breakpoints(kind) is not None:
+            continue
+        notes = (ROOTS,) if case.roots and domain is Domain.REALS else ()
+        but = conditions(case.equation) if domain is Domain.REALS else ()
+        against = None
+        if domain is Domain.POSITIVE:
+            real = case.trial("real", points(case.names, "real")).against
+            against = counterexample(*real) if real is not None else None
+        return Verdict(
+            Grade.PROVED if sure else Grade.TESTED, domain, conditions=but, notes=notes, counterexample=against,
+            tested=None if sure else case.tested(trial, kind),
+        )  # fmt: skip
+    for kind in ("positive", "real", "complex"):
+        against_point = case.trial(kind, points(case.names, kind)).against
+        if against_point is not None:
+            return Verdict(Grade.REFUTED, counterexample=counterexample(*against_point))
+    return undecided("too few points at which both sides have a value")
