@@ -1,0 +1,109 @@
+"""``dgltree.distractors``: plausible wrong answers for multiple choice, each of which the judge shows to be wrong."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from dgltree.equations.checking.check import Checker, Mark
+from dgltree.equations.checking.slips import SLIPS, Slip, opposite
+from dgltree.equations.expressions.canonical_form import CanonicalForm, canonical
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.expressions.textbook_order import TextbookOrder
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.verdict import Grade
+from dgltree.read.typed import read_typed_expression
+from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.tree import Tree
+
+LARGEST = 60
+"""Nodes of an expression that slips are made in."""
+MOST = 12
+"""Wrong answers of one slip in one expression."""
+AGAIN, SIZE, LOST = 2.0, 0.5, 8.0
+"""How much less likely, in places of ``SLIPS``, each further place of a slip makes an answer, each node more or less
+than the right one has, and each variable that is lost."""
+JUDGED = 60
+"""Candidates that the judge looks at."""
+
+
+def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) -> list[Tree]:
+    """Wrong answers of the kinds that people give: ``distractors("(x + 3)^2 = _", "x^2 + 6x + 9")``.
+
+    Slips are made in the right answer, and in the other side where the blank is alone: a sign, a dropped root, a power
+    that is distributed, an inverted fraction, a forgotten factor.
+
+    Args:
+        equation: with one blank, as a person types it, or read already.
+        answer: the right one.
+        count: how many, at most.
+
+    Each is refuted by the judge, and no two are equal. Raises ``ValueError`` where the equation has not one blank or
+    the answer is not right.
+    """
+    checker = Checker(equation)
+    if len(checker.typed.blanks) != 1:
+        raise ValueError(f"wrong answers are made for one blank, and the equation has {len(checker.typed.blanks)}")
+    checked = checker.check(answer)
+    if checked.mark is not Mark.RIGHT:
+        raise ValueError(f"the answer has to be right to make wrong ones of it; {checked.answer} is {checked}")
+    key = read_typed_expression(checked.answer)
+    found: list[Tree] = []
+    for candidate in _candidates(checker.typed.equation, key):
+        if len(found) == count:
+            break
+        if _is_wrong(checker, candidate) and all(_differ(candidate, other) for other in found):
+            found.append(candidate)
+    return found
+
+
+def _candidates(equation: Equation, key: Tree) -> list[Tree]:
+    """Slips in the question and in the answer, from the most to the least likely, each form once."""
+    sides = [key]
+    if BLANK in equation:
+        sides.insert(0, equation[1 - equation.index(BLANK)])
+    order = TextbookOrder([*equation, key])
+    printed_key = order(key)
+    known = {canonical(side) for side in sides}
+    found: dict[CanonicalForm, tuple[float, Tree]] = {}
+    for rank, tree in _slipped([side for side in sides if side.size <= LARGEST]):
+        try:
+            printed = order(tree)
+        except (ArithmeticError, ValueError):  # a division by zero
+            continue
+        form = canonical(printed)
+        rank += SIZE * abs(printed.size - printed_key.size)
+        rank += LOST * len(set(variables(key)) - set(variables(printed)))
+        if form not in known and rank < found.get(form, (float("inf"), tree))[0]:
+            found[form] = (rank, printed)
+    return [tree for _, tree in sorted(found.values(), key=lambda one: one[0])][:JUDGED]
+
+
+def _slipped(sides: Sequence[Tree]) -> Iterator[tuple[float, Tree]]:
+    """Trees with one slip, and how unlikely that is."""
+    for number, slip in enumerate(SLIPS):
+        for side in sides:
+            yield from (
+                (number + AGAIN * place, tree) for place, tree in enumerate(islice(_everywhere(side, slip), MOST))
+            )
+
+
+def _everywhere(tree: Tree, slip: Slip) -> Iterator[Tree]:
+    """The tree with a slip at one of its nodes, the root first."""
+    yield from slip(tree)
+    if slip is opposite:
+        return
+    for place, child in enumerate(tree.children):
+        for changed in _everywhere(child, slip):
+            yield tree.replace(children=[*tree.children[:place], changed, *tree.children[place + 1 :]])
+
+
+def _is_wrong(checker: Checker, candidate: Tree) -> bool:
+    try:
+        return checker.check(candidate).mark is Mark.WRONG
+    except ValueError:
+        return False
+
+
+def _differ(one: Tree, other: Tree) -> bool:
+    """Whether two expressions are shown to have different values."""
+    verdict = Judge().verdict(Equation(one, other))
+    return verdict.grade is Grade.REFUTED or verdict.domain.value == "part"

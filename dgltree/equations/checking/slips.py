@@ -1,0 +1,317 @@
+"""Slips of people, as rules for one node: what is written in its place by mistake.
+
+A rule is a function from a node to trees. Which of them people make most is the order of ``SLIPS``.
+"""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from dgltree.equations.checking.written import factors, negative, product, quotient, sum_of, terms, whole
+from dgltree.equations.truth.exact import exact
+from dgltree.read.notation import MINUS_ONE
+from dgltree.trees.tree import Tree
+
+Slip = Callable[[Tree], Iterator[Tree]]
+_PAIRS = (("sin", "cos"), ("tan", "cot"), ("sec", "csc"), ("sinh", "cosh"))
+SWAPPED = {**dict(_PAIRS), **{b: a for a, b in _PAIRS}}
+LINEAR = frozenset(["sin", "cos", "tan", "exp", "log", "abs", "sec", "csc", "cot", "sinh", "cosh", "tanh"])
+"""Functions of which a sum or a factor of the argument is taken out by mistake."""
+
+
+def distributed_power(node: Tree) -> Iterator[Tree]:
+    """(a + b)^n as a^n + b^n, sqrt(a + b) as sqrt(a) + sqrt(b), 1/(a + b) as 1/a + 1/b."""
+    if node.function == "Pow" and len(terms(node.children[0])) > 1:
+        base, exponent = node.children
+        yield sum_of([_signed_power(term, exponent) for term in terms(base)])
+
+
+def first_and_last_only(node: Tree) -> Iterator[Tree]:
+    """(a + b)*(c + d) as a*c + b*d."""
+    two = [terms(factor) for factor in factors(node)]
+    if len(two) == 2 and all(len(inside) > 1 for inside in two):
+        yield sum_of([product([two[0][0], two[1][0]]), product([two[0][-1], two[1][-1]])])
+
+
+def power_of_the_whole(node: Tree) -> Iterator[Tree]:
+    """x^3 + 27 as (x + 3)^3."""
+    two = terms(node)
+    number = exact(two[-1])
+    if len(two) != 2 or number is None or two[0].function != "Pow":
+        return
+    base, exponent = two[0].children
+    degree = exact(exponent)
+    if degree is None or degree.denominator > 1 or not 2 <= degree <= 9:
+        return
+    root = next((k for k in range(1, 21) if k**degree == abs(number)), None)
+    if root is not None:
+        yield Tree("Pow", (sum_of([base, whole(root if number > 0 else -root)]), exponent))
+
+
+def half_square(node: Tree) -> Iterator[Tree]:
+    """(a + b)^2 as a^2 + a*b + b^2 and as a^2 + 2*a*b - b^2."""
+    if node.function == "Pow" and exact(node.children[1]) == 2 and len(terms(node.children[0])) == 2:
+        a, b = terms(node.children[0])
+        middle = product([a, b])
+        yield sum_of([power(a, 2), middle, power(b, 2)])
+        yield sum_of([power(a, 2), product([whole(2), middle]), negative(power(b, 2))])
+
+
+def power_of_one_factor(node: Tree) -> Iterator[Tree]:
+    """(2*x)^3 as 2*x^3, and as 6*x^3."""
+    if node.function == "Pow" and node.children[0].function == "Mul":
+        base, exponent = node.children
+        *first, last = factors(base)
+        raised = Tree("Pow", (last, exponent))
+        yield product([*first, raised])
+        if exact(first[0]) is not None and exact(exponent) is not None:
+            yield product([first[0], exponent, *first[1:], raised])
+
+
+def number_out_of_a_root(node: Tree) -> Iterator[Tree]:
+    """4*sqrt(3) for 2*sqrt(3), and 12*sqrt(3)."""
+    parts = factors(node)
+    roots = [part for part in parts if part.function == "Pow" and exact(part.children[1]) == Fraction(1, 2)]
+    for place, part in enumerate(parts):
+        number = exact(part)
+        if roots and number is not None and abs(number) > 1:
+            yield product([*parts[:place], whole(number * number), *parts[place + 1 :]])
+
+
+def exponent_as_factor(node: Tree) -> Iterator[Tree]:
+    """x^n as n*x, sqrt(x) as x/2, x^-n as -x^n, x^0 as 0."""
+    number = exact(node.children[1]) if node.function == "Pow" else None
+    if number is None:
+        return
+    base = node.children[0]
+    if number == 0:
+        yield whole(0)
+    elif number < 0 and number != -1:
+        yield negative(power(base, -number))
+    elif number != -1:
+        yield product([base, whole(number)])
+
+
+def dropped_power(node: Tree) -> Iterator[Tree]:
+    """x for x^2 and for sqrt(x), x^2 for sqrt(x)."""
+    number = exact(node.children[1]) if node.function == "Pow" else None
+    if number is not None and number not in (-1, 0):
+        yield node.children[0] if number > 0 else power(node.children[0], -1)
+
+
+def exponents_combined(node: Tree) -> Iterator[Tree]:
+    """x^a*x^b as x^(a*b), x^a/x^b as x^(a/b), 2^a*2^b as 4^(a + b), a^n*b^n as (a*b)^(2n), (x^a)^b as x^(a + b)."""
+    if node.function == "Pow" and node.children[0].function == "Pow":
+        (base, inner), outer = node.children[0].children, node.children[1]
+        yield Tree("Pow", (base, sum_of([inner, outer])))
+    if node.function == "exp" and len(terms(node.children[0])) > 1:
+        yield Tree("exp", (product(list(terms(node.children[0]))),))
+    two = factors(node)
+    if len(two) != 2:
+        return
+    (a, m), (b, n) = map(_base_and_exponent, two)
+    if a == b and exact(m) is not None and exact(n) is not None:
+        up, down = exact(m), exact(n)
+        assert up is not None and down is not None
+        yield Tree("Pow", (a, whole(up / -down if down < 0 else up * down)))
+        if exact(a) is not None:
+            yield Tree("Pow", (whole((exact(a) or 0) ** 2), whole(up + down)))
+    elif m == n and exact(m) not in (1, -1):
+        yield Tree("Pow", (product([a, b]), sum_of([m, n])))
+    elif two[0].function == two[1].function == "exp":
+        yield Tree("exp", (product([two[0].children[0], two[1].children[0]]),))
+
+
+def fractions_added(node: Tree) -> Iterator[Tree]:
+    """a/b + c/d as (a + c)/(b + d)."""
+    parts = [quotient(term) for term in terms(node)]
+    if len(parts) > 1 and all(bottom != whole(1) for _, bottom in parts):
+        top, bottom = sum_of([top for top, _ in parts]), sum_of([bottom for _, bottom in parts])
+        yield _over(top, bottom)
+        yield _over(whole(1), bottom)
+
+
+def inverted_fraction(node: Tree) -> Iterator[Tree]:
+    """b/a for a/b."""
+    top, bottom = quotient(node)
+    if bottom != whole(1):
+        yield _over(bottom, top)
+
+
+def part_of_a_sum_divided(node: Tree) -> Iterator[Tree]:
+    """(a + b)/c as a/c + b and as b, (a + c)/c as a, a + b/c as a + b."""
+    top, bottom = quotient(node)
+    parts = terms(top)
+    if bottom != whole(1) and len(parts) > 1:
+        yield from (sum_of([part for part in parts if part != bottom]) for one in parts if one == bottom)
+        for place, part in enumerate(parts):
+            rest = [other for number, other in enumerate(parts) if number != place]
+            yield sum_of([_over(part, bottom), *rest])
+            yield sum_of(rest)
+    if len(parts) > 1 and any(quotient(part)[1] != whole(1) for part in parts):
+        yield sum_of([quotient(part)[0] for part in parts])
+
+
+def both_parts_multiplied(node: Tree) -> Iterator[Tree]:
+    """2*(3/5) as 6/10."""
+    top, bottom = quotient(node)
+    number = next((factor for factor in factors(top) if exact(factor) not in (None, 1, -1)), None)
+    if number is not None and bottom != whole(1):
+        yield _over(top, product([number, bottom]))
+
+
+def product_of_one_term(node: Tree) -> Iterator[Tree]:
+    """c*(a + b) as c*a + b, and -(a + b) as -a + b."""
+    parts = factors(node)
+    if sum(len(terms(part)) > 1 for part in parts) > 1:
+        return
+    for place, part in enumerate(parts):
+        inside = terms(part)
+        if len(inside) > 1 and len(parts) > 1:
+            rest = [other for number, other in enumerate(parts) if number != place]
+            yield sum_of([product([*rest, inside[0]]), *inside[1:]])
+            yield sum_of([*inside[:-1], product([*rest, inside[-1]])])
+
+
+def function_of_each(node: Tree) -> Iterator[Tree]:
+    """f(a + b) as f(a) + f(b), f(a*b) as f(a)*f(b) or a*f(b), f(a)^n as f(a^n) and back."""
+    name = node.function
+    if name in LINEAR:
+        argument, rest = node.children[0], node.children[1:]
+
+        def of(tree: Tree) -> Tree:
+            return Tree(name, (tree, *rest))
+
+        if len(terms(argument)) > 1:
+            yield sum_of([of(term) for term in terms(argument)])
+            yield sum_of([of(terms(argument)[0]), *terms(argument)[1:]])
+        if len(factors(argument)) > 1:
+            number, *others = factors(argument)
+            yield product([number, of(product(others))])
+            yield product([of(factor) for factor in factors(argument)])
+        if argument.function == "Pow":
+            yield Tree("Pow", (of(argument.children[0]), argument.children[1]))
+    if name == "Pow" and node.children[0].function in LINEAR:
+        inner = node.children[0]
+        yield inner.replace(children=[Tree("Pow", (inner.children[0], node.children[1])), *inner.children[1:]])
+
+
+def logarithms_combined(node: Tree) -> Iterator[Tree]:
+    """log(a) + log(b) as log(a + b) and as log(a)*log(b), log(a) - log(b) as log(a)/log(b) and as log(a - b)."""
+    two = terms(node)
+    bare = [factors(term)[-1] for term in two]
+    if len(two) == 2 and all(part.function == "log" and len(part.children) == 2 for part in bare):
+        a, b = bare
+        minus = two[1] != b
+        inside = sum_of([a.children[0], negative(b.children[0]) if minus else b.children[0]])
+        yield a.replace(children=[inside, *a.children[1:]])
+        yield _over(a, b) if minus else product([a, b])
+
+
+def wrong_sign(node: Tree) -> Iterator[Tree]:
+    """A sum with the sign of one term changed."""
+    parts = terms(node)
+    for place in reversed(range(len(parts))) if len(parts) > 1 else ():
+        yield sum_of([negative(part) if number == place else part for number, part in enumerate(parts)])
+
+
+def signs_of_all_factors(node: Tree) -> Iterator[Tree]:
+    """(x - 2)*(x - 3) for (x + 2)*(x + 3), and (x - 3)^2 for (x - 3)*(x + 3)."""
+    parts = factors(node)
+    sums = [part for part in parts if len(terms(part)) > 1]
+    if len(sums) > 1:
+        rest = [part for part in parts if len(terms(part)) == 1]
+        yield product([*rest, *map(_conjugate, sums)])
+        yield product([*rest, power(sums[0], len(sums))])
+        first, *others = sums
+        yield product([*rest, first, *map(_conjugate, others)])
+
+
+def forgotten_factor(node: Tree) -> Iterator[Tree]:
+    """A product without one of its factors."""
+    parts = factors(node)
+    for place, part in enumerate(parts):
+        if len(parts) > 1 and exact(part) != -1:
+            yield product([other for number, other in enumerate(parts) if number != place])
+
+
+def forgotten_term(node: Tree) -> Iterator[Tree]:
+    """A sum without one of its terms."""
+    parts = terms(node)
+    for place in reversed(range(len(parts))) if len(parts) > 1 else ():
+        yield sum_of([other for number, other in enumerate(parts) if number != place])
+
+
+def swapped_function(node: Tree) -> Iterator[Tree]:
+    """cos for sin, cot for tan."""
+    if node.function in SWAPPED:
+        yield node.replace(function=SWAPPED[node.function])
+
+
+def wrong_number(node: Tree) -> Iterator[Tree]:
+    """Twice and half of a number, its square, and one more or less."""
+    number = exact(node)
+    if number is not None and number not in (0, -1):
+        yield whole(number * 2)
+        yield whole(number / 2)
+        if number > 1:
+            yield whole(number * number)
+            yield whole(number + 1)
+            yield whole(number - 1)
+
+
+def opposite(node: Tree) -> Iterator[Tree]:
+    """Of the whole answer."""
+    yield negative(node)
+
+
+SLIPS: tuple[Slip, ...] = (
+    distributed_power,
+    first_and_last_only,
+    fractions_added,
+    exponents_combined,
+    wrong_sign,
+    product_of_one_term,
+    function_of_each,
+    logarithms_combined,
+    exponent_as_factor,
+    power_of_one_factor,
+    number_out_of_a_root,
+    power_of_the_whole,
+    part_of_a_sum_divided,
+    half_square,
+    inverted_fraction,
+    signs_of_all_factors,
+    forgotten_factor,
+    dropped_power,
+    opposite,
+    wrong_number,
+    swapped_function,
+    forgotten_term,
+    both_parts_multiplied,
+)
+"""From what people do most to what they do least."""
+
+
+def power(base: Tree, exponent: Fraction | int) -> Tree:
+    return base if exponent == 1 else Tree("Pow", (base, whole(exponent)))
+
+
+def _signed_power(term: Tree, exponent: Tree) -> Tree:
+    """Of a term: its sign stays in front."""
+    if factors(term)[0] == MINUS_ONE:
+        return negative(Tree("Pow", (negative(term), exponent)))
+    return Tree("Pow", (term, exponent))
+
+
+def _conjugate(tree: Tree) -> Tree:
+    """A sum with the signs of all but its first term changed."""
+    first, *others = terms(tree)
+    return sum_of([first, *map(negative, others)])
+
+
+def _base_and_exponent(factor: Tree) -> tuple[Tree, Tree]:
+    return (factor.children[0], factor.children[1]) if factor.function == "Pow" else (factor, whole(1))
+
+
+def _over(top: Tree, bottom: Tree) -> Tree:
+    return product([top, power(bottom, -1)])
