@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from dgltree.engine.planned import PlannedBatch, plan
     from dgltree.engine.propagate import propagate, root_states
     from dgltree.equations.checking.check import Checked, check
+    from dgltree.equations.checking.distractors import distractors
     from dgltree.equations.completion.answers import Verification, complete, verify
     from dgltree.equations.completion.result import Completion
     from dgltree.equations.pretrained.published import load_published
@@ -35,6 +36,7 @@ _MODULES = {
     "engine.planned": ("PlannedBatch", "plan"),
     "engine.propagate": ("propagate", "root_states"),
     "equations.checking.check": ("Checked", "check"),
+    "equations.checking.distractors": ("distractors",),
     "equations.completion.answers": ("Verification", "complete", "verify"),
     "equations.completion.completer": ("Completion",),
     "equations.pretrained.published": ("load_published",),
@@ -114,6 +116,7 @@ __all__ = [
     "binarize",
     "check",
     "complete",
+    "distractors",
     "fit",
     "load",
     "load_published",

@@ -7,6 +7,7 @@ from dgltree.commands.equation_input import EquationInput, answer_all, count, pa
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.signals import within
+from dgltree.commands.wrong_answers import wrong_answers
 from dgltree.read.json_text import write_json
 
 EXAMPLES = """\
@@ -18,6 +19,7 @@ examples:
   dgltree complete "x^2 - 2x - 1 = 0, x = _" "A = 1/2 g h, h = _"
   dgltree complete "(x + 1)^3 = _" "factor x^4 - 1" "expand cos(x + y)"
   dgltree complete "tan(x)*_ = sin(x)" --order score
+  dgltree complete "sin(x)^2 + _ = 1" --top 1 --distractors 3
   cat equations.txt | dgltree complete - --seconds 1
   dgltree complete equations.parquet --out answers --ray
 
@@ -58,6 +60,9 @@ def run(name: str, arguments: list[str]) -> int:
         action="store_true",
         help="with --order score or --fillers: rank fillers with variables that the equation lacks, too",
     )
+    made.add_argument(
+        "--distractors", type=count, metavar="N", help="print up to N plausible wrong answers next to the first filler"
+    )
     add_ray(made, "the equations")
     made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
     made.add_argument("--column", metavar="NAME", help="with --ray: the column of the equations (default: equation)")
@@ -67,6 +72,8 @@ def run(name: str, arguments: list[str]) -> int:
         made.error("--any-variables is for --order score or --fillers: a search uses the equation's own variables")
     if options.json and (options.latex or options.forms):
         made.error("--latex and --forms are for printed answers; --json has infix, LaTeX and all forms")
+    if options.ray and options.distractors:
+        made.error("--distractors is for answers that are printed, and --ray writes files")
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
@@ -128,10 +135,14 @@ def _shower(options: argparse.Namespace) -> Any:
     write_one, write_whole = (write_latex, write_latex_equation) if options.latex else (write_infix, write_equation)
 
     def show(asked: EquationInput, found: Completion) -> None:
+        wrong = wrong_answers(found, options.distractors, write_one) if options.distractors else None
         if options.json:
-            print(write_json({"equation": asked.text, **described(found)}))
+            more = {} if wrong is None else {"distractors": wrong.texts}
+            print(write_json({"equation": asked.text, **described(found), **more}))
             return
         print("\n".join([found.understood(write_whole), *found.lines(write_one, options.forms)]), flush=True)
+        if wrong is not None:
+            print(wrong, flush=True)
 
     return show
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "benchmark": Command("benchmark.command", "how well solvers complete equations of school and first year"),
     "guided": Command("benchmark.guided", "how many expressions are tried, by size and in the network's order"),
     "verdicts": Command("verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
+    "wrong-answers": Command("verdicts.wrong_answers", "whether distractors are right after all"),
     "textbook": Command("completion.textbook", "the rank of a right filler for each textbook identity"),
     "published-truth": Command("completion.published_truth", "how many of the published equations are true"),
     "fillers": Command("fillers", "write the list of fillers that the shipped model ranks"),

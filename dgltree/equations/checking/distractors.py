@@ -8,8 +8,8 @@ from dgltree.equations.checking.slips import SLIPS, Slip, opposite
 from dgltree.equations.expressions.canonical_form import CanonicalForm, canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.verdict import Grade
+from dgltree.equations.truth.case import Case
+from dgltree.equations.truth.sample_points import points
 from dgltree.read.typed import read_typed_expression
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -21,6 +21,8 @@ MOST = 12
 AGAIN, SIZE, LOST = 2.0, 0.5, 8.0
 """How much less likely, in places of ``SLIPS``, each further place of a slip makes an answer, each node more or less
 than the right one has, and each variable that is lost."""
+TRIED = 20
+"""Points at which two wrong answers are compared."""
 JUDGED = 60
 """Candidates that the judge looks at."""
 
@@ -104,6 +106,6 @@ def _is_wrong(checker: Checker, candidate: Tree) -> bool:
 
 
 def _differ(one: Tree, other: Tree) -> bool:
-    """Whether two expressions are shown to have different values."""
-    verdict = Judge().verdict(Equation(one, other))
-    return verdict.grade is Grade.REFUTED or verdict.domain.value == "part"
+    """Whether there is a real point at which two expressions are sure to have different values."""
+    case = Case(Equation(one, other))
+    return case.trial("complex", islice(points(case.names, "real"), TRIED)).against is not None

@@ -1,4 +1,4 @@
-"""Both sides of an equation with 90 digits or more by mpmath: a check of verdicts that shares no code with the judge."""
+"""Both sides of an equation with 90 digits or more by mpmath: no code is shared with the judge."""
 
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,0 +1,88 @@
+"""Wrong answers for multiple choice: slips, each refuted, and no two equal."""
+
+import csv
+import itertools
+import json
+from pathlib import Path
+
+import mpmath
+import pytest
+
+from dgltree import Equation, check, distractors, read_infix, write_infix
+from dgltree.commands.main import main
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.truth.judge import Judge
+from dgltree.read.typed import read_typed
+from dgltree.trees.tree import Tree
+from tasks.equations.verdicts.mpmath_values import agrees
+
+with (Path(__file__).parent / "slips.tsv").open(encoding="utf-8") as opened:
+    SLIPS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
+POINTS = [
+    {name: mpmath.mpf(k + 3 * place) / 7 for place, name in enumerate("xyab")} for k in (3, 11, 16, 25, 40, -5, -12)
+]
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[tuple[str, str], list[Tree]]:
+    return {key: distractors(*key, 10) for key in {(slip["question"], slip["key"]) for slip in SLIPS}}
+
+
+def differ(one: Tree, other: Tree) -> bool:
+    """By values of 90 digits at points of our own."""
+    return any(agrees(Equation(one, other), point, school=True, real=True) is False for point in POINTS)
+
+
+def test_most_slips_of_students_are_among_the_first_ten(made: dict[tuple[str, str], list[Tree]]) -> None:
+    found = {"seen": 0, "kept": 0}
+    for slip in SLIPS:
+        wrong = read_infix(slip["wrong"])
+        trees = made[slip["question"], slip["key"]]
+        found[slip["half"]] += any(Judge().verdict(Equation(tree, wrong)).holds for tree in trees)
+    assert found == {"seen": 28, "kept": 26}
+
+
+def test_each_is_wrong_and_no_two_are_equal(made: dict[tuple[str, str], list[Tree]]) -> None:
+    for (question, key), trees in made.items():
+        equation = read_typed(question).equation
+        for tree in trees:
+            assert check(question, tree).mark.value == "wrong"
+            filled = equation.fill(tree)
+            assert any(agrees(filled, point, True, True) is False for point in POINTS), (question, write_infix(tree))
+            assert set(variables(tree)) <= set(variables(*equation, read_infix(key)))
+        same = [pair for pair in itertools.combinations(trees, 2) if not differ(*pair)]
+        assert same == [], question
+
+
+def test_the_first_ones_to_a_binomial() -> None:
+    texts = [write_infix(tree) for tree in distractors("(x + 3)^2 = _", "x^2 + 6x + 9")]
+    assert texts == ["x^2 + 9", "(x - 3)^2", "x^2 + 6*x - 9"]
+
+
+@pytest.mark.parametrize(
+    ("equation", "answer", "error"),
+    [
+        ("x + _ = 5", "x",
+         "the answer has to be right to make wrong ones of it; x is wrong: at x = 1 left is 2, right is 5"),
+        ("_1 + _2 = 5", "2, 3", "wrong answers are made for one blank, and the equation has 2"),
+    ],
+)  # fmt: skip
+def test_what_has_no_right_answer_or_several_blanks_is_refused(equation: str, answer: str, error: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        distractors(equation, answer)
+    assert str(refused.value) == error
+
+
+def test_the_command_prints_them_under_the_fillers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complete", "x^2 - 5x + 6 = (x - 2)_", "--top", "1", "--distractors", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "      wrong: x + 3, -x - 3"
+    assert main(["complete", "x + 2 = x + _", "x + _1 = y + _2", "--distractors", "2", "--json"]) == 0
+    rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    assert [len(row["distractors"]) for row in rows] == [2, 0]
+
+
+def test_they_are_for_printed_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["complete", "x.parquet", "--ray", "--out", "answers", "--distractors", "2"])
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error == "dgltree complete: error: --distractors is for answers that are printed, and --ray writes files"
