@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import count_blanks, find_blank
-from dgltree.equations.truth.balls import Program, Unjudged, is_real
+from dgltree.equations.truth.balls import Unjudged, is_real
 from dgltree.equations.truth.compare import Outcome, compare
+from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.sample_points import points
 from dgltree.equations.truth.verdict import Domain, Verdict
 from dgltree.trees.equation import BLANK, Equation

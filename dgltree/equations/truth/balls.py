@@ -1,22 +1,19 @@
-"""Values of both sides of an equation at one point, as balls that are sure to hold them (Arb, through python-flint).
+"""Values of functions, as balls that are sure to hold them (Arb, through python-flint).
 
 A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or ``None`` for what has no value: a
 division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
 """
 
-import enum
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from flint import acb, arb, ctx, fmpq, fmpz
+from flint import acb, arb, fmpq, fmpz
 
 from dgltree.equations.truth.elementary import RECIPROCALS
 from dgltree.equations.truth.exact import exact
-from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 LONGEST = 4000  # bits of a rational that stays exact
-MOST_NODES = 3000  # distinct nodes of an equation that is judged
 
 Ball = Any
 """An ``fmpq``, an ``acb`` or None."""
@@ -24,107 +21,6 @@ Ball = Any
 
 class Unjudged(ValueError):  # noqa: N818 - a reason, which becomes a verdict
     """Why nothing can be said of an equation."""
-
-
-class Cut(enum.Enum):
-    """Where arguments of a function have their branch points and cuts."""
-
-    NEGATIVE = "negative"
-    """On the real line up to 0: logarithms, powers, and the bend of an absolute value."""
-    OUTSIDE = "outside"
-    """On the real line, from 1 or -1 on."""
-    UPRIGHT = "upright"
-    """On the imaginary line, from i or -i on."""
-
-
-class Step(NamedTuple):
-    """One operation of a program."""
-
-    apply: Callable[..., Ball]
-    arguments: tuple[int, ...]
-
-
-class Program:
-    """An equation as operations on numbered values, each part once.
-
-    Args:
-        school: whether an odd root of a negative number is the real one; else it is the principal value.
-
-    Raises ``Unjudged`` for an equation that is too large, and for a function or leaf without a value.
-    """
-
-    def __init__(self, equation: Equation, school: bool) -> None:
-        self.variables: dict[str, int] = {}
-        self.odd_roots = False
-        self.cuts: dict[int, Cut] = {}
-        """The places of arguments that have cuts."""
-        self._leaves: dict[int, Tree] = {}
-        self._steps: list[tuple[int, Step]] = []
-        numbers: dict[Tree, int] = {}
-        if sum(side.size for side in equation) > 20 * MOST_NODES:
-            raise Unjudged(f"it has more than {20 * MOST_NODES:,} nodes")
-        for side in equation:
-            for node in side.distinct():
-                if node not in numbers:
-                    numbers[node] = place = len(numbers)
-                    self._add(node, place, tuple(numbers[child] for child in node.children), school)
-            if len(numbers) > MOST_NODES:
-                raise Unjudged(f"it has more than {MOST_NODES:,} different parts")
-        self.sides = tuple(numbers[side] for side in equation)
-        self._count = len(numbers)
-        self._constants: dict[int, dict[int, Ball]] = {}
-
-    def _add(self, node: Tree, place: int, arguments: tuple[int, ...], school: bool) -> None:
-        if node.children:
-            cut = CUTS.get(node.function)
-            if cut is not None and not (node.function == "Pow" and _is_whole(node.children[1])):
-                self.cuts[arguments[0]] = cut
-            self._steps.append((place, Step(self._operation(node, school), arguments)))
-        elif node.function == "Symbol" and node.token:
-            self.variables[node.token] = place
-        else:
-            constant(node)
-            self._leaves[place] = node
-
-    def _operation(self, node: Tree, school: bool) -> Callable[..., Ball]:
-        if node.function == "Pow" and len(node.children) == 2:
-            exponent = exact(node.children[1])
-            if exponent is not None and exponent.denominator > 1:
-                odd = exponent.denominator % 2 == 1
-                self.odd_roots |= odd
-                return _root(exponent.numerator, exponent.denominator, odd and school)
-            return power
-        operation = OPERATIONS.get(node.function)
-        if operation is None or (len(node.children) != 1 and node.function not in ("Add", "Mul", "log")):
-            raise Unjudged(f"the function {node.function} of {len(node.children)} arguments has no value")
-        return operation
-
-    def at(
-        self, point: Mapping[str, Ball], bits: int, adjust: Callable[[Any], Ball] | None = None
-    ) -> tuple[Ball, Ball]:
-        """The sides' values at a point, computed with so many bits; ``adjust`` is done to every ball on the way."""
-        values = self.values(point, bits, adjust)
-        left, right = (values[side] for side in self.sides)
-        return left, right
-
-    def values(
-        self, point: Mapping[str, Ball], bits: int, adjust: Callable[[Any], Ball] | None = None
-    ) -> Sequence[Ball]:
-        """Those of all parts."""
-        with ctx.workprec(bits):
-            if bits not in self._constants:
-                self._constants[bits] = {place: constant(leaf) for place, leaf in self._leaves.items()}
-            values: list[Ball] = [None] * self._count
-            for place, number in self._constants[bits].items():
-                values[place] = number
-            for name, place in self.variables.items():
-                value = point[name]
-                values[place] = value() if callable(value) else value
-            for place, (apply, arguments) in self._steps:
-                below = [values[argument] for argument in arguments]
-                value = None if None in below else apply(*below)
-                values[place] = adjust(value) if adjust is not None and isinstance(value, acb) else value
-            return values
 
 
 def constant(leaf: Tree) -> Ball:
@@ -139,11 +35,6 @@ def constant(leaf: Tree) -> Ball:
     if number is None:
         raise Unjudged(f"the leaf {leaf.token or leaf.function} has no value that is worked out")
     return fmpq(number.numerator, number.denominator)
-
-
-def _is_whole(exponent: Tree) -> bool:
-    number = exact(exponent)
-    return number is not None and number.denominator == 1
 
 
 def ball(value: Ball) -> Any:
@@ -215,11 +106,11 @@ def power(base: Ball, exponent: Ball) -> Ball:
     if isinstance(exponent, fmpq) and exponent.q == 1:
         return _whole_power(base, int(exponent.p))
     if isinstance(exponent, fmpq) and exponent.q <= 60:
-        return _root(int(exponent.p), int(exponent.q), False)(base)
+        return root_of(int(exponent.p), int(exponent.q), False)(base)
     return (ball(exponent) * ball(base).log()).exp()
 
 
-def _root(top: int, bottom: int, school: bool) -> Callable[..., Ball]:
+def root_of(top: int, bottom: int, school: bool) -> Callable[..., Ball]:
     """``x ^ (top/bottom)``: exact where that is rational."""
 
     def root(base: Ball, _: Ball = None) -> Ball:
@@ -326,8 +217,3 @@ OPERATIONS |= {name: _elementary(name) for name in _PLAIN}
 _BELOW = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech": "cosh", "coth": "tanh"}
 OPERATIONS |= {name: _inverted(of) for name, of in _BELOW.items()}
 OPERATIONS |= {name: _of_reciprocal(of) for name, of in RECIPROCALS.items()}
-CUTS = {
-    **dict.fromkeys(["log", "Pow", "abs"], Cut.NEGATIVE),
-    **dict.fromkeys(["asin", "acos", "atanh", "acosh", "acsc", "asec", "acoth", "asech"], Cut.OUTSIDE),
-    **dict.fromkeys(["atan", "asinh", "acot", "acsch"], Cut.UPRIGHT),
-}

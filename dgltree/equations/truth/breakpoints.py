@@ -12,7 +12,8 @@ from typing import Any
 
 from flint import acb, arb, ctx, fmpq
 
-from dgltree.equations.truth.balls import Ball, Cut, Program, ball
+from dgltree.equations.truth.balls import Ball, ball
+from dgltree.equations.truth.program import Cut, Program
 from dgltree.equations.truth.sample_points import Point
 
 STEPS = 32

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
 
-from dgltree.equations.truth.balls import Program, Unjudged
+from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.breakpoints import beside_breakpoints, on_cuts
 from dgltree.equations.truth.compare import (
     ONE_SIDED,
@@ -15,6 +15,7 @@ from dgltree.equations.truth.compare import (
     compare_settled,
     counts_against,
 )
+from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import proved
 from dgltree.equations.truth.rational import NoValue
 from dgltree.equations.truth.real_line import Line, real_line

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from flint import arb, ctx, fmpq
 
-from dgltree.equations.truth.balls import Ball, Program, ball, is_real, settled, snapped
+from dgltree.equations.truth.balls import Ball, ball, is_real, settled, snapped
+from dgltree.equations.truth.program import Program
 
 BITS = (64, 320, 1024)
 """Bits of the values, until they decide."""

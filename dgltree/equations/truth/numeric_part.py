@@ -6,9 +6,9 @@ from typing import Any
 
 from flint import fmpq
 
-from dgltree.equations.truth.balls import Program
 from dgltree.equations.truth.compare import Outcome, compare
 from dgltree.equations.truth.part import Interval, Part, decimal_end
+from dgltree.equations.truth.program import Program
 
 WINDOW = (-20, 20)
 STEPS = 4

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from flint import acb, ctx, fmpq
 
-from dgltree.equations.truth.balls import Program
 from dgltree.equations.truth.compare import Found, Outcome, compare, compare_end
 from dgltree.equations.truth.kernels import Again, Units
 from dgltree.equations.truth.part import End, Interval, Part, end, joined
+from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import Difference, difference, is_zero, normed
 from dgltree.equations.truth.rational import NoValue, TooLarge
 from dgltree.equations.truth.region import REFINED, Region, Root, Split, positive_roots
