@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 from functools import lru_cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -82,7 +83,7 @@ class Algebra:
 
     def _running(self) -> "subprocess.Popen[str]":
         if self._process is None or self._owner != os.getpid():  # of a process that was forked, the parent has it
-            paths = os.pathsep.join(path or os.getcwd() for path in sys.path)  # the modules that this process has
+            paths = os.pathsep.join(path or str(Path.cwd()) for path in sys.path)  # the modules that this process has
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "dgltree.algebra.serve"],
                 env={**os.environ, "PYTHONPATH": paths},

@@ -6,15 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dgltree.algebra.child import algebra
 from dgltree.equations.completion.lines import NAMED, Lines
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.expressions.textbook_cost import textbook_cost
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
 from dgltree.equations.search.search import BUDGET, Search, SearchResult
+from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.truth.imaginary import imaginary_unit, named_unit, with_unit
+from dgltree.equations.truth.imaginary import has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.verdict import Domain
-from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
@@ -120,9 +119,7 @@ class _Asked:
         """The answer, in the names of the question."""
         taken = {node.token for side in self._shown for node in side.distinct()}
         name = self._unit or next(name for name in ("i", "j", "I", "i_0") if name not in taken)
-        has_unit = any(
-            node == IMAGINARY_UNIT for filler in fillers for tree in filler.trees for node in tree.distinct()
-        )
+        has_unit = any(has_imaginary_unit(*filler.trees) for filler in fillers)
         if has_unit:
             fillers = [_named(filler, name) for filler in fillers]
         return Completion(

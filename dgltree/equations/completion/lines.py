@@ -9,12 +9,12 @@ from dgltree.equations.completion.values import Values
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import count_blanks, find_blank
-from dgltree.equations.expressions.textbook_cost import is_plain_term, textbook_cost
 from dgltree.equations.expressions.written_form import symbols
+from dgltree.equations.search.textbook_cost import is_plain_term, textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.fingerprint import Reach
+from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.verdict import Domain, Verdict, undecided
-from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -26,6 +26,8 @@ LENGTH = {Reach.EVERYWHERE: 0.0, Reach.REALS: 2.0, Reach.POSITIVE: 6.0}
 """Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
 NAMED = ("simplified", "factored", "expanded")
 """Sources whose fillers are lines of their own, where a side is the bare blank."""
+KEPT = (*NAMED, "isolated", "solved")
+"""Sources whose fillers are judged however long they are."""
 
 
 class _Line(NamedTuple):
@@ -61,7 +63,7 @@ class Lines:
                 full = covers(self._equation, filler.trees[0], filler.verdict)
                 (shown if full else on_a_part).append(filler)
         lines = [*shown, *(filler for filler in on_a_part if not self._is_longer_part(filler, shown))]
-        if not _has_unit(*self._equation):
+        if not has_imaginary_unit(*self._equation):
             real = [filler for filler in lines if self._values.is_real(filler.trees[0])]
             lines = real or lines
         return lines[:top]
@@ -80,11 +82,11 @@ class Lines:
     def _likely(self, found: dict[Tree, str], top: int) -> list[Tree]:
         """What seems to hold, the best first."""
         candidates = sorted(found, key=symbols)[:CANDIDATES]
-        costs = {tree: textbook_cost(tree, self._plain) for tree in candidates}
+        kept = [tree for tree, source in found.items() if source in KEPT]
+        costs = {tree: textbook_cost(tree, self._plain) for tree in [*candidates, *kept]}
         judged = sorted(candidates, key=costs.__getitem__)[: max(JUDGED, 2 * top)]
-        # the shortest, too: the order may have them behind many that do not hold; and those that have a name
-        named = [tree for tree in candidates if found[tree] in NAMED]
-        reaches = {tree: self._verdicts.reach(tree) for tree in dict.fromkeys([*judged, *candidates[:JUDGED], *named])}
+        # the shortest, too: the order may have them behind many that do not hold
+        reaches = {tree: self._verdicts.reach(tree) for tree in dict.fromkeys([*kept, *judged, *candidates[:JUDGED]])}
         likely = [tree for tree, reach in reaches.items() if reach.likely]
         likely.sort(key=lambda tree: costs[tree] + LENGTH[reaches[tree]])
         return self._copies_behind(likely, found)
@@ -94,7 +96,7 @@ class Lines:
 
         Where a side is the bare blank, the forms that have a name come first, and copies of the other side last.
         """
-        copies = [tree for tree in holding if any(restates(tree, side) for side in self._equation)]
+        copies = [tree for tree in holding if self._is_copy(tree)]
         ordered = [tree for tree in holding if tree not in set(copies)]
         if self._is_one_sided:
             return sorted(ordered, key=lambda tree: found[tree] not in NAMED) + copies
@@ -103,14 +105,15 @@ class Lines:
             ordered.insert(behind[-1] + 1 if behind else 0, copy)
         return ordered
 
+    def _is_copy(self, tree: Tree) -> bool:
+        return any(restates(tree, side) for side in self._equation)
+
     def _grouped(self, trees: Sequence[Tree], found: dict[Tree, str]) -> list[_Line]:
         """Trees of one value together, in the order of their first; what has a name leads a line."""
         lines: list[_Line] = []
         for tree in trees:
             alike = [line for line in lines if self._values.same(line.trees[0], tree)]
-            named = (
-                self._is_one_sided and found[tree] in NAMED and not any(restates(tree, side) for side in self._equation)
-            )
+            named = self._is_one_sided and found[tree] in NAMED and not self._is_copy(tree)
             if alike and not named:
                 alike[0].trees.append(tree)
             else:
@@ -129,7 +132,3 @@ class Lines:
     def verdict(self, *trees: Tree) -> Verdict:
         """The verdict on a filler for each blank; undecided, too, where there was no time to look into it."""
         return self._verdicts.of(*trees) or undecided("there was no time to judge it")
-
-
-def _has_unit(*trees: Tree) -> bool:
-    return any(node == IMAGINARY_UNIT for tree in trees for node in tree.distinct())

@@ -11,7 +11,6 @@ from dgltree.algebra.child import algebra
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import Path, find_blank
-from dgltree.equations.expressions.textbook_cost import textbook_cost
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search import finders
 from dgltree.equations.search.arithmetic import agree, rows_at_once, value
@@ -24,6 +23,7 @@ from dgltree.equations.search.operations import Operations
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.search.world import World, world
 from dgltree.equations.truth.elementary import Array

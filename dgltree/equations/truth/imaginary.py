@@ -31,3 +31,8 @@ def named_unit(tree: Tree, name: str) -> Tree:
     """The tree with the name for sqrt(-1): the way back."""
     leaf = Tree(VARIABLE, token=name)
     return tree.fold(lambda node, children: leaf if node == IMAGINARY_UNIT else node.replace(children=children))
+
+
+def has_imaginary_unit(*trees: Tree) -> bool:
+    """Whether sqrt(-1) is a part of any tree."""
+    return any(node == IMAGINARY_UNIT for tree in trees for node in tree.distinct())

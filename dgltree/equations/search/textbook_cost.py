@@ -1,4 +1,4 @@
-"""How reluctantly a textbook writes an expression: its length in symbols, and more for what is written in a plainer way.
+"""How reluctantly a textbook writes an expression: its length in symbols, and more for what has a plainer form.
 
 The amounts were chosen on the part of the benchmark that is for tuning.
 """
