@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dgltree.equations.completion.display import Row, html, latex
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
+from dgltree.read.latex_writer import write_latex, write_latex_equation
+from dgltree.read.notation import named
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -72,16 +75,37 @@ class Completion:
 
     def lines(self, write: Callable[[Tree], str] = write_infix, forms: bool = False) -> list[str]:
         """The fillers as a table, with ``forms`` their other spellings below them, and what was tried."""
-        names = self.unknown or ("" if len(self.blanks) < 2 else ", ".join(self.blanks))
-        texts = [(f"{names} = " if names else "") + ", ".join(map(write, filler.trees)) for filler in self.fillers]
+        texts = self._texts(write)
         width = max(map(len, texts), default=0)
-        lines = [] if self.found else [f"      nothing was found that holds{'; guesses:' if self.fillers else ''}"]
+        lines = [] if self.found else [f"      {self._nothing()}"]
         for place, (text, filler) in enumerate(zip(texts, self.fillers, strict=True), start=1):
             lines.append(f"{place:4}  {text:{width}}  {filler.remark}")
             lines += [f"      = {write(form)}" for form in filler.forms if forms]
         if self.unit is not None:
             lines.append(f"      ({self.unit} is the imaginary unit)")
         return [*lines, f"      ({self._effort()})"]
+
+    def _texts(self, write: Callable[[Tree], str]) -> list[str]:
+        """The fillers, with the unknown or the blanks in front where they need a name."""
+        names = self.unknown or ("" if len(self.blanks) < 2 else ", ".join(self.blanks))
+        front = f"{', '.join(write(named(name)) for name in names.split(', '))} = " if names else ""
+        return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]
+
+    def _nothing(self) -> str:
+        return f"nothing was found that holds{'; guesses:' if self.fillers else ''}"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks, under 50 KB."""
+        notes = [] if self.found else [self._nothing()]
+        notes += [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
+        rows = [
+            Row(text, list(map(write_infix, filler.forms)), filler.verdict.short, filler.source)
+            for text, filler in zip(self._texts(write_infix), self.fillers, strict=True)
+        ]
+        return html(self.understood(), self.unknown or ", ".join(self.blanks), rows, notes)
+
+    def _repr_latex_(self) -> str:
+        return latex([self.understood(write_latex_equation), *self._texts(write_latex)])
 
     def _effort(self) -> str:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""

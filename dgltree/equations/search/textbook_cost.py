@@ -69,6 +69,7 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
         avoided += AVOIDED * (n is not None and n.denominator > 1 and (base.token or "").startswith("-"))
         bracket |= base.function == "Add" and n is not None and n.denominator == 1
         avoided += AVOIDED * (whole and base.function == "Mul")
+        avoided += OF_AN_INVERSE * (base.function == "exp")
         avoided += ROOT_OF_SQUARE * (n is not None and n.denominator > 1 and base.function == "Pow")
     elif node.function in NUMBERS_OF and exact(node.children[0]) is not None:
         avoided += AVOIDED  # pi/2 for asin(1)
