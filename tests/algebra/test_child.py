@@ -1,0 +1,76 @@
+"""SymPy in a process of its own: what it answers, and that nothing is waited for in vain."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dgltree import read_equation, read_infix, write_infix
+from dgltree.algebra.child import LARGEST, Algebra
+from dgltree.equations.expressions.textbook_order import textbook_order
+
+
+@pytest.fixture(scope="module")
+def algebra() -> Iterator[Algebra]:
+    made = Algebra()
+    yield made
+    made.stop()
+
+
+def written(trees: list) -> set[str]:
+    return {write_infix(textbook_order(tree)) for tree in trees}
+
+
+def test_forms_are_expanded_factored_and_simplified(algebra: Algebra) -> None:
+    cube = algebra.forms(read_infix("(x + 1)^3"))
+    assert written(cube["expanded"]) == {"x^3 + 3*x^2 + 3*x + 1"}
+    assert written(algebra.forms(read_infix("x^4 - 1"))["factored"]) == {"(x - 1)*(x + 1)*(x^2 + 1)"}
+    assert "x + 1" in written(algebra.forms(read_infix("(x^2 - 1)/(x - 1)"))["simplified"])
+    assert "x/4" in written(algebra.forms(read_infix("0.25*x"))["simplified"])
+
+
+def test_solutions_are_trees_and_the_complex_ones_come_last(algebra: Algebra) -> None:
+    assert written(algebra.solutions(read_equation("_^2 - 5*_ + 6 = 0"))) == {"2", "3"}
+    cubic = algebra.solutions(read_equation("_^3 + _ = 0"))
+    assert [write_infix(tree) for tree in cubic[:1]] == ["0"]
+    assert written(cubic) == {"0", "sqrt(-1)", "-sqrt(-1)"}
+
+
+def test_what_sympy_cannot_do_has_no_answer(algebra: Algebra) -> None:
+    assert algebra.solutions(read_equation("_ + sin(_) = x")) == []
+    assert algebra.forms(read_infix("zeta(x)", functions=None)) == {}
+    assert algebra.forms(read_infix(" + ".join(["x"] * LARGEST))) == {}
+    assert algebra.forms(read_infix("x"), seconds=0) == {}
+
+
+def test_a_question_that_takes_too_long_ends_the_process_and_the_next_is_answered(algebra: Algebra) -> None:
+    algebra.forms(read_infix("x"))
+    start = time.monotonic()
+    assert algebra.forms(read_infix("(x + y + z + w + 1)^60"), seconds=0.3) == {}
+    assert time.monotonic() - start < 20
+    assert "x + 1" in written(algebra.forms(read_infix("1 + x"))["expanded"])
+
+
+def test_an_interrupted_question_does_not_answer_the_next(algebra: Algebra, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    algebra.forms(read_infix("x"))
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("select.select", interrupt)
+        algebra.forms(read_infix("y + y"))
+    assert written(algebra.forms(read_infix("z + z"))["simplified"]) == {"2*z"}
+
+
+def test_the_process_ends_with_its_parent_and_imports_no_torch() -> None:
+    code = (
+        "from dgltree.algebra.child import algebra; from dgltree import read_infix; import sys;"
+        "algebra().forms(read_infix('x + x')); print(algebra()._process.pid, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    pid, torch = done.stdout.split()
+    assert (done.stderr, torch) == ("", "False")
+    alive = subprocess.run(["ps", "-p", pid], capture_output=True, check=False)
+    assert alive.returncode == 1
