@@ -21,6 +21,7 @@ TOKENS = re.compile(  # each group is a method of the lexer
     | (?P<superscript> [⁺⁻]?(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{"".join(SUPERSCRIPTS)}]) )
     | (?P<subscript> [{"".join(SUBSCRIPTS)}]+ )
     | (?P<base> (?i:log)(?=_[^_\W]|_\{{|[{"".join(SUBSCRIPTS)}]) )
+    | (?P<degree> [°º] )
     | (?P<name> {LETTER}(?:{WORD})* )
     | (?P<constant> [π∞] ) | (?P<root> [√∛] )
     | (?P<blank> _+ | \?+ | □ )

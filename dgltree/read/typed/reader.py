@@ -9,6 +9,7 @@ from dgltree.read.infix import Builder, MakeBuilder, Value, build
 from dgltree.read.notation import EXP1, FUNCTIONS
 from dgltree.read.text import error_at
 from dgltree.read.typed.brackets import levels
+from dgltree.read.typed.degrees import with_degrees
 from dgltree.read.typed.items import Piece, Pieces, flat
 from dgltree.read.typed.names import split_names, standing
 from dgltree.read.typed.tokens import Token, tokens
@@ -60,7 +61,7 @@ def read_typed_expression(text: str, known: Collection[str] = (), as_written: bo
 
 
 def _tokens(text: str, known: Collection[str] = ()) -> list[Token]:
-    found = split_names(text, tokens(text), known)
+    found = split_names(text, with_degrees(text, tokens(text)), known)
     if len({token.text for token in found if token.kind == "blank"}) > 1:
         return found
     return [token._replace(text="_") if token.kind == "blank" else token for token in found]

@@ -98,6 +98,7 @@ COMMANDS = {
     "sqrt": "root",
     "surd": "function",
     **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac"], "frac"),
+    **dict.fromkeys(["circ", "degree"], "degree"),
     **dict.fromkeys(["square", "Box", "_", "blacksquare"], "blank"),
     **dict.fromkeys([" ", ",", ";", ":", "!", ">", "(", ")", "[", "]", "/", "quad", "qquad", "enspace"], "space"),
     **dict.fromkeys(["displaystyle", "textstyle", "limits", "nonumber", "notag", "thinspace", "rm"], "space"),
@@ -109,7 +110,6 @@ COMMANDS = {
 _EQUATIONS_ONLY = "an equation is left = right"
 _SIGNS = "stands for two equations; write one with + or one with -"
 _DOTS = "can mean a blank or 'and so on'; write _ for a blank"
-_DEGREES = "is not read; angles are in radians: write 30*pi/180"
 _ONE_NAME = "is read around one name only"
 REASONS = {
     **dict.fromkeys([f"\\{name}" for name in ("mathrm", "mathit", "mathbf", "operatorname", "text")], _ONE_NAME),
@@ -117,7 +117,6 @@ REASONS = {
     **dict.fromkeys(["...", "…"], _DOTS),
     **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),
     **dict.fromkeys(["±", "∓", "\\pm", "\\mp"], _SIGNS),
-    **dict.fromkeys(["°", "º", "\\circ", "\\degree"], _DEGREES),
     "'": "is not read; a derivative is no part of an equation here",
     "′": "is not read; a derivative is no part of an equation here",
     "’": "is not read; a derivative is no part of an equation here",
