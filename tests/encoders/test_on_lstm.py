@@ -9,7 +9,7 @@ from torch import Tensor
 from dgltree.encoders import ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent import on_lstm
 from dgltree.encoders.latent.on_lstm import ONLSTMLayer
-from dgltree.encoders.latent.on_lstm_recurrence import cumulated
+from dgltree.encoders.latent.on_lstm_recurrence import cumulated, step
 from dgltree.encoders.sequence.recurrent import drawn_weight
 from dgltree.engine.kernels.choice import kernels
 from dgltree.engine.kernels.numba_on_lstm import ONLSTMKernel
@@ -118,8 +118,8 @@ def test_the_kernel_gives_what_torch_gives(
     x.requires_grad_()
     given = [(torch.randn(4, n).to(dtype), torch.randn(4, n).to(dtype).requires_grad_()) for n in (12, 8)]
     found, used = [], []
-    step = ONLSTMKernel.step
-    monkeypatch.setattr(ONLSTMKernel, "step", lambda *args: used.append(mode) or step(*args))
+    kernel_step = ONLSTMKernel.step
+    monkeypatch.setattr(ONLSTMKernel, "step", lambda *args: used.append(mode) or kernel_step(*args))
     for mode in ("on", "off"):
         with kernels(mode):
             steps = lstm(x, padding, tuple(given))
@@ -139,6 +139,18 @@ def test_what_is_not_finite_passes_the_kernel_as_in_torch() -> None:
             results.append(lstm(x).states)
     torch.testing.assert_close(*results, rtol=0, atol=1e-12, equal_nan=True)
     assert results[0][0, 3:].isnan().all()
+
+
+def test_what_is_not_finite_in_one_gate_passes_the_kernel_as_in_torch() -> None:
+    """In each of two chunks of the master gates, and in each unit of the others: NaN is where torch has it."""
+    pytest.importorskip("numba", reason="the fast extra is not installed")
+    whole = torch.randn(20, 20, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    pre = torch.where(torch.eye(20, dtype=torch.bool), math.nan, whole)  # f~, i~ of 2 chunks; f, i, o, c^ of 4 units
+    c = torch.randn(20, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+    expected = step(pre.clone(), c, 2)[:3]
+    for found, right in zip(ONLSTMKernel.step(pre.clone(), c.clone(), 2)[:3], expected, strict=True):
+        torch.testing.assert_close(found, right, rtol=0, atol=1e-12, equal_nan=True)
+    assert expected[0].isnan().any(1).all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

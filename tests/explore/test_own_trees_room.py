@@ -141,5 +141,7 @@ def test_names_are_short_and_differ(fitted: Path, tmp_path: Path) -> None:
     shutil.copytree(fitted / "model", other)
     opened = open_all([str(fitted / "model"), str(other)])
     assert list(opened.own_trees) == ["model", f"{tmp_path.name}/model"]
+    twice = open_all([str(other), "default", str(other), "default"])
+    assert (list(twice.own_trees), list(twice.equations)) == (["model"], ["default"])
     with pytest.raises(FileNotFoundError, match="no such file"):
         open_all(["nowhere.safetensors"])

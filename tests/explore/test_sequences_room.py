@@ -4,14 +4,20 @@ from typing import Any
 
 import pytest
 import torch
-from explore_page import ask, refusal
+from explore_page import COOKIE, HOST, TOKEN, ask, refusal
 
-from dgltree import Tree, batch
+from dgltree import Tree, Vocabulary, batch
+from dgltree.encoders import make_encoder
 from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction import merged_trees, right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score_sentence
-from dgltree.read.bracket import read_unlabelled
+from dgltree.models import ClassifierReadout, TreeModel
+from dgltree.read.bracket import read_treebank, read_unlabelled
 from dgltree.read.formula import read_formula
+
+pytest.importorskip("starlette", reason="the explore extra is not installed")
+from dgltree.explore.app import make_app
+from dgltree.explore.open_models import Opened
 
 FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
 
@@ -88,3 +94,19 @@ def test_a_sentence_has_no_tree_to_compare_with(client: Any) -> None:
     assert known["given"] is not None and known["brackets"] == 4
     long = "the " * 300
     assert "up to 400" in refusal(client, "sequence/look", text=long, other="", model="sentences")
+
+
+def test_brackets_are_counted_of_the_given_tree_and_words_of_the_sentence(client: Any) -> None:
+    """A given tree of other brackets than the found one, which always has one less than there are words."""
+    text = "(S (D the) (N cat) (VP (V sees) (D a) (N dog)))"
+    given = read_treebank(text)
+    encoder = make_encoder("on_lstm", Vocabulary.from_trees([given]), 8, order="leaves")
+    model = TreeModel(encoder, ClassifierReadout(8, 2), ("a", "b")).eval()
+    app = make_app(Opened(sequences={"own": model}), [HOST], TOKEN)
+    asked = type(client)(app, base_url=f"http://{HOST}", cookies=COOKIE)
+    [one] = ask(asked, "sequence/look", text=text, other="", model="own")["sequences"]
+    assert one["words"] == ["the", "cat", "sees", "a", "dog"]
+    [found] = encoder.trees(batch([given], encoder.vocabulary))
+    counts = score_sentence(given, found, Parameters(labelled=False))
+    assert (one["matched"], one["brackets"]) == (counts.matched, counts.gold)
+    assert (counts.gold, counts.test) == (2, 4)

@@ -63,6 +63,8 @@ REFUSED = [
     (_header("options", [1]), "its header has [1] as options; it must be an object"),
     (_option("gated_top_k", None), "its option gated_top_k is None; it must be true or false"),
     (_option("pop", "no"), "its option pop is 'no'; it must be true or false"),
+    (_option("typed", 0), "its option typed is 0; it must be true or false"),  # of the class that all cells derive from
+    (_option("functions", None), "its option functions is None; it must be true or false"),
     (_no_classes, "it names no classes and gives no numbers; a model of 'dgltree fit' does"),
     (_all_typed(torch.complex64), f"the weights {FIRST!r} are complex64; {KNOWN}"),
     (_all_typed(torch.int64), f"the weights {FIRST!r} are int64; {KNOWN}"),

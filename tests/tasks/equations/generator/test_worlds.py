@@ -98,3 +98,20 @@ def test_further_fillers_are_read_back_and_none_is_known_before() -> None:
     for filler in further[::7]:
         assert read_infix(write_infix(filler)) == filler
         word(filler)
+
+
+def test_an_identity_begins_as_often_as_its_length_its_functions_and_its_world_say() -> None:
+    """Beyond the papers' world those of the latest world alone begin more often; of waves twice as often."""
+    paper, elementary, positive = (grammar(world) for world in WORLDS)
+    assert positive.weights[: len(elementary.weights)] != elementary.weights
+    assert positive.weights[: len(paper.weights)] == elementary.weights[: len(paper.weights)] == paper.weights
+    waves = {word(read_infix(f"{name}(var_0)"))[0] for name in ("sin", "cos", "tan", "sinh", "exp", "log", "asin")}
+    for found, known, factor in (
+        (paper, 0, 1),
+        (elementary, len(paper.seeds), 2),
+        (positive, len(elementary.seeds), 12),
+    ):
+        for seed, weight in zip(found.seeds[known:], found.weights[known:], strict=True):
+            plain = len(seed.word) * factor
+            assert weight in (plain, 2 * plain)
+            assert weight == 2 * plain or not waves & set(seed.word)

@@ -1,0 +1,62 @@
+"""Cells of one's own, out of files."""
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dgltree import Vocabulary
+from dgltree.cells import CELLS, TreeRNN
+from dgltree.training.own_cells import modules, register
+
+FILE = """\
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dgltree.cells import TreeRNN
+
+
+@dataclass
+class Options:
+    width: int = 3
+
+
+class {name}(TreeRNN):
+    made = Options(width=5)
+"""
+
+
+@pytest.fixture(autouse=True)
+def registry() -> Iterator[None]:
+    before = dict(CELLS)
+    yield
+    CELLS.clear()
+    CELLS.update(before)
+
+
+def test_a_file_of_cells_is_a_module_that_its_own_classes_find(tmp_path: Path) -> None:
+    path = tmp_path / "cells_with_options.py"
+    path.write_text(FILE.format(name="WithOptions"), encoding="utf-8")
+    assert register(f"{path}:WithOptions") == "WithOptions"
+    cell = CELLS["WithOptions"](Vocabulary([("f", 2)], ["x"]), 4)
+    assert isinstance(cell, TreeRNN)
+    assert pickle.loads(pickle.dumps(cell.made)) == type(cell.made)(width=5)
+    assert [module.__file__ for module in modules() if module.__file__ == str(path)] == [str(path)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{file}", "expected FILE.py:CLASS, such as my_cells.py:TreeGRU"),
+        ("{file}:Nothing", "no class 'Nothing' in it"),
+        ("{file}:Options", "is not a class of a cell; it should be derived from dgltree.cells.Cell or SumCell"),
+        ("{file}:tree_lstm", "there is another cell called 'tree_lstm'; give the class another name"),
+    ],
+)
+def test_what_is_no_cell_of_ones_own_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "cells.py"
+    path.write_text(FILE.format(name="tree_lstm"), encoding="utf-8")
+    with pytest.raises(ValueError, match=message):
+        register(text.format(file=path))
