@@ -114,6 +114,29 @@ def test_the_sentence(text: str, said: str) -> None:
     assert str(verify(text)) == said
 
 
+@pytest.mark.parametrize(
+    ("text", "conditions"),
+    [
+        ("sqrt(x)*x/x = sqrt(x)", ("x = 0",)),  # left of 0 neither side is real
+        ("sqrt(-x)*x/x = sqrt(-x)", ("x = 0",)),  # right of it
+        ("log(x)*(x - 1)/(x - 1) = log(x)", ("x = 1",)),
+        ("x/x = 1", ("x = 0",)),
+    ],
+)
+def test_a_hole_is_named_on_whichever_side_of_it_the_equation_holds(text: str, conditions: tuple[str, ...]) -> None:
+    found = judged(text)
+    assert (found.grade, found.domain, found.conditions) == (Grade.PROVED, Domain.EVERYWHERE, conditions)
+
+
+@pytest.mark.parametrize("root", ["0", "1/2"])
+def test_a_point_that_denies_an_equation_denies_positive_reals_only_where_it_is_positive(root: str) -> None:
+    """Both sides are real at the root and from 1 on alone; at the root they are 1 - x and x - 1."""
+    both = f"sqrt((x - {root})^2*(x - 1))"
+    found = judged(f"{both} + abs(x - 1) = {both} + x - 1")
+    assert found.domain is (Domain.POSITIVE if root == "0" else Domain.PART)
+    assert f"x = {root}" in str(found.counterexample)
+
+
 def test_odd_roots_are_read_as_a_school_reads_them_and_the_other_reading_is_said() -> None:
     verdict = judged("(x^3)^(1/3) = x")
     assert (verdict.grade, verdict.domain) == (Grade.PROVED, Domain.REALS)

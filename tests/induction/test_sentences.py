@@ -69,3 +69,11 @@ def test_the_published_figures_of_section_23(published: Path) -> None:
         pairs = zip(map(spans, given), map(spans, other), strict=True)
         figures.append(round(100 * sum(sentence_f1(*pair) for pair in pairs) / len(given), 2))
     assert figures == [24.50, 9.03, 39.77]
+
+
+def test_a_bracket_around_the_words_of_another_of_its_label_counts_once() -> None:
+    given = read_treebank("(S (NP (NP (D a) (N b))) (VP (V c) (S (VP (V d) (N e)))))")
+    found = read_unlabelled("( ( a b ) ( ( c d ) e ) )")
+    figures = score_sentences([given], [found])
+    assert figures.counts == {"S": 2, "VP": 2, "NP": 1}
+    assert figures.recall == {"S": 50.0, "VP": 50.0, "NP": 100.0}  # of words 3 and 4 there is none
