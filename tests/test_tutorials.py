@@ -57,7 +57,7 @@ def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
 def test_values_of_expressions_are_told(run: Any) -> None:
     out, names = run("arithmetic.md")
     assert metrics("runs/values")["r2"] > 0.9
-    assert names["model"].gives_numbers
+    assert names["model"].objective.labels_are_numbers
     assert "depth 4: mean error" in out
     assert names["code"] == 0
 

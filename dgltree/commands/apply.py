@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from dgltree.commands.main import COMMANDS
@@ -15,7 +14,6 @@ from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.options import add_reading, given_reading, option_parser
 from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
-from dgltree.datasets.labels import with_labels
 from dgltree.datasets.loading.gather import Ids
 from dgltree.datasets.loading.parallel import parts
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -27,7 +25,7 @@ from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 
 if TYPE_CHECKING:
-    from dgltree.training.evaluation import Evaluation
+    from dgltree.training.objectives.metrics import Evaluation
 
 EXAMPLES = {
     "predict": """\
@@ -143,17 +141,9 @@ def _predict(model: TrainedModel, options: argparse.Namespace) -> int:
 
 def _answers(model: TrainedModel, block: RecordBlock) -> list[str]:
     """One line an example, and one without an answer for what is bad."""
-    lines = [] if block.known is None else _predictions(model, model.predict(block.known))
+    lines = [] if block.known is None else model.objective.texts(model.predict(block.known))
     lines += ["\t" * len(model.classes)] * len(block.bad)
     return [f"{name}\t{lines[i]}" for name, i in zip(names_of(block), block.order, strict=True)]
-
-
-def _predictions(model: TrainedModel, answers: Tensor) -> list[str]:
-    if model.gives_numbers:
-        return [f"{number:.6g}" for number in answers.tolist()]
-    classes = [shown(name) for name in model.classes]
-    names = [classes[i] for i in answers.argmax(1).tolist()]
-    return ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in zip(names, answers.tolist(), strict=True)]
 
 
 def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
@@ -174,7 +164,7 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
 
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
-    known = with_labels(model.dataset(data), model.gives_numbers)
+    known = model.objective.labelled(model.dataset(data))
     report_bad(options.file, known.bad, options.strict)
     return _say(evaluate(model, known), len(known.bad), options)
 

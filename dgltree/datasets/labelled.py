@@ -24,6 +24,8 @@ class Labelled(PickledAsArrays):
     """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
     planned: Planned | None = None
     """What an encoder made of the trees beforehand, if it did."""
+    beside: Tensor | None = None
+    """(E, ...) the answers of another model of the same, if there is one."""
 
     @property
     def inputs(self) -> TreeBatch | Planned:
@@ -36,11 +38,13 @@ class Labelled(PickledAsArrays):
 
     def to(self, device: torch.device) -> "Labelled":
         planned = None if self.planned is None else self.planned.to(device)
-        return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned)
+        beside = None if self.beside is None else self.beside.to(device)
+        return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned, beside)
 
     def select(self, examples: Sequence[int]) -> "Labelled":
         """Some of the examples, in the given order."""
         rows = torch.tensor(examples)
         each = len(self.trees) // len(self.labels)
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
-        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows])
+        beside = None if self.beside is None else self.beside[rows]
+        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], beside=beside)

@@ -107,7 +107,7 @@ class TreeDataset(Dataset[Any]):
 
     def _set(self, flat: TreeBatch, columns: Mapping[str, Any], bad: Iterable[tuple[int, str, str]] = ()) -> None:
         assert flat.vocabulary is not None
-        self._flat, self.own_vocabulary = flat, flat.vocabulary
+        self._flat, self._flat_vocabulary, self.own_vocabulary = flat, flat.vocabulary, flat.vocabulary
         self._chosen: np.ndarray | None = None
         self._translation: Translation | None = None
         self._classes: tuple[str, ...] | None = None
@@ -257,6 +257,13 @@ class TreeDataset(Dataset[Any]):
         named.__dict__.pop("trees", None)
         named._classes = tuple(classes)
         return named
+
+    def as_read(self) -> "TreeDataset":
+        """The same in the names of its file, where :meth:`within` brought it to a model's vocabulary."""
+        same = copy(self)
+        same.__dict__.pop("trees", None)
+        same._translation, same.own_vocabulary = None, self._flat_vocabulary
+        return same
 
     def with_numbers(self) -> "TreeDataset":
         """The same, whose leaves that are written as numbers carry numbers instead of tokens.

@@ -1,6 +1,7 @@
 """A model's answers to the trees of a file: computed once, when they are first asked for."""
 
 import json
+from abc import ABC, abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -8,21 +9,24 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.datasets.batches import UNSEEN, label_numbers
-from dgltree.datasets.labels import with_labels
+from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.splitting.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.engine.kernels.choice import kernels
+from dgltree.explore.endpoint import RequestFields
 from dgltree.explore.open_models import OwnTrees
 from dgltree.training.folder import CARD
+from dgltree.training.objectives import Classes, Numbers, Objective
 
+NONE = "none of these"
+"""The row of labels that are none of the model's classes."""
 MOST = 20_000
 """Examples that are looked at, the first of the file."""
 CLOSE = 1e-3
 """Between the accuracy of the card and that of the examples, where they are the same."""
 
 
-class ModelAnswers:
+class ModelAnswers(ABC):
     """The examples of a file that have a label and that the model knows.
 
     Args:
@@ -33,7 +37,7 @@ class ModelAnswers:
         assert own.data is not None
         self.trained = own.trained
         self.card = read_card(own.folder)
-        self._all = with_labels(own.data, own.trained.gives_numbers)
+        self._all = own.trained.objective.labelled(own.data)
 
     @cached_property
     def data(self) -> TreeDataset:
@@ -50,7 +54,7 @@ class ModelAnswers:
     @cached_property
     def labels(self) -> Tensor:
         """(E,) class numbers, ``UNSEEN`` for a label that is none; or numbers."""
-        return label_numbers(self.data.labels, self.trained.classes or None)
+        return self.trained.objective.targets(self.data.labels)
 
     @cached_property
     def vectors(self) -> Tensor:
@@ -59,26 +63,38 @@ class ModelAnswers:
             return self.trained.encode(self.data)
 
     @cached_property
-    def wrongness(self) -> Tensor:
-        """(E,) what the true class lacks to a probability of 1, or how far a number is off."""
-        if self.trained.gives_numbers:
-            return (self.answers - self.labels).abs()
-        known = self.labels.clamp(min=0)
-        right = self.answers.gather(1, known[:, None])[:, 0]
-        return 1 - torch.where(self.labels == UNSEEN, torch.zeros_like(right), right)
-
-    @cached_property
     def is_test(self) -> bool:
-        """Whether the file is that of the training: then its test set has the size and the accuracy of the card."""
+        """Whether the file is that of the training: then its test set has the size and the metric of the card."""
         test = (self.card or {}).get("metrics", {}).get("test", {})
         if self._part is None or len(self._part) > MOST or len(self._part) != test.get("examples"):
             return False
         known = self.trained.dataset(self._part)
-        if self.trained.gives_numbers:
-            error = (self.trained.predict(known) - label_numbers(known.labels, None)).abs().mean()
-            return abs(float(error) - test["mae"]) <= CLOSE * max(1.0, test["mae"])
-        right = self.trained.predict(known).argmax(1) == label_numbers(known.labels, self.trained.classes)
-        return abs(float(right.float().mean()) - test["accuracy"]) <= CLOSE
+        return self.is_as_on(test, self.trained.predict(known), self.trained.objective.targets(known.labels))
+
+    @abstractmethod
+    def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
+        """Whether answers have the metrics of a card."""
+
+    @property
+    @abstractmethod
+    def wrongness(self) -> Tensor:
+        """(E,) how far each answer is off."""
+
+    @abstractmethod
+    def asked_for(self, asked: RequestFields) -> Tensor:
+        """(E,) bool, the examples of a request."""
+
+    @abstractmethod
+    def said(self, example: int) -> dict[str, Any]:
+        """The answer to an example, for a list."""
+
+    @abstractmethod
+    def ranked(self, example: int) -> list[dict[str, Any]]:
+        """The classes, the most probable first; none where there are none."""
+
+    @abstractmethod
+    def compared(self) -> dict[str, Any]:
+        """All answers next to the labels."""
 
     @cached_property
     def _part(self) -> TreeDataset | None:
@@ -87,6 +103,80 @@ class ModelAnswers:
             return split(self._all, (self.card or {}).get("options", {}).get("seed", 0)).get("test")
         except ValueError:  # too few trees, or a column of splits that names others
             return None
+
+
+class ClassAnswers(ModelAnswers):
+    """The same of classes."""
+
+    def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
+        return abs(float((answers.argmax(1) == labels).float().mean()) - metrics["accuracy"]) <= CLOSE
+
+    @cached_property
+    def wrongness(self) -> Tensor:
+        """(E,) what the true class lacks to a probability of 1."""
+        right = self.answers.gather(1, self.labels.clamp(min=0)[:, None])[:, 0]
+        return 1 - torch.where(self.labels == UNSEEN, torch.zeros_like(right), right)
+
+    def asked_for(self, asked: RequestFields) -> Tensor:
+        """All mistakes, or the examples of one field of the confusion matrix."""
+        predicted, names = self.answers.argmax(1), len(self.trained.classes)
+        if asked.flag("all"):
+            return predicted != self.labels
+        true = asked.whole("true", 0, names)
+        wanted = UNSEEN if true == names else true
+        return (self.labels == wanted) & (predicted == asked.whole("predicted", 0, names - 1))
+
+    def said(self, example: int) -> dict[str, Any]:
+        answer = self.answers[example]
+        best = int(answer.argmax())
+        return {"predicted": self.trained.classes[best], "probability": round(float(answer[best]), 4)}
+
+    def ranked(self, example: int) -> list[dict[str, Any]]:
+        pairs = zip(self.answers[example].tolist(), self.trained.classes, strict=True)
+        return [{"name": name, "probability": round(p, 4)} for p, name in sorted(pairs, key=lambda pair: -pair[0])[:8]]
+
+    def compared(self) -> dict[str, Any]:
+        """The confusion matrix."""
+        names = list(self.trained.classes)
+        true = torch.where(self.labels == UNSEEN, len(names), self.labels)
+        pairs = true * len(names) + self.answers.argmax(1)
+        counts = torch.bincount(pairs, minlength=(len(names) + 1) * len(names)).view(-1, len(names))
+        if not counts[-1].any():
+            return {"confusion": {"true": names, "counts": counts[:-1].tolist()}}
+        return {"confusion": {"true": [*names, NONE], "counts": counts.tolist()}}
+
+
+class NumberAnswers(ModelAnswers):
+    """The same of numbers."""
+
+    def is_as_on(self, metrics: dict[str, float], answers: Tensor, labels: Tensor) -> bool:
+        return abs(float((answers - labels).abs().mean()) - metrics["mae"]) <= CLOSE * max(1.0, metrics["mae"])
+
+    @cached_property
+    def wrongness(self) -> Tensor:
+        return (self.answers - self.labels).abs()
+
+    def asked_for(self, asked: RequestFields) -> Tensor:
+        """All of them."""
+        return torch.ones(len(self.data), dtype=torch.bool)
+
+    def said(self, example: int) -> dict[str, Any]:
+        return {"predicted": float(self.answers[example])}
+
+    def ranked(self, example: int) -> list[dict[str, Any]]:
+        return []
+
+    def compared(self) -> dict[str, Any]:
+        return {"predicted": list(zip(self.labels.tolist(), self.answers.tolist(), strict=True))}
+
+
+ANSWERS: dict[type[Objective], type[ModelAnswers]] = {Classes: ClassAnswers, Numbers: NumberAnswers}
+"""By what a model predicts."""
+
+
+def answers_of(own: OwnTrees) -> ModelAnswers:
+    """A model's answers to its examples."""
+    return ANSWERS[type(own.trained.objective)](own)
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:

@@ -6,11 +6,10 @@ import numpy as np
 import torch
 
 from dgltree.batching.batch import batch, unbatch
-from dgltree.datasets.batches import UNSEEN
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
 from dgltree.explore.endpoint import Endpoint, RequestFields
-from dgltree.explore.model_answers import ModelAnswers, read_card
+from dgltree.explore.model_answers import ModelAnswers, answers_of, read_card
 from dgltree.explore.open_models import Opened, OwnTrees
 from dgltree.explore.projection import STAGES, neighbouring, principal
 from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
@@ -20,8 +19,6 @@ from dgltree.read.brief import brief
 from dgltree.training.folder import EPOCHS, read_epochs
 from dgltree.training.neighbours import nearest_vectors
 
-NONE = "none of these"
-"""The row of labels that are none of the model's classes."""
 PAGE = 12
 """Examples of a list."""
 NEAREST = 6
@@ -34,7 +31,7 @@ class OwnTreesRoom:
 
     def __init__(self, opened: Opened) -> None:
         self.models = opened.own_trees
-        self._answered = {name: ModelAnswers(own) for name, own in self.models.items() if own.data is not None}
+        self._answered = {name: answers_of(own) for name, own in self.models.items() if own.data is not None}
 
     def endpoints(self) -> list[Endpoint]:
         return [
@@ -59,7 +56,7 @@ class OwnTreesRoom:
             "classes": own.trained.classes,
             "pairs": own.trained.each == 2,
             "epochs": _epochs(own),
-            **({"confusion": _written(own)} if answered is None else _compared(answered)),
+            **({"confusion": _written(own)} if answered is None else answered.compared()),
             "file": own.file,
             "examples": None if answered is None else len(answered.data),
             "test": answered is not None and answered.is_test,
@@ -69,16 +66,7 @@ class OwnTreesRoom:
         """Some examples: those of one field of the confusions, else the worst mistakes."""
         answered = self._of(asked)
         order = answered.wrongness.argsort(descending=True, stable=True)
-        if not answered.trained.gives_numbers:
-            predicted = answered.answers.argmax(1)
-            names = len(answered.trained.classes)
-            if asked.flag("all"):
-                kept = predicted != answered.labels
-            else:
-                true = asked.whole("true", 0, names)
-                wanted = UNSEEN if true == names else true
-                kept = (answered.labels == wanted) & (predicted == asked.whole("predicted", 0, names - 1))
-            order = order[kept[order]]
+        order = order[answered.asked_for(asked)[order]]
         start = asked.whole("start", 0, 10**9)
         rows = [_example(answered, i) for i in order[start : start + PAGE].tolist()]
         return {"rows": rows, "count": len(order), "start": start, "page": PAGE}
@@ -92,7 +80,7 @@ class OwnTreesRoom:
             **_example(answered, example),
             "nodes": drawn(trees),
             "parts": _parts(answered, trees),
-            "answers": _answers(answered, example),
+            "answers": answered.ranked(example),
             "near": _near(answered, example),
         }
 
@@ -139,38 +127,17 @@ def _written(own: OwnTrees) -> dict[str, Any] | None:
     return {"true": [row[0] for row in rows[1:]], "counts": [list(map(int, row[1:])) for row in rows[1:]]}
 
 
-def _compared(answered: ModelAnswers) -> dict[str, Any]:
-    """How often each class is taken for which, or each label beside its answer."""
-    if answered.trained.gives_numbers:
-        return {"predicted": list(zip(answered.labels.tolist(), answered.answers.tolist(), strict=True))}
-    names = list(answered.trained.classes)
-    true = torch.where(answered.labels == UNSEEN, len(names), answered.labels)
-    pairs = true * len(names) + answered.answers.argmax(1)
-    counts = torch.bincount(pairs, minlength=(len(names) + 1) * len(names)).view(-1, len(names))
-    if not counts[-1].any():
-        return {"confusion": {"true": names, "counts": counts[:-1].tolist()}}
-    return {"confusion": {"true": [*names, NONE], "counts": counts.tolist()}}
-
-
 def _example(answered: ModelAnswers, i: int) -> dict[str, Any]:
-    data, trained = answered.data, answered.trained
+    data = answered.data
     trees = unbatch(data.select([i]).trees)
-    answer, said = answered.answers[i], dict[str, Any]()
-    if trained.gives_numbers:
-        said["predicted"] = float(answer)
-    else:
-        best = int(answer.argmax())
-        said |= {"predicted": trained.classes[best], "probability": round(float(answer[best]), 4)}
     name = data.ids[i] or data.bad_at(i, "").name
-    return {"example": i, "id": name, "label": data.labels[i], "text": " · ".join(map(brief, trees)), **said}
-
-
-def _answers(answered: ModelAnswers, i: int) -> list[dict[str, Any]]:
-    """The classes, the most probable first."""
-    if not answered.trained.classes:
-        return []
-    pairs = zip(answered.answers[i].tolist(), answered.trained.classes, strict=True)
-    return [{"name": name, "probability": round(p, 4)} for p, name in sorted(pairs, key=lambda pair: -pair[0])[:8]]
+    return {
+        "example": i,
+        "id": name,
+        "label": data.labels[i],
+        "text": " · ".join(map(brief, trees)),
+        **answered.said(i),
+    }
 
 
 def _parts(answered: ModelAnswers, trees: list[Any]) -> list[list[dict[str, Any]]] | None:

@@ -1,9 +1,29 @@
-"""States to logits."""
+"""States to logits or numbers."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout
+
+
+class Readout(nn.Module):
+    """What ``dgltree fit`` can train behind an encoder.
+
+    Its constructor takes what of ``size``, ``classes``, ``hidden_size`` and ``dropout`` it needs, by these names, and
+    keeps its arguments as ``config``.
+    """
+
+    gives: ClassVar[Literal["classes", "numbers"]]
+    """Logits of classes (..., C), or numbers (...)."""
+    config: dict[str, Any]
+
+    @abstractmethod
+    def rescale(self, mean: float, deviation: float) -> None:
+        """From now on give ``mean + deviation * v`` for v: for numbers that were standardised in training, and for
+        logits that are divided by a temperature."""
 
 
 class EquationReadout(nn.Module):
@@ -23,7 +43,7 @@ class EquationReadout(nn.Module):
         return (left * right).sum(-1) + self.bias
 
 
-class ClassifierReadout(nn.Module):
+class ClassifierReadout(Readout):
     """Classes of single states, as Ordered Memory reads them (Shen et al. 2019, arXiv 1910.13466).
 
     Without ``hidden_size`` (its ListOps form): dropout, linear. With it (its SST form): dropout, linear, ReLU, dropout,
@@ -38,6 +58,8 @@ class ClassifierReadout(nn.Module):
     Raises ``ValueError`` for a width or number below 1, and a dropout outside of 0 to below 1.
     """
 
+    gives = "classes"
+
     def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()
         _check(size, classes, hidden_size, dropout)
@@ -51,8 +73,11 @@ class ClassifierReadout(nn.Module):
         """Logits of states (..., n): (..., C)."""
         return self.layers(states)
 
+    def rescale(self, mean: float, deviation: float) -> None:
+        _rescale(self.layers[-1], mean, deviation)
 
-class PairReadout(nn.Module):
+
+class PairReadout(Readout):
     r"""Classes of pairs of states, as Ordered Memory reads the pairs of logic (Shen et al. 2019, arXiv 1910.13466).
 
     An MLP over :math:`[h_1; h_2; h_1 \odot h_2; |h_1 - h_2|]`: dropout, linear, ELU, dropout, linear. The order of the
@@ -66,6 +91,8 @@ class PairReadout(nn.Module):
 
     Raises ``ValueError`` for a width or number below 1, and a dropout outside of 0 to below 1.
     """
+
+    gives = "classes"
 
     def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()
@@ -84,8 +111,11 @@ class PairReadout(nn.Module):
         """Logits of states (..., n) and (..., n), of one shape: (..., C)."""
         return self.layers(torch.cat([first, second, first * second, (first - second).abs()], -1))
 
+    def rescale(self, mean: float, deviation: float) -> None:
+        _rescale(self.layers[-1], mean, deviation)
 
-class NumberReadout(nn.Module):
+
+class NumberReadout(Readout):
     r"""The number that an expression is equal to (Arabshahi et al. 2019, arXiv 1911.01545).
 
     .. math:: v = W_2 \sigma(W_1 h + b_1) + b_2
@@ -97,6 +127,8 @@ class NumberReadout(nn.Module):
 
     Raises ``ValueError`` for a width below 1.
     """
+
+    gives = "numbers"
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -111,10 +143,14 @@ class NumberReadout(nn.Module):
         return self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
 
     def rescale(self, mean: float, deviation: float) -> None:
-        """From now on give ``mean + deviation * v`` for v: for numbers that were standardised in training."""
-        with torch.no_grad():
-            self.linear2.weight.mul_(deviation)
-            self.linear2.bias.mul_(deviation).add_(mean)
+        _rescale(self.linear2, mean, deviation)
+
+
+def _rescale(last: nn.Module, mean: float, deviation: float) -> None:
+    assert isinstance(last, nn.Linear)
+    with torch.no_grad():
+        last.weight.mul_(deviation)
+        last.bias.mul_(deviation).add_(mean)
 
 
 def _check(size: int, classes: int, hidden_size: int | None, dropout: float) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +27,9 @@ class TreeModel(nn.Module):
         classes: the names of the readout's classes, if it has classes.
     """
 
+    each: ClassVar[int] = 1
+    """Trees of an example."""
+
     def __init__(self, encoder: Encoder, readout: nn.Module, classes: Sequence[str] = ()) -> None:
         super().__init__()
         self.encoder = encoder
@@ -47,6 +51,8 @@ class TreeModel(nn.Module):
 
 class PairModel(TreeModel):
     """The same for pairs of trees, with a readout of their two states: (P, C) for P pairs, of equations (P,)."""
+
+    each = 2
 
     def read_out(self, states: Tensor) -> Tensor:
         """Logits of the states of roots 2i and 2i + 1."""

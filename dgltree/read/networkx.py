@@ -69,6 +69,24 @@ def from_networkx(graph: "DiGraph") -> Tree:
     return trees[roots[0]]
 
 
+def from_any_networkx(graph: "DiGraph") -> Tree:
+    """The same of a graph whose edges need no ``slot``: where none has one, children come in the order of the edges.
+
+    A node without a ``function`` takes its ``label`` for one. Errors as in :func:`from_networkx`.
+    """
+    if not graph.is_directed():
+        return from_networkx(graph)  # which says so
+    filled = graph.copy()
+    for _, fields in filled.nodes(data=True):
+        if fields.get("function") is None and isinstance(fields.get("label"), str):
+            fields["function"] = fields.pop("label")
+    if all(slot is None for _, _, slot in filled.edges(data="slot")):
+        for node in filled:
+            for slot, (_, _, edge) in enumerate(filled.out_edges(node, data=True)):
+                edge["slot"] = slot
+    return from_networkx(filled)
+
+
 def read_node_link(text: str) -> Tree:
     """The tree of a directed graph in node-link JSON, with ``nodes`` and either ``edges`` or ``links``.
 

@@ -46,6 +46,11 @@ def read_python(source: str) -> Tree:
     return _convert(_parse(source))[0][0]
 
 
+def from_ast(node: ast.AST) -> Tree:
+    """The tree of a node of Python's own trees and all below it, as :func:`read_python` has it."""
+    return _convert(node)[0][0]
+
+
 def iter_functions(source: str) -> Iterator[tuple[str, int, Tree]]:
     """Every ``def`` and ``async def`` in the order of the text, nested ones and methods included.
 
@@ -72,7 +77,7 @@ def _parse(source: str) -> ast.Module:
         raise ValueError("the source nests too deeply for Python's own parser; expected less depth") from None
 
 
-def _convert(module: ast.Module) -> tuple[list[Tree], list[_Function]]:
+def _convert(module: ast.AST) -> tuple[list[Tree], list[_Function]]:
     """Every node's tree in preorder, and the functions among them."""
     rows: list[Row] = []
     functions: list[_Function] = []

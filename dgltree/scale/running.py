@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
 from tqdm import tqdm
 
-from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.labels import where
 from dgltree.scale.cluster import LOCAL, connected
@@ -21,7 +19,7 @@ from dgltree.scale.job import TableJob
 from dgltree.scale.pipeline import blocks, resources
 from dgltree.scale.tables import FOOTERS, open_tables
 from dgltree.scale.trees import Evaluate, TreeJob
-from dgltree.training.evaluation import ClassMetrics, Evaluation, NumberMetrics
+from dgltree.training.objectives.metrics import Evaluation
 
 if TYPE_CHECKING:
     import pyarrow
@@ -102,14 +100,13 @@ def _counted(names: list[str], folder: OutFolder) -> Outcome:
 def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
     """The same, and the metrics of what was written."""
     rows = left_out = 0
-    classes = None if job.model.gives_numbers else job.model.classes
-    metrics: ClassMetrics | NumberMetrics = NumberMetrics() if classes is None else ClassMetrics(classes)
+    objective = job.model.objective
+    metrics = objective.metrics()
     for table, lost in _read(names, folder, ["label", "prediction"]):
         rows, left_out = rows + table.num_rows, left_out + lost
         if table.num_rows:
-            said = table["prediction"].to_numpy() if classes is None else table["prediction"].to_pylist()
-            answers = torch.from_numpy(said.copy()) if classes is None else label_numbers(said, classes)
-            metrics.update(answers, label_numbers(table["label"].to_pylist(), classes))
+            predicted = objective.targets_of(table["prediction"])
+            metrics.update(predicted, objective.targets(table["label"].to_pylist()))
     if not rows:
         raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
     return Outcome(rows, left_out, metrics.found())

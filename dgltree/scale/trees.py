@@ -22,7 +22,7 @@ from dgltree.datasets.loading.parse import ParsedChunk, parse
 from dgltree.datasets.vectors import VECTOR, vectors_column, whose
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of
 from dgltree.scale.tables import Rows
-from dgltree.training.folder import READING, WEIGHTS
+from dgltree.training.folder import BASELINE, READING, WEIGHTS
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import TrainedModel
 
@@ -56,7 +56,8 @@ class TreeJob(TableJob):
         self, model: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None, **reading: Any
     ) -> None:
         self.model = TrainedModel.load(model, device, cell)
-        self.digest = [digest_of(Path(model) / name) for name in (WEIGHTS, READING)]
+        files = [Path(model) / name for name in (WEIGHTS, READING, BASELINE)]
+        self.digest = [digest_of(file) for file in files if file.exists()]
         self.reading = replace(self.model.reading, **reading)
         self.max_line = self.reading.max_line
         self.repeated: dict[tuple[str, int], Bad] = {}
@@ -93,7 +94,8 @@ class TreeJob(TableJob):
             beside.append(self._beside(block))
             bad += block.bad
             if block.known is not None:
-                inputs += [part.plan(self.model.model.encoder, share=True) for part in self.model.batches(block.known)]
+                parts = self.model.batches(block.known, beside=self.answers_examples)
+                inputs += [part.plan(self.model.model.encoder, share=True) for part in parts]
             known = 0 if block.known is None else len(block.known)
             places += [answered + i if i < known else None for i in block.order]
             answered += known
@@ -101,6 +103,8 @@ class TreeJob(TableJob):
 
     keeps_bad = False
     """Whether what cannot be answered has a row."""
+    answers_examples = False
+    """Whether it wants the model's answers, besides vectors."""
 
     def _block(self, chunk: Chunk, file: str) -> RecordBlock:
         return block_of(self.model, self.parsed(chunk, file), self.table.reading, self._twice)
@@ -186,7 +190,7 @@ class Predict(TreeJob):
     ``ValueError`` for a class that is called as a column is.
     """
 
-    keeps_bad = True
+    keeps_bad, answers_examples = True, True
 
     def __init__(
         self, model: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None, **reading: Any
@@ -206,14 +210,9 @@ class Predict(TreeJob):
     def answer(self, inputs: list[Labelled]) -> Answers:
         import pyarrow
 
-        classes = self.model.classes
-        if self.model.gives_numbers:
-            numbers = self._answered(self.model.answers, inputs)
-            return Answers(pyarrow.table({"prediction": numbers.numpy()}), [])
-        found = self._answered(self.model.answers, inputs, len(classes))
-        best = pyarrow.array(classes).take(pyarrow.array(found.argmax(1).numpy()))
-        columns = {name: found[:, i].contiguous().numpy() for i, name in enumerate(classes)}
-        return Answers(pyarrow.table({"prediction": best, **columns}), [])
+        objective = self.model.objective
+        found = self._answered(self.model.answers, inputs, *objective.shape)
+        return Answers(pyarrow.table(objective.columns(found)), [])
 
 
 class Evaluate(Predict):
@@ -232,7 +231,9 @@ class Evaluate(Predict):
 
     def _block(self, chunk: Chunk, file: str) -> RecordBlock:
         block = super()._block(chunk, file)
-        known, bad = (None, []) if block.known is None else labelled(block.known, self.model.gives_numbers)
+        known, bad = (
+            (None, []) if block.known is None else labelled(block.known, self.model.objective.labels_are_numbers)
+        )
         return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))))
 
     def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":

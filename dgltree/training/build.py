@@ -1,31 +1,27 @@
 """From data and settings to what is trained: the task, the vocabulary, the encoder and its readout."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
+from inspect import signature
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
-from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
-from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import Encoder
-from dgltree.models.readouts import ClassifierReadout, NumberReadout, PairReadout
-from dgltree.models.tree_model import PairModel, TreeModel
+from dgltree.models.checkpoint import READOUTS
+from dgltree.models.readouts import Readout
 from dgltree.training.choices import attends, encoder_for, encoder_of, has_own_weights, has_tokens, vocabulary_for
 from dgltree.training.module import TreeTraining
+from dgltree.training.objectives import OBJECTIVES, Objective
+from dgltree.training.objectives.tasks import TASKS
 from dgltree.training.options import FitOptions, Task
 
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
 """Of a batch, and how many of them an epoch has where that is between the two."""
-DROPOUT, INPUT_DROPOUT, TOKEN_DROPOUT = 0.5, 0.3, 40.0
-"""Where classes of trees are learnt, by which a training of few examples learns less of them by heart."""
-
-
 LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
 """The learning rate, that of Transformers, and over how many steps theirs rises at first."""
 
@@ -47,8 +43,8 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     nodes = options.batch_nodes or min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS))
     task, name = options.task or task_of(train), options.encoder or encoder_for(train)
     options = _with_defaults(train, replace(options, task=task, encoder=name, batch_nodes=nodes))
-    _check_labels(train, options)
-    classes = [] if options.task == "regress" else classes_of(train, options.nodes)
+    _check_task(train, options)
+    objective = OBJECTIVES[_readout(options).gives].of(train, options.nodes, options.class_weights is not None)
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is cuda, and this torch sees no CUDA device")
     if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):
@@ -56,7 +52,8 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     torch.manual_seed(options.seed)
     vocabulary = vocabulary_for(train, options)
     encoder = encoder_of(train, vocabulary, options)
-    model, scale = _model(train, encoder, classes, options)
+    made, kind = READOUTS[_readout_name(options)]
+    model = kind(encoder, made(**_readout_options(made, objective, options)), objective.classes)
     assert options.input_dropout is not None
     assert options.token_dropout is not None
     assert options.lr is not None
@@ -64,7 +61,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
     tokens, functions = _dropout_shares(train, vocabulary, strength) if strength else (None, None)
     module = TreeTraining(
         model,
-        scale,
+        objective,
         nodes=options.nodes,
         input_dropout=options.input_dropout,
         token_dropout=tokens,
@@ -74,14 +71,13 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
         halve_after=options.halve_after,
         weight_decay=options.weight_decay,
         seed=options.seed,
-        class_weights=_class_weights(train, classes, options) if options.class_weights else None,
     )
     return Built(module, options)
 
 
 def task_of(data: TreeDataset) -> Task:
     """What the labels ask for."""
-    if data.each == 2:
+    if data.each == TASKS["pair"].each:
         return "pair"
     try:
         numbers = [float(label) for label in data.labels if label is not None]
@@ -90,45 +86,53 @@ def task_of(data: TreeDataset) -> Task:
     return "regress" if any(isfinite(value) and not value.is_integer() for value in numbers) else "classify"
 
 
-def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
-    """The classes, numbers by their value and texts by their letters."""
-    found = {label for label in data.labels if label is not None}
-    if nodes:
-        found |= {str(label) for labels in _node_labels(data) for label in labels.unique().tolist()}
-    return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+def objective_of(data: TreeDataset, options: FitOptions) -> type[Objective]:
+    """The kind of what is predicted, which says what labels must be."""
+    found: type[Objective] = OBJECTIVES[_readout(replace(options, task=options.task or task_of(data))).gives]
+    return found
 
 
-def _class_weights(train: TreeDataset, classes: list[str], options: FitOptions) -> torch.Tensor:
-    """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
-    if not classes:
-        raise ValueError("class_weights are for classes; the labels are numbers")
-    labels: list[str | None] = list(train.labels)
-    if options.nodes:
-        labels = [str(label) for found in _node_labels(train) for label in found.tolist()]
-    numbers = label_numbers(labels, classes)
-    counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
-    return counts.sum() / (len(classes) * counts.float())
+def _readout_name(options: FitOptions) -> str:
+    name = options.readout or TASKS[str(options.task)].readout
+    if name not in READOUTS:
+        raise ValueError(f"the readout is {name!r}; it must be one of {', '.join(READOUTS)}")
+    return name
 
 
-def _node_labels(data: TreeDataset) -> Iterator[torch.Tensor]:
-    """Those that there are, some at a time."""
-    for block in data.blocks():
-        yield block.trees.label[block.trees.label != NO_LABEL]
+def _readout(options: FitOptions) -> type[Readout]:
+    """The class of the readout. Raises ``ValueError`` for one that cannot be trained for the task."""
+    name, task = _readout_name(options), TASKS[str(options.task)]
+    made, kind = READOUTS[name]
+    if not issubclass(made, Readout):
+        raise ValueError(
+            f"the readout {name!r} cannot be trained: {made.__name__} is no dgltree.models.readouts.Readout"
+        )
+    if kind.each != task.each or made.gives not in task.gives:
+        raise ValueError(
+            f"the readout {name!r} gives {made.gives} of {kind.each} {'tree' if kind.each == 1 else 'trees'}; the task "
+            f"{options.task!r} is {' or '.join(task.gives)} of {task.each}"
+        )
+    return made
 
 
-def _check_labels(train: TreeDataset, options: FitOptions) -> None:
-    if (options.task == "pair") != (train.each == 2):
+def _readout_options(made: type[Readout], objective: Objective, options: FitOptions) -> dict[str, Any]:
+    """What its constructor takes of what ``fit`` knows."""
+    known = {
+        "size": options.hidden_size,
+        "classes": len(objective.classes),
+        "hidden_size": options.readout_size or None,
+        "dropout": options.dropout,
+    }
+    return {name: known[name] for name in signature(made).parameters if name in known}
+
+
+def _check_task(train: TreeDataset, options: FitOptions) -> None:
+    if TASKS[str(options.task)].each != train.each:
         raise ValueError(
             f"the task is {options.task!r}, but an example has {train.each} {'tree' if train.each == 1 else 'trees'}"
         )
-    labels = set(train.labels)
-    if options.task != "regress" and len(labels) < 2:
-        [label] = labels
-        raise ValueError(
-            f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
-        )
-    if options.nodes and (options.task != "classify" or not any(map(len, _node_labels(train)))):
-        raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
+    if options.nodes and train.each != 1:
+        raise ValueError("nodes learns the labels of the nodes of single trees; these are pairs")
 
 
 def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
@@ -146,15 +150,14 @@ def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
         and (has_tokens(train) or not has_own_weights(name, options.options))
     ):
         options = replace(options, input_size=options.hidden_size)
-    classes = options.task == "classify"
-    if options.dropout is None:
-        options = replace(options, dropout=DROPOUT if classes else 0.0)
-    drops = classes and options.encoder in CELLS and options.input_size
-    if options.input_dropout is None:
-        options = replace(options, input_dropout=INPUT_DROPOUT if drops else 0.0)
-    if options.token_dropout is None:
-        options = replace(options, token_dropout=TOKEN_DROPOUT if drops else 0.0)
-    return options
+    task = TASKS[str(options.task)]
+    embeds = options.encoder in CELLS and bool(options.input_size)
+    usual: dict[str, Any] = {
+        "dropout": task.dropout,
+        "input_dropout": task.input_dropout if embeds else 0.0,
+        "token_dropout": task.token_dropout if embeds else 0.0,
+    }
+    return replace(options, **{name: value for name, value in usual.items() if getattr(options, name) is None})
 
 
 def _dropout_shares(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -166,17 +169,3 @@ def _dropout_shares(train: TreeDataset, vocabulary: Vocabulary, strength: float)
         of_names[name] += count
     by_name = torch.tensor([of_names[name] for name in names])
     return strength / (strength + tokens.float()), strength / (strength + by_name.float())
-
-
-def _model(
-    train: TreeDataset, encoder: Encoder, classes: list[str], options: FitOptions
-) -> tuple[TreeModel, tuple[float, float] | None]:
-    """The model, and for numbers their mean and deviation."""
-    width, hidden = options.hidden_size, options.readout_size or None
-    assert options.dropout is not None
-    if options.task == "pair":
-        return PairModel(encoder, PairReadout(width, len(classes), hidden, options.dropout), classes), None
-    if options.task == "classify":
-        return TreeModel(encoder, ClassifierReadout(width, len(classes), hidden, options.dropout), classes), None
-    numbers = label_numbers(train.labels, None).double()
-    return TreeModel(encoder, NumberReadout(width)), (float(numbers.mean()), float(numbers.std()) or 1.0)

@@ -1,55 +1,8 @@
-"""How right a trained model is. Needs the extra ``train`` (torchmetrics)."""
+"""The metrics of a trained model on labelled examples. Needs the extra ``train`` (torchmetrics)."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-import torch
-from torch import Tensor
-from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
-from torchmetrics.classification import MulticlassAccuracy, MulticlassConfusionMatrix
-
-from dgltree.datasets.batches import UNSEEN, label_numbers
-from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.read.text import shown
-from dgltree.training.macro_f1 import MacroF1
+from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.trained_model import TrainedModel
-
-ALONE: dict[str, Any] = {"sync_on_compute": False}
-"""For metrics of what this process alone looked at, whatever other processes there are."""
-OTHER = "(other)"
-"""The row of labels that are none of the model's classes."""
-
-
-@dataclass
-class Evaluation:
-    """The metrics of some examples."""
-
-    examples: int
-    metrics: dict[str, float]
-    """accuracy and macro_f1, beside the share of the most frequent label (0 to 1); or r2, and rmse and mae in the unit
-    of the labels."""
-    confusion: Tensor | None = None
-    """(classes, classes) int64: row the label, column the prediction; of classes alone."""
-    names: tuple[str, ...] = ()
-    """Of the rows and columns."""
-    answers: tuple[Tensor, Tensor] | None = None
-    """(E,) numbers that were predicted, and (E,) the labels; of numbers alone."""
-
-    def __str__(self) -> str:
-        return ", ".join(
-            [*(f"{name} {value:.4f}" for name, value in self.metrics.items()), f"{self.examples} examples"]
-        )
-
-    def confusion_table(self) -> str:
-        """The confusions as text, columns separated by tabs."""
-        assert self.confusion is not None
-        names = [shown(name) for name in self.names]
-        rows = [["label (rows), prediction (columns)", *names]]
-        rows += [[name, *map(str, row)] for name, row in zip(names, self.confusion.tolist(), strict=True)]
-        return "".join("\t".join(row) + "\n" for row in rows)
 
 
 def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
@@ -59,85 +12,5 @@ def evaluate(model: TrainedModel, dataset: TreeDataset) -> Evaluation:
 
     Raises ``ValueError`` where there are no others, and as :meth:`dgltree.training.trained_model.TrainedModel.predict`.
     """
-    known = with_labels(model.dataset(dataset), model.gives_numbers)
-    answers, labels = model.predict(known), label_numbers(known.labels, model.classes or None)
-    if model.gives_numbers:
-        return of_numbers(answers, labels)
-    return of_classes(answers.argmax(1), labels, model.classes)
-
-
-def of_classes(predicted: Tensor, labels: Tensor, classes: tuple[str, ...]) -> Evaluation:
-    """The metrics of classes.
-
-    Args:
-        predicted: (E,) int64, class numbers.
-        labels: (E,) int64, class numbers; ``UNSEEN`` counts as an error.
-        classes: the names.
-    """
-    metrics = ClassMetrics(classes)
-    metrics.update(predicted, labels)
-    return metrics.found()
-
-
-def of_numbers(answers: Tensor, labels: Tensor) -> Evaluation:
-    """The metrics of numbers (E,) and what they should be (E,)."""
-    metrics = NumberMetrics()
-    metrics.update(answers, labels)
-    return replace(metrics.found(), answers=(answers, labels))
-
-
-class ClassMetrics:
-    """The metrics of classes, of which ``update`` is given some examples at a time.
-
-    Args:
-        classes: the names.
-    """
-
-    def __init__(self, classes: Sequence[str]) -> None:
-        self.classes, count = tuple(classes), len(classes) + 1
-        self._accuracy = MulticlassAccuracy(count, average="micro", **ALONE)
-        self._f1 = MacroF1(count, **ALONE)
-        self._confusion = MulticlassConfusionMatrix(count, **ALONE)
-
-    def update(self, predicted: Tensor, labels: Tensor) -> None:
-        """Arguments as of :func:`of_classes`."""
-        labels = torch.where(labels == UNSEEN, len(self.classes), labels)
-        for metric in (self._accuracy, self._f1, self._confusion):
-            metric.update(predicted, labels)
-
-    def found(self) -> Evaluation:
-        """The metrics of all examples; there must be one at least."""
-        confusion, names = self._confusion.compute(), (*self.classes, OTHER)
-        occurs = confusion.sum(1) > 0
-        metrics = {
-            "accuracy": float(self._accuracy.compute()),
-            "macro_f1": float(self._f1.compute()),
-            "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
-        }
-        examples = int(confusion.sum())
-        if not occurs[-1]:
-            confusion, names = confusion[:-1, :-1], self.classes
-        return Evaluation(examples, metrics, confusion, names)
-
-
-class NumberMetrics:
-    """The metrics of numbers, of which ``update`` is given some examples at a time; sums are kept in float64."""
-
-    def __init__(self) -> None:
-        self._r2 = R2Score(**ALONE).set_dtype(torch.float64)
-        self._mae = MeanAbsoluteError(**ALONE).set_dtype(torch.float64)
-        self._rmse = MeanSquaredError(squared=False, **ALONE).set_dtype(torch.float64)
-        self.examples = 0
-
-    def update(self, answers: Tensor, labels: Tensor) -> None:
-        """Numbers (E,) and what they should be (E,)."""
-        self.examples += len(labels)
-        for metric in (self._r2, self._rmse, self._mae):
-            metric.update(answers.double(), labels.double())
-
-    def found(self) -> Evaluation:
-        """The metrics of all examples; there must be one at least."""
-        r2 = float(self._r2.compute()) if self.examples > 1 else math.nan
-        return Evaluation(
-            self.examples, {"r2": r2, "rmse": float(self._rmse.compute()), "mae": float(self._mae.compute())}
-        )
+    known = model.objective.labelled(model.dataset(dataset))
+    return model.objective.evaluation(model.predict(known), model.objective.targets(known.labels))

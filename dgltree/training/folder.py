@@ -9,6 +9,8 @@ from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
 WEIGHTS, READING = "model.safetensors", "reading.json"
+BASELINE = "baseline.safetensors"
+"""Next to the first two, where the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
 GIVEN_UP = "given_up"

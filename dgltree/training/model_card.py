@@ -1,6 +1,5 @@
 """What a training was: beside the weights, for people and for programs."""
 
-import hashlib
 import platform
 import re
 from collections.abc import Iterator
@@ -10,62 +9,57 @@ from typing import Any
 
 import torch
 
-from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
-from dgltree.training.evaluation import Evaluation
-from dgltree.training.options import FitOptions
+from dgltree.training.compared import Compared
+from dgltree.training.preparing import Prepared
 from dgltree.training.trained_model import TrainedModel
 
 MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
-BASELINE = "a linear model of the counts of nodes and of parent-child pairs"
+NAMES = {
+    "average": "model",
+    "network": "network",
+    "baseline": "baseline",
+    "difference": "model - baseline",
+}
+"""Of intervals, for people."""
 PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 
 
-def digest_of(splits: dict[str, TreeDataset]) -> str:
-    """sha256 of all trees, labels and ids, by their splits and in their order."""
-    digest = hashlib.sha256()
-    for name, data in splits.items():
-        digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
-        for block in data.blocks():
-            digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
-            trees = block.trees
-            for tensor in (trees.function, trees.token, trees.child_ptr, trees.child_index, trees.label, trees.value):
-                digest.update(b"none" if tensor is None else tensor.numpy().data)
-    return digest.hexdigest()
-
-
 def card(
+    prepared: Prepared,
     trained: TrainedModel,
-    options: FitOptions,
-    splits: dict[str, TreeDataset],
-    left_out: dict[str, int],
-    evaluations: dict[str, Evaluation],
-    beside: dict[str, Evaluation],
-    digest: str,
+    compared: Compared,
     command: str,
-    seconds: float,
+    epochs: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """The card as JSON; ``beside`` has the metrics of the baseline."""
-    vocabulary = trained.model.encoder.vocabulary
+    """The card as JSON."""
+    vocabulary, average = trained.model.encoder.vocabulary, trained.average
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
-        "task": options.task,
+        "task": prepared.options.task,
         "classes": list(trained.classes),
-        "metrics": {name: {"examples": found.examples, **found.metrics} for name, found in evaluations.items()},
-        "baseline": {name: found.metrics for name, found in beside.items()},
+        "metrics": {name: {"examples": found.examples, **found.metrics} for name, found in compared.used.items()},
+        "network": _metrics(compared, "network"),
+        "baseline": _metrics(compared, "baseline"),
+        "average": None if average is None else {"baseline": average.baseline.what, "weight": average.weight},
+        "intervals": {"metric": trained.objective.monitored, **compared.intervals, "difference": compared.differences},
         "data": {
-            "sha256": digest,
-            "examples": {name: len(data) for name, data in splits.items()},
-            "left out": left_out,
+            "sha256": prepared.digest,
+            "examples": {name: len(data) for name, data in prepared.splits.items()},
+            "left out": prepared.left_out,
         },
         "vocabulary": {"functions": len(vocabulary.functions), "tokens": len(vocabulary.tokens)},
         "weights": sum(parameter.numel() for parameter in trained.model.parameters()),
-        "seconds": round(seconds, 1),
-        "options": options.to_json(),
+        "seconds": round(sum(epoch["seconds"] for epoch in epochs), 1),
+        "options": prepared.options.to_json(),
         "reading": trained.reading.to_json(),
         "versions": {"python": platform.python_version(), **_versions()},
     }
+
+
+def _metrics(compared: Compared, who: str) -> dict[str, dict[str, float]]:
+    return {name: found.metrics for name, found in compared.metrics.get(who, {}).items()}
 
 
 def _versions() -> dict[str, str]:
@@ -90,7 +84,8 @@ def markdown(card: dict[str, Any]) -> str:
         f"| --- |{' ---: |' * len(names)}",
         *(f"| {split} | {' | '.join(f'{found[name]:.4g}' for name in names)} |" for split, found in _rows(card)),
         "",
-        *([f"- Baseline: {BASELINE}"] if card["baseline"] else []),
+        f"- 95 % of bootstrap resamples, {card['intervals']['metric']}: {'; '.join(_intervals(card))}",
+        *_average(card),
         f"- Classes: {', '.join(map(_escaped, card['classes']))}"
         if card["classes"]
         else "- Gives numbers, in the unit of the labels.",
@@ -106,11 +101,32 @@ def markdown(card: dict[str, Any]) -> str:
 
 
 def _rows(card: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
-    """The metrics of each split, and below them those of the baseline."""
+    """The metrics of each split, and where there is a baseline those of the network alone and of the baseline."""
     for split, found in card["metrics"].items():
         yield split, found
-        if split in card["baseline"]:
-            yield f"{split}, baseline", {"examples": found["examples"], **card["baseline"][split]}
+        for who in ("network", "baseline") if card["average"] else ():
+            yield f"{split}, {who}", {"examples": found["examples"], **card[who][split]}
+
+
+def _average(card: dict[str, Any]) -> list[str]:
+    """What the baseline is, and how much of it is in the answers."""
+    average = card["average"]
+    if not average:
+        return []
+    return [
+        f"- Baseline: {average['baseline']}, chosen by cross-validation on the training set",
+        f"- Answers: {average['weight']:.0%} network + {1 - average['weight']:.0%} baseline, chosen by the loss in "
+        "validation",
+    ]
+
+
+def _intervals(card: dict[str, Any]) -> Iterator[str]:
+    found = card["intervals"]
+    for split in card["metrics"]:
+        for who in ("average", "network", "baseline", "difference"):
+            if split in found.get(who, {}):
+                low, high = found[who][split]
+                yield f"{split}, {NAMES[who]} {low:.4g} to {high:.4g}"
 
 
 def _listed(values: dict[str, Any]) -> str:

@@ -6,18 +6,15 @@ from typing import Any
 import torch
 from lightning import Callback
 from torch import Tensor, nn
-from torchmetrics import MeanAbsoluteError, MeanSquaredError, Metric, MetricCollection, R2Score
-from torchmetrics.classification import MulticlassAccuracy
+from torchmetrics import MetricCollection
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.vocabulary import NO_LABEL
-from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.encoding import EncoderModule
-from dgltree.training.macro_f1 import MacroF1
+from dgltree.training.objectives import Objective
 from dgltree.training.plateau import HalvedRate
 from dgltree.training.processes import shared_loss
 from dgltree.training.warm_up import WarmUp
@@ -28,12 +25,11 @@ class DivergenceError(ValueError):
 
 
 class TreeTraining(EncoderModule):
-    """Cross-entropy or squared error by Adam, whose rate is halved when validation no longer rises.
+    """The loss of an objective by Adam, whose rate is halved when validation no longer rises.
 
     Args:
         model: what is trained.
-        scale: mean and deviation of the numbers to be predicted, which the readout then gives standardised; None: the
-            model gives classes.
+        objective: what is predicted.
         nodes: whether every labelled node is learnt from, instead of the trees' own labels alone.
         input_dropout: of the vectors of tokens.
         token_dropout: (T,) with which probability the whole vector of a token is dropped, A / (A + times that it
@@ -45,34 +41,30 @@ class TreeTraining(EncoderModule):
         halve_after: epochs of which none was better after which the rate is halved; 0: never.
         weight_decay: L2, not decoupled.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
-        class_weights: (C,) what an example of each class weighs in the loss; None: all the same.
     """
 
-    class_weights: Tensor | None
     token_dropout: Tensor | None
     function_dropout: Tensor | None
 
     def __init__(
         self,
         model: TreeModel,
-        scale: tuple[float, float] | None,
+        objective: Objective,
         nodes: bool,
         input_dropout: float,
         lr: float,
         halve_after: int,
         weight_decay: float,
         seed: int,
-        class_weights: Tensor | None = None,
         token_dropout: Tensor | None = None,
         function_dropout: Tensor | None = None,
         warmup: int = 0,
     ) -> None:
         super().__init__()
-        self.model, self.scale, self.nodes, self.input_dropout = model, scale, nodes, input_dropout
+        self.model, self.objective, self.nodes, self.input_dropout = model, objective, nodes, input_dropout
         self.warmup = warmup
         self.lr, self.halve_after, self.weight_decay, self.seed = lr, halve_after, weight_decay, seed
-        self.register_buffer("class_weights", class_weights, persistent=False)
-        self.metrics = MetricCollection(self._metrics())
+        self.metrics = MetricCollection(objective.validation_metrics())
         self.register_buffer("token_dropout", token_dropout, persistent=False)
         self.register_buffer("function_dropout", function_dropout, persistent=False)
         if self._drops:
@@ -95,12 +87,12 @@ class TreeTraining(EncoderModule):
     @property
     def monitored(self) -> str:
         """The metric by which the best epoch is chosen; higher is better."""
-        return "accuracy" if self.scale is None else "r2"
+        return self.objective.monitored
 
     def forward(self, trees: TreeBatch | Planned) -> Tensor:
-        """What the model gives of the examples: (E, classes), or (E,) numbers."""
-        found = self.model(trees, self.shares)
-        return found if self.scale is None else self.scale[0] + self.scale[1] * found
+        """What the readout gives of the examples: (E, classes), or (E,) numbers on the objective's scale."""
+        found: Tensor = self.model(trees, self.shares)
+        return found
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
         loss, weight = self._loss(labelled)
@@ -118,10 +110,7 @@ class TreeTraining(EncoderModule):
             )
 
     def validation_step(self, labelled: Labelled, _: int) -> None:
-        answers, labels = self(labelled.inputs), labelled.labels
-        if self.scale is None:  # a label that training never saw is a class of its own, which is never predicted
-            answers, labels = answers.argmax(1), torch.where(labels == UNSEEN, len(self.model.classes), labels)
-        self.metrics.update(answers, labels)
+        self.metrics.update(*self.objective.compared(self(labelled.inputs), labelled.labels))
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
@@ -143,19 +132,8 @@ class TreeTraining(EncoderModule):
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
             found, own = self.model.read_out(encoded.root), encoded.loss
-        if self.scale is not None:
-            mean, deviation = self.scale
-            return nn.functional.mse_loss(found, (labels - mean) / deviation) + own, len(labels)
-        loss = nn.functional.cross_entropy(found, labels, self.class_weights, ignore_index=NO_LABEL) + own
-        known = labels != NO_LABEL
-        weights = known if self.class_weights is None else self.class_weights[labels.clamp(min=0)] * known
-        return loss, weights.sum()
-
-    def _metrics(self) -> dict[str, Metric | MetricCollection]:
-        if self.scale is None:
-            count = len(self.model.classes) + 1
-            return {"accuracy": MulticlassAccuracy(count, average="micro"), "macro_f1": MacroF1(count)}
-        return {"r2": R2Score(), "rmse": MeanSquaredError(squared=False), "mae": MeanAbsoluteError()}
+        loss, weight = self.objective.loss(found, labels)
+        return loss + own, weight
 
     def _cell(self) -> Any:
         if not isinstance(self.encoder, TreeEncoder) or self.encoder.cell.input_size is None:

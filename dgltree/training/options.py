@@ -28,6 +28,8 @@ class FitOptions:
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
             two trees, regress where all labels are numbers and some are not whole, else classify.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
+        readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
+            classifier, number or pair, by the task.
         readout_size: width of a hidden layer before the output layer; 0 for none.
         dropout: the share of a tree's vector that is dropped in training, before the output layer. Default: 0.5 for
             classes of trees, else 0.
@@ -73,6 +75,7 @@ class FitOptions:
     options: dict[str, Any] | None = None
     task: Task | None = None
     nodes: bool = False
+    readout: str | None = None
     readout_size: int = 0
     dropout: float | None = None
     input_dropout: float | None = None
@@ -126,7 +129,7 @@ class FitOptions:
             raise ValueError(
                 f"max_time is {self.max_time!r}; it must be days:hours:minutes:seconds, such as 00:02:30:00"
             )
-        if self.class_weights and (self.task == "regress"):
+        if self.class_weights and self.task == "regress":
             raise ValueError("class_weights are for classes; the task is 'regress'")
         for name in ("dropout", "input_dropout"):
             share = getattr(self, name)

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from dgltree.training.evaluation import Evaluation
 from dgltree.training.folder import read_epochs, write
+from dgltree.training.objectives.metrics import Evaluation
 
 
 def leave(folder: Path, evaluations: dict[str, Evaluation], monitored: str, baseline: float | None) -> str | None:

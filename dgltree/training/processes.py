@@ -4,6 +4,7 @@ Batches depend on (seed, epoch) alone and are the same in every process, which t
 """
 
 import os
+import sys
 from typing import Any, TypeVar
 
 import lightning
@@ -80,6 +81,12 @@ def check_started(devices: int, machines: int) -> None:
                 f"devices is {devices} and machines {machines}, but torchrun started {every} processes, {each} of them "
                 f"on this machine; give --devices {each} --machines {every // each}"
             )
+
+
+def say(text: str) -> None:
+    """A line on the standard error, by the first process alone."""
+    if first():
+        print(text, file=sys.stderr, flush=True)
 
 
 def first() -> bool:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dgltree.datasets.labels import with_labels
 from dgltree.datasets.splitting.splits import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
-from dgltree.training.build import task_of
+from dgltree.training.build import objective_of
 from dgltree.training.fitting import fit
 from dgltree.training.folder import CARD, write
 from dgltree.training.options import FitOptions
@@ -74,7 +73,7 @@ def fit_folds(data: TreeDataset, count: int, out: str | Path = "runs/fit", **opt
     :func:`dgltree.fit`.
     """
     settings = _settings(options)
-    data = with_labels(data, (settings.task or task_of(data)) == "regress")
+    data = objective_of(data, settings).labelled(data)
     given = folds(data, count, settings.seed)
     return _all({f"fold-{i}": (each, {}) for i, each in enumerate(given, 1)}, Path(out), options)
 
@@ -94,7 +93,7 @@ def fit_seeds(
     settings = _settings(options)
     files = {name: given for name, given in (("validation", validation), ("test", test)) if given is not None}
     if not files:
-        data = with_labels(data, (settings.task or task_of(data)) == "regress")
+        data = objective_of(data, settings).labelled(data)
         parts = split(data, settings.seed)
         if "test" not in parts:
             raise ValueError("trainings are compared by their test set; the column of splits names none")

@@ -2,30 +2,35 @@
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
-from dgltree.datasets.formats.records import ROOT, reader_of
+from dgltree.datasets.formats.records import ROOT
 from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.objects import read_objects
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
-from dgltree.models.readouts import NumberReadout
-from dgltree.models.tree_model import PairModel, TreeModel, evaluating
-from dgltree.training.folder import CARD, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
+from dgltree.models.readouts import Readout
+from dgltree.models.tree_model import TreeModel, evaluating
+from dgltree.training.folder import BASELINE, CARD, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
+from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
 
-Examples = Sequence[Tree | str | tuple[Tree, Tree] | tuple[str, str]] | TreeDataset
-"""What a model answers."""
+if TYPE_CHECKING:
+    from dgltree.training.baseline.average import Average
+
+Examples = Any
+"""What a model answers: a ``TreeDataset``, or what :func:`dgltree.datasets.objects.read_objects` reads."""
 MOST_NODES = 8192
 """Of a batch in prediction."""
 
@@ -36,10 +41,20 @@ class TrainedModel:
     Args:
         model: an encoder and a readout, in evaluation mode.
         reading: how its trees were read.
+        average: of its answers with those of a baseline; None: it answers alone.
+
+    Raises ``ValueError`` for a readout that gives neither classes with names nor numbers.
     """
 
-    def __init__(self, model: TreeModel, reading: Reading) -> None:
-        self.model, self.reading = model.eval(), reading
+    objective: Objective
+    """The kind of its answers."""
+
+    def __init__(self, model: TreeModel, reading: Reading, average: "Average | None" = None) -> None:
+        self.model, self.reading, self.average = model.eval(), reading, average
+        gives = model.readout.gives if isinstance(model.readout, Readout) else None
+        if gives is None or (gives == "classes" and not model.classes):
+            raise ValueError("it names no classes and gives no numbers; a model of 'dgltree fit' does")
+        self.objective = OBJECTIVES[gives].with_classes(model.classes)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None) -> "TrainedModel":
@@ -77,19 +92,35 @@ class TrainedModel:
             if "cell with a" in str(error) and cell is None:
                 raise ValueError(f"{error}; a cell of your own is given as FILE.py:CLASS (cell=, --cell)") from None
             raise
-        if not isinstance(model.readout, NumberReadout) and not model.classes:
-            raise ValueError(
-                f"{folder / WEIGHTS}: it names no classes and gives no numbers; a model of 'dgltree fit' does"
-            )
-        return cls(model.to(device), reading)
+        try:
+            found = cls(model.to(device), reading)
+        except ValueError as error:
+            raise ValueError(f"{folder / WEIGHTS}: {error}") from None
+        if (folder / BASELINE).exists():
+            from dgltree.training.baseline.average import Average
+
+            found.average = Average.load(folder / BASELINE, found.objective)
+        return found
 
     def save(self, folder: str | Path) -> None:
         """Write the folder that :meth:`load` reads."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / BASELINE).unlink(missing_ok=True)  # that of another network
         with replacing(folder / READING) as beside:
             beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
         save(self.model, folder / WEIGHTS)
+        if self.average is not None:
+            self.average.save(folder / BASELINE)
+
+    def __repr__(self) -> str:
+        encoder = self.model.encoder
+        name = encoder.cell if isinstance(encoder, TreeEncoder) else encoder
+        kind = f"{len(self.classes)} classes" if self.classes else "numbers"
+        of = "trees" if self.each == 1 else "pairs of trees"
+        beside = "" if self.average is None else f", {1 - self.average.weight:.0%} {self.average.baseline.what}"
+        width = encoder.config["hidden_size"]
+        return f"<TrainedModel: {kind} of {of}, {getattr(name, 'name', type(name).__name__)} of {width}{beside}>"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -99,41 +130,23 @@ class TrainedModel:
     @property
     def each(self) -> int:
         """Trees of an example: 2 where the model reads pairs."""
-        return 2 if isinstance(self.model, PairModel) else 1
-
-    @property
-    def gives_numbers(self) -> bool:
-        return isinstance(self.model.readout, NumberReadout)
+        return self.model.each
 
     def dataset(self, trees: Examples) -> TreeDataset:
         """Trees in the model's vocabulary; those that it does not know are left out and kept in ``bad``.
 
         Raises ``ValueError`` for pairs where the model reads trees, and the other way round.
         """
-        given = trees if isinstance(trees, TreeDataset) else TreeDataset(self._read(trees), reading=self.reading)
+        given = (
+            trees
+            if isinstance(trees, TreeDataset)
+            else TreeDataset(read_objects(trees, self.reading, self._bare), reading=self.reading)
+        )
         self.check_kind(given)
         if self.reading.numbers and given.reading.numbers is None:
             given = given.with_numbers()
         vocabulary = self.model.encoder.vocabulary
         return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
-
-    def _read(self, examples: Sequence[Any]) -> list[Tree | tuple[Tree, Tree]]:
-        """Texts as trees."""
-        if isinstance(examples, str | Tree):
-            raise ValueError("one tree alone: give a list of trees or of texts")
-        read: Any = None
-        found: list[Any] = []
-        for i, example in enumerate(examples):
-            parts = [example] if isinstance(example, str | Tree) else list(example)
-            for k, part in enumerate(parts):
-                if isinstance(part, str):
-                    read = read or reader_of(self.reading)
-                    try:
-                        parts[k] = self._bare(read(part))
-                    except ValueError as error:
-                        raise ValueError(f"tree {i + 1}: not a valid {self.reading.notation} tree: {error}") from None
-            found.append(parts[0] if len(parts) == 1 else tuple(parts))
-        return found
 
     def _bare(self, tree: Tree) -> Tree:
         """A treebank's tree as those were read whose label stood at the root."""
@@ -150,19 +163,20 @@ class TrainedModel:
     def predict(self, trees: Examples) -> Tensor:
         """Probabilities (E, classes) in the order of ``classes``, or numbers (E,), of all examples.
 
-        Examples are trees, texts in the notation of the training file such as ``"(add x y)"``, pairs of either, or a
-        data set. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
+        Examples are a data set, or a list, an array or a pandas column of trees, of texts in the notation of the
+        training file such as ``"(add x y)"``, of dicts, nodes of ``ast``, graphs of networkx, PyG or DGL, or of pairs
+        of these. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
         """
         return torch.cat([self.answers(part) for part in self.batches(self._known(trees))]).cpu()
 
     def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
-        return torch.cat([self.roots(part) for part in self.batches(self._known(trees))]).cpu()
+        return torch.cat([self.roots(part) for part in self.batches(self._known(trees), beside=False)]).cpu()
 
     def node_vectors(self, dataset: TreeDataset) -> Tensor:
         """(N, n), the vectors of all nodes. Raises ``ValueError`` for an encoder that has none."""
         self.check_nodes()
-        return torch.cat([self.nodes(part) for part in self.batches(self._known(dataset))]).cpu()
+        return torch.cat([self.nodes(part) for part in self.batches(self._known(dataset), beside=False)]).cpu()
 
     def check_nodes(self) -> TreeEncoder:
         """The encoder, whose nodes have vectors; ``ValueError`` for another one."""
@@ -177,21 +191,27 @@ class TrainedModel:
             raise ValueError(f"tree {dataset.bad[0].line}: {dataset.bad[0].message}")
         return dataset
 
-    def batches(self, dataset: TreeDataset) -> Iterator[Labelled]:
+    def batches(self, dataset: TreeDataset, beside: bool = True) -> Iterator[Labelled]:
         """What the methods below take: the examples, in the model's vocabulary, of some nodes at a time, on its device.
+
+        With ``beside`` the baseline's answers are in them, which :meth:`answers` needs where there is a baseline.
 
         ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
         """
         collate = Collate(self.classes or None)
         device = next(self.model.parameters()).device
         for rows in NodeBatches(dataset.sizes, MOST_NODES):
-            yield collate(dataset.select(rows)).to(device)
+            some = dataset.select(rows)
+            part = collate(some)
+            if beside and self.average is not None:
+                part.beside = self.average.baseline.answers(some)
+            yield part.to(device)
 
     def answers(self, part: Labelled) -> Tensor:
         """Probabilities (E, classes), or numbers (E,)."""
         with evaluating(self.model):
-            found = self.model(part.inputs, share=True)
-        return found if self.gives_numbers else found.softmax(-1)
+            answers = self.objective.answers(self.model(part.inputs, share=True))
+        return answers if self.average is None or part.beside is None else self.average.of(answers, part.beside)
 
     def roots(self, part: Labelled) -> Tensor:
         """(B, n), one row a tree."""

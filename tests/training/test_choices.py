@@ -18,10 +18,11 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 import lightning
 
 from dgltree.read.bracket import read_sst
-from dgltree.training.build import build, classes_of
+from dgltree.training.build import build
 from dgltree.training.checkpoints import checked
 from dgltree.training.encoding import seed_step
 from dgltree.training.module import TreeTraining
+from dgltree.training.objectives.classes import classes_of
 from dgltree.training.options import FitOptions
 from dgltree.training.plateau import HalvedRate
 

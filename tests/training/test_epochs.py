@@ -13,9 +13,9 @@ from own_trees import QUIET
 
 import dgltree
 from dgltree import TreeDataset
-from dgltree.training import fitting
+from dgltree.training import stepping
 from dgltree.training.build import build
-from dgltree.training.macro_f1 import MacroF1
+from dgltree.training.objectives.macro_f1 import MacroF1
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 from dgltree.training.plateau import UsualEpochs
 from dgltree.training.warm_up import WarmUp
@@ -60,9 +60,9 @@ def test_the_last_epoch_that_was_the_best_is_said(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(fitting, "read_epochs", lambda _: [{"r2": value} for value in values])
-    built: Any = SimpleNamespace(module=SimpleNamespace(monitored="r2"))
-    fitting._say_last(tmp_path, built)
+    monkeypatch.setattr(stepping, "read_epochs", lambda _: [{"r2": value} for value in values])
+    prepared: Any = SimpleNamespace(module=SimpleNamespace(monitored="r2"))
+    stepping.say_last(prepared, tmp_path)
     assert capsys.readouterr().err.splitlines() == said
 
 

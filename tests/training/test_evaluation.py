@@ -6,7 +6,7 @@ import torch
 pytest.importorskip("torchmetrics", reason="the train extra is not installed")
 
 from dgltree.datasets.batches import UNSEEN
-from dgltree.training.evaluation import ClassMetrics, NumberMetrics, of_classes, of_numbers
+from dgltree.training.objectives.metrics import ClassMetrics, NumberMetrics, of_classes, of_numbers
 
 
 def test_classes_in_blocks_have_the_metrics_of_all_at_once() -> None:

@@ -52,7 +52,7 @@ def test_numbers_are_told_in_the_unit_of_the_labels(tmp_path: Path, capsys: pyte
     card = json.loads((out / "card.json").read_text())
     assert card["metrics"]["test"]["r2"] > 0.9
     model = TrainedModel.load(out)
-    assert model.gives_numbers
+    assert model.objective.labels_are_numbers
     found = model.predict([dgltree.read_infix("x+x+x+x")])
     assert float(found[0]) == pytest.approx(4002, rel=0.25)
     assert main(["predict", str(out), str(test)]) == 0

@@ -186,8 +186,8 @@ def test_balanced_weights_make_classes_count_alike() -> None:
     trees = [dgltree.read_infix(text) for text in ("x", "y", "z", "x+y")] * 5
     data = TreeDataset(trees, ["rare" if i == 3 else "often" for _ in range(5) for i in range(4)])
     module = build(data, FitOptions(class_weights="balanced", hidden_size=3)).module
-    assert module.class_weights is not None
-    assert module.class_weights.tolist() == pytest.approx([2 / 3, 2])
+    assert module.objective.weights is not None
+    assert module.objective.weights.tolist() == pytest.approx([2 / 3, 2])
     assert "class_weights" not in module.state_dict()
     numbers = TreeDataset(trees, [0.5] * 20)
     with pytest.raises(ValueError, match="class_weights are for classes"):

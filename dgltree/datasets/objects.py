@@ -1,0 +1,106 @@
+"""Examples in Python's own objects: texts, dicts, nodes of ``ast``, graphs, and columns of pandas."""
+
+import ast
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from dgltree.datasets.formats.records import reader_of
+from dgltree.datasets.settings.reading import Reading
+from dgltree.read.graphs import from_graph
+from dgltree.read.json_tree import Keys, read_json_tree
+from dgltree.read.networkx import read_node_link
+from dgltree.read.notations import detect
+from dgltree.read.python import from_ast
+from dgltree.trees.tree import Tree
+
+SAMPLE = 100
+"""Texts by which the notation is told."""
+EXPECTED = "a Tree, a text, a dict, a node of ast, a graph of networkx, PyG or DGL, or a pair of these"
+
+
+def read_objects(
+    examples: Any, reading: Reading, of_text: Callable[[Tree], Tree] = lambda tree: tree
+) -> list[Tree | tuple[Tree, Tree]]:
+    """The trees of a list, an array or a column of pandas, or of the columns of a table that ``reading`` names.
+
+    Texts are in the notation of ``reading``; ``of_text`` changes their trees. Raises ``ValueError`` naming the first
+    example that cannot be read.
+    """
+    reader = cache(lambda: reader_of(reading))  # there may be no texts
+
+    def tree_of(example: Any) -> Tree:
+        return of_text(_read(reader(), example, reading)) if isinstance(example, str) else _converted(example, reading)
+
+    found: list[Tree | tuple[Tree, Tree]] = []
+    for i, example in enumerate(listed(examples, reading)):
+        try:
+            if isinstance(example, tuple | list):
+                if len(example) != 2:
+                    raise ValueError(f"found {len(example)} trees; an example is one tree or a pair")
+                found.append((tree_of(example[0]), tree_of(example[1])))
+            else:
+                found.append(tree_of(example))
+        except ValueError as error:
+            raise ValueError(f"tree {i + 1}: {error}") from None
+    return found
+
+
+def listed(examples: Any, reading: Reading) -> Sequence[Any]:
+    """The examples one by one. Raises ``ValueError`` for a tree alone, and for a table without a column of trees."""
+    if isinstance(examples, str | Tree | dict | ast.AST):
+        raise ValueError("one tree alone: give a list of trees or of texts")
+    if hasattr(examples, "columns") and hasattr(examples, "iloc"):  # a table of pandas
+        if reading.tree in examples.columns:
+            return list(examples[reading.tree])
+        if reading.left in examples.columns and reading.right in examples.columns:
+            return list(zip(examples[reading.left], examples[reading.right], strict=True))
+        raise ValueError(
+            f"the table has no column {reading.tree!r}, and no {reading.left!r} and {reading.right!r}; it has "
+            f"{', '.join(map(str, examples.columns))}"
+        )
+    try:
+        return list(examples)
+    except TypeError:
+        raise ValueError(f"examples are {_kind(examples)}; expected a list of trees, each {EXPECTED}") from None
+
+
+def with_notation(examples: Any, reading: Reading) -> Reading:
+    """``reading`` with the notation of the texts among the examples, where it has none."""
+    if reading.notation is not None:
+        return reading
+    parts = [part for one in examples for part in (one if isinstance(one, tuple | list) else [one])]
+    texts = [part for part in parts if isinstance(part, str)][:SAMPLE]
+    return replace(reading, notation=detect(texts)) if texts else reading
+
+
+def _read(read: Callable[[str], Tree], text: str, reading: Reading) -> Tree:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise ValueError(f"not a valid {reading.notation} tree: {error}") from None
+
+
+def _converted(example: Any, reading: Reading) -> Tree:
+    if isinstance(example, Tree):
+        return example
+    if isinstance(example, dict):
+        text = json.dumps(example)
+        linked = "nodes" in example and ("edges" in example or "links" in example)
+        return read_node_link(text) if linked else read_json_tree(text, _keys(reading))
+    if isinstance(example, ast.AST):
+        return from_ast(example)
+    found = from_graph(example)
+    if found is None:
+        raise ValueError(f"found {_kind(example)}; expected {EXPECTED}")
+    return found
+
+
+def _keys(reading: Reading) -> Keys:
+    return Keys(*(name.strip() for name in reading.keys.split(",")))
+
+
+def _kind(value: Any) -> str:
+    return f"{value!r:.40} of type {type(value).__name__}"

@@ -1,0 +1,93 @@
+"""Trees of the graphs of other libraries: networkx, PyTorch Geometric and DGL, told apart by what they have."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dgltree.read.networkx import from_any_networkx
+from dgltree.trees.tree import Tree
+
+NAMES = ("function", "label", "name", "type", "x", "feat")
+"""Where the name of a node is looked for; the first that is there. Numbers are names, too."""
+TOKENS = ("token", "tokens")
+
+
+def from_graph(graph: Any) -> Tree | None:
+    """The tree of a networkx digraph, a PyG ``Data`` or a DGLGraph; None for an object that is none of them.
+
+    A node of the last two is named by the first of ``function``, ``label``, ``name``, ``type``, ``x`` and ``feat`` that
+    the graph has: texts, whole numbers (N,) or (N, 1), or rows (N, d) of a single one each. Edges run from parents to
+    children or all the other way; children come in the order of ``slot``, else of the edges.
+
+    Raises ``ValueError`` for a graph that is no tree, or whose nodes have no such names.
+    """
+    if hasattr(graph, "is_directed") and hasattr(graph, "out_edges") and not hasattr(graph, "ndata"):
+        return from_any_networkx(graph)
+    if hasattr(graph, "ndata") and hasattr(graph, "edges"):
+        source, target = (ends.tolist() for ends in graph.edges(order="eid"))
+        slot = graph.edata["slot"].tolist() if "slot" in graph.edata else None
+        return _tree(graph.ndata, list(zip(source, target, strict=True)), graph.num_nodes(), slot)
+    if hasattr(graph, "edge_index") and hasattr(graph, "num_nodes"):
+        source, target = graph.edge_index.tolist()
+        return _tree(graph, list(zip(source, target, strict=True)), graph.num_nodes, None)
+    return None
+
+
+def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequence[int] | None) -> Tree:
+    functions, tokens = _column(columns, NAMES, count), _column(columns, TOKENS, count)
+    if functions is None:
+        raise ValueError(f"its nodes have no names; expected one of {', '.join(NAMES)}")
+    children = _children(edges, count, slots)
+    below = {child for of_node in children for child in of_node}
+    roots = [node for node in range(count) if node not in below]
+    if len(roots) != 1:
+        raise ValueError(f"{len(roots)} nodes have no parent; expected one, the root")
+    order, trees = [roots[0]], dict[int, Tree]()
+    for node in order:
+        order += children[node]
+    if len(order) != count:
+        raise ValueError("some nodes are on a cycle; expected edges from parents to children alone")
+    for node in reversed(order):
+        token = None if tokens is None or tokens[node] == "-1" else tokens[node]  # as dgltree's graphs have it
+        trees[node] = Tree(str(functions[node]), [trees[child] for child in children[node]], token)
+    return trees[roots[0]]
+
+
+def _children(edges: list[tuple[int, int]], count: int, slots: Sequence[int] | None) -> list[list[int]]:
+    """Of each node, in order, whichever way the edges run."""
+    for way in (edges, [(parent, child) for child, parent in edges]):
+        if len({child for _, child in way}) == len(way) == count - 1:
+            found: list[list[int]] = [[] for _ in range(count)]
+            order = range(len(way)) if slots is None else sorted(range(len(way)), key=lambda e: (slots[e], e))
+            for parent, child in (way[e] for e in order):
+                found[parent].append(child)
+            return found
+    raise ValueError(
+        f"{count} nodes and {len(edges)} edges are no tree; expected a single parent for each but the root"
+    )
+
+
+def _column(columns: Any, names: Sequence[str], count: int) -> list[str] | None:
+    """The first of some columns that is there, as texts."""
+    for name in names:
+        values = columns[name] if name in columns else None  # noqa: SIM401 (DGL's columns have no default)
+        if values is None:
+            continue
+        values = values.tolist() if hasattr(values, "tolist") else list(values)
+        if len(values) != count:
+            raise ValueError(f"{name} has {len(values)} values for {count} nodes")
+        return [_name(value, name) for value in values]
+    return None
+
+
+def _name(value: Any, column: str) -> str:
+    if isinstance(value, list):
+        if len(value) == 1:
+            return _name(value[0], column)
+        if sorted(value) != [0] * (len(value) - 1) + [1]:
+            raise ValueError(f"{column} has vectors that are no names; give each node a text or a whole number")
+        value = value.index(1)
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise ValueError(f"{column} is {value} at a node; give each node a text or a whole number")
+        value = int(value)
+    return str(value)

@@ -1,0 +1,130 @@
+"""Which baseline a training has: by scikit-learn's cross-validation on the training set alone."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.feature_selection import SelectKBest, f_classif, f_regression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from threadpoolctl import threadpool_limits
+
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.baseline.baseline import Baseline
+from dgltree.training.baseline.boosted import Boosted
+from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.linear import Linear
+from dgltree.training.objectives import Objective
+
+STRENGTHS = (1.0, 10.0, 100.0)
+"""Inverse strengths of the L2 penalty, for rows whose mean square is 1."""
+STEPS, TOLERANCE = 100, 1e-3
+"""Of the solver of logistic regression."""
+FOLDS, FEWEST, EXAMPLES = 3, 12, 2000
+"""Of cross-validation, which takes so many examples at most, drawn with seed 0; what it chooses is fitted to all. With
+fewer examples than FEWEST, or fewer groups than folds, the middle penalty is taken."""
+BOOSTED: dict[str, Any] = {"max_iter": 60, "learning_rate": 0.1, "max_leaf_nodes": 15, "early_stopping": False}
+WIDEST, LEAST, CLASSES = 256, 200, 20
+"""Columns of boosted trees, those with the highest F; examples that they need at least, and the most classes that they
+are tried for: each takes a tree of its own in every round."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that may become the baseline."""
+
+    what: str
+    estimator: Any
+    """Of scikit-learn, of counts."""
+    linear: bool
+
+
+def choose(train: TreeDataset, objective: Objective) -> Baseline:
+    """The candidate with the best mean of accuracy or R2 over the folds, fitted to the training set.
+
+    Folds keep groups together, and have about the same share of each class. Computes in one thread.
+
+    Args:
+        train: every example of it has a label.
+        objective: what is predicted.
+    """
+    columns = Columns.of(train.as_read())
+    counts, labels = columns(train.as_read()), objective.targets(train.labels).numpy()
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a solver that could go on, and a class in fewer examples than folds
+        best = _best(_candidates(counts, objective), counts, labels, train, objective)
+        fitted = best.estimator.fit(counts, labels)
+    if best.linear:
+        scale = float(fitted["scaled"].kw_args["scale"])
+        return Baseline(columns, Linear.of(fitted["model"], scale, len(objective.classes)), objective, best.what)
+    chosen = np.flatnonzero(fitted["columns"].get_support())
+    model = Boosted.of(fitted["model"], len(chosen), len(objective.classes))
+    return Baseline(Columns(columns.codes[chosen]), model, objective, best.what)
+
+
+def _candidates(counts: csr_matrix, objective: Objective) -> list[Candidate]:
+    classes, examples = len(objective.classes), counts.shape[0]
+    logs = counts.log1p()
+    squares = float(logs.multiply(logs).sum()) / examples
+    scaled = FunctionTransformer(_logs, kw_args={"scale": 1 / np.sqrt(squares or 1.0)})
+    found = []
+    for strength in STRENGTHS:
+        model = (
+            LogisticRegression(C=strength, max_iter=STEPS, tol=TOLERANCE)
+            if classes
+            else Ridge(alpha=1 / strength, solver="lsqr")
+        )
+        kind = "logistic regression" if classes else "ridge regression"
+        what = f"{kind} of counts (penalty {1 / strength:g})"
+        found.append(Candidate(what, Pipeline([("scaled", scaled), ("model", model)]), linear=True))
+    if examples >= LEAST and classes <= CLASSES:
+        kinds = (
+            (HistGradientBoostingClassifier, f_classif) if classes else (HistGradientBoostingRegressor, f_regression)
+        )
+        columns = SelectKBest(kinds[1], k=min(WIDEST, counts.shape[1]))
+        dense = FunctionTransformer(csr_matrix.toarray, accept_sparse=True)
+        model = kinds[0](**BOOSTED, random_state=0)
+        steps = [("columns", columns), ("dense", dense), ("model", model)]
+        found.append(Candidate("boosted trees of counts", Pipeline(steps), linear=False))
+    return found
+
+
+def _best(
+    candidates: list[Candidate], counts: csr_matrix, labels: np.ndarray, train: TreeDataset, objective: Objective
+) -> Candidate:
+    rows = np.sort(np.random.default_rng(0).permutation(len(labels))[:EXAMPLES])
+    groups = [train.groups[i] or f"alone {i}" for i in rows] if any(train.groups) else None
+    if len(rows) < FEWEST or (groups and len(set(groups)) < FOLDS):
+        return candidates[len(STRENGTHS) // 2]
+    folds = _folds(bool(objective.classes), grouped=groups is not None)
+    scores = []
+    for one in candidates:
+        try:
+            found = cross_val_score(
+                one.estimator,
+                counts[rows],
+                labels[rows],
+                groups=groups,
+                cv=folds,
+                scoring="accuracy" if objective.classes else "r2",
+            )
+            scores.append(np.nanmean(found))
+        except ValueError:  # no fold has two classes to train on
+            scores.append(-np.inf)
+    return candidates[int(np.argmax(scores))]
+
+
+def _folds(classes: bool, grouped: bool) -> Any:
+    if grouped:
+        return StratifiedGroupKFold(FOLDS) if classes else GroupKFold(FOLDS)
+    kind = StratifiedKFold if classes else KFold
+    return kind(FOLDS, shuffle=True, random_state=0)
+
+
+def _logs(counts: csr_matrix, scale: float) -> csr_matrix:
+    return counts.log1p() * scale

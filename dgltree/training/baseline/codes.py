@@ -1,0 +1,135 @@
+"""What occurs in trees, as codes of 64 bits that depend on names alone: equal in every file and process."""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.vocabulary import NO_TOKEN
+from dgltree.datasets.tree_dataset import TreeDataset
+
+GRAM, LONGEST = 3, 32
+"""Characters of a part of a token, and of a token whose parts are counted."""
+FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
+SHIFT = np.uint64(29)
+
+Occurrences = tuple[np.ndarray, np.ndarray]
+"""Of each occurrence the tree (K,) int64 and the code (K,) uint64."""
+
+
+def occurrences(data: TreeDataset) -> Occurrences:
+    """What occurs in each example; the two trees of a pair have codes of their own.
+
+    A node's symbol is its function with its token, or with the number that it carries, to two digits. Counted are:
+    functions, tokens and symbols; parent and child, by functions and by symbols; grandparent, parent and child;
+    siblings next to each other; subtrees of one and of two edges (symbols with the multiset of the children's, as
+    Weisfeiler and Lehman relabel them); two and three symbols in a row, in preorder; and parts of tokens, three
+    characters each.
+
+    Args:
+        data: in the vocabulary of its file (:meth:`dgltree.datasets.tree_dataset.TreeDataset.as_read`).
+    """
+    examples, found, first = [], [], 0
+    for block in data.blocks():
+        for kind, (tree, codes) in enumerate(_kinds(block.trees)):
+            side = (tree % data.each).astype(np.uint64)
+            examples.append(first + tree // data.each)
+            found.append(mixed(codes, side << np.uint64(8) | np.uint64(kind)))
+        first += len(block)
+    return np.concatenate(examples), np.concatenate(found)
+
+
+def mixed(*parts: np.ndarray) -> np.ndarray:
+    """Arrays of uint64, in their order, to one."""
+    found = np.zeros_like(parts[0])
+    for part in parts:
+        found = ((found + FACTORS[1]) ^ part) * FACTORS[0]  # no XOR alone: mixed(a, mixed(b)) is not mixed(b, mixed(a))
+        found ^= found >> SHIFT
+        found = found * FACTORS[1] + FACTORS[0]
+    return found
+
+
+@lru_cache(1 << 16)
+def code_of(name: str) -> int:
+    """The code of a name."""
+    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def _kinds(trees: TreeBatch) -> Iterator[Occurrences]:
+    tree = np.repeat(np.arange(len(trees)), trees.sizes.numpy())
+    function, token, has_token = _names(trees)
+    symbol = mixed(function, token)
+    yield tree, function
+    yield tree[has_token], token[has_token]
+    yield tree, symbol
+    parent, child = trees.parent_index.numpy(), trees.child_index.numpy()
+    yield tree[child], mixed(function[parent], function[child])
+    yield tree[child], mixed(symbol[parent], symbol[child])
+    above = np.full(len(tree), -1)
+    above[child] = parent
+    low = np.flatnonzero((above >= 0) & (above[above] >= 0))
+    yield tree[low], mixed(function[above[above[low]]], function[above[low]], symbol[low])
+    left = np.flatnonzero(parent[1:] == parent[:-1])
+    yield tree[child[left]], mixed(symbol[child[left]], symbol[child[left + 1]])
+    subtree = symbol
+    for _ in range(2):
+        subtree = mixed(symbol, _summed(mixed(subtree)[child], trees.child_ptr.numpy()))
+        yield tree, subtree
+    for length in (2, 3):
+        start = np.flatnonzero(tree[length - 1 :] == tree[: len(tree) - length + 1])
+        yield tree[start], mixed(*(symbol[start + k] for k in range(length)))
+    yield _parts(trees, tree)
+
+
+def _names(trees: TreeBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(N,) codes of functions and of tokens or numbers, and (N,) whether a node has one of these."""
+    assert trees.vocabulary is not None
+    vocabulary = trees.vocabulary
+    function = _coded(trees.function.numpy(), lambda f: vocabulary.functions[f][0])
+    token = _coded(trees.token.numpy(), lambda t: "" if t == NO_TOKEN else vocabulary.tokens[t])
+    has = trees.token.numpy() != NO_TOKEN
+    if trees.value is not None:
+        values = trees.value.numpy()
+        numbers = np.flatnonzero(~np.isnan(values))
+        token[numbers] = _coded_numbers(values[numbers])
+        has[numbers] = True
+    return function, token, has
+
+
+def _coded(ids: np.ndarray, name: Callable[[Any], str]) -> np.ndarray:
+    """(N,) uint64, the codes of the names of ids."""
+    unique, place = np.unique(ids, return_inverse=True)
+    return np.array([code_of(name(i)) for i in unique.tolist()], np.uint64)[place]
+
+
+def _coded_numbers(values: np.ndarray) -> np.ndarray:
+    """(K,) uint64, equal for numbers whose first two digits are."""
+    return _coded(values, lambda value: f"number {value:.1e}")
+
+
+def _summed(codes: np.ndarray, child_ptr: np.ndarray) -> np.ndarray:
+    """(N,) uint64, the sums of the codes of each node's children, modulo 2 to the power of 64."""
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(codes, dtype=np.uint64)])
+    return sums[child_ptr[1:]] - sums[child_ptr[:-1]]
+
+
+def _parts(trees: TreeBatch, tree: np.ndarray) -> Occurrences:
+    """The parts of the tokens."""
+    assert trees.vocabulary is not None
+    nodes = np.flatnonzero(trees.token.numpy() != NO_TOKEN)
+    unique, place = np.unique(trees.token.numpy()[nodes], return_inverse=True)
+    of_token = [_grams(trees.vocabulary.tokens[t]) for t in unique.tolist()]
+    counts = np.array([len(grams) for grams in of_token], np.int64)[place]
+    flat = [of_token[t] for t in place.tolist()]
+    return np.repeat(tree[nodes], counts), np.concatenate([np.zeros(0, np.uint64), *flat])
+
+
+@lru_cache(1 << 16)
+def _grams(token: str) -> np.ndarray:
+    """The codes of the parts of a token; none of one that is too short to have several."""
+    text = f"^{token[:LONGEST].lower()}$"
+    starts = range(len(text) - GRAM + 1 if len(token) >= GRAM else 0)
+    return np.array([code_of(text[i : i + GRAM]) for i in starts], np.uint64)

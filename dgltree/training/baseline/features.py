@@ -1,0 +1,47 @@
+"""Counts of what occurs in a tree, as the columns of a sparse matrix."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.baseline.codes import occurrences
+
+LEAST, MOST = 2, 1 << 15
+"""Training examples that a column occurs in at least, and how many columns there are at most, the most frequent."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is counted.
+
+    Args:
+        codes: (D,) uint64, sorted.
+    """
+
+    codes: np.ndarray
+
+    @classmethod
+    def of(cls, data: TreeDataset) -> "Columns":
+        """What occurs in enough examples of a training set."""
+        example, codes = occurrences(data)
+        order = np.lexsort((example, codes))
+        example, codes = example[order], codes[order]
+        new = np.ones(len(codes), bool)
+        new[1:] = (codes[1:] != codes[:-1]) | (example[1:] != example[:-1])
+        found, counts = np.unique(codes[new], return_counts=True)
+        often = np.flatnonzero(counts >= min(LEAST, len(data)))
+        often = often[np.argsort(-counts[often], kind="stable")[:MOST]]
+        return cls(np.sort(found[often]))
+
+    def __call__(self, data: TreeDataset) -> csr_matrix:
+        """(E, D) float64: how often each of them occurs in each example."""
+        example, codes = occurrences(data)
+        place = np.searchsorted(self.codes, codes)
+        place[place == len(self.codes)] = 0
+        there = self.codes[place] == codes if len(self.codes) else np.zeros(len(codes), bool)
+        ones = np.ones(int(there.sum()))
+        found = csr_matrix((ones, (example[there], place[there])), shape=(len(data), len(self.codes)))
+        found.sum_duplicates()
+        return found

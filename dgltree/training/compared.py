@@ -1,0 +1,90 @@
+"""The metrics of the answers that a training leaves: the network's, a baseline's and their average's."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.training.baseline.average import Average
+from dgltree.training.objectives import Objective
+from dgltree.training.objectives.metrics import Evaluation
+
+RESAMPLES = 1000
+"""Of the bootstrap, drawn with seed 0."""
+COVERED = (0.025, 0.975)
+"""The quantiles that an interval of 95 % lies between."""
+
+Interval = tuple[float, float]
+BySplit = dict[str, Evaluation]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Metrics by who answers (``network``, and where there is a baseline ``baseline`` and ``average``) and by split."""
+
+    metrics: dict[str, BySplit]
+    intervals: dict[str, dict[str, Interval]]
+    """Of the metric by which the best epoch is chosen, in the bootstrap over examples."""
+    differences: dict[str, Interval]
+    """By split, of what the used answers have above the baseline, on the same examples; empty without one."""
+
+    @classmethod
+    def of(
+        cls, objective: Objective, answers: Mapping[str, Mapping[str, Tensor]], targets: Mapping[str, Tensor]
+    ) -> "Compared":
+        """Compare answers (E, ...) with targets (E,), both by split."""
+
+        def score(who: str, split: str) -> Callable[[Tensor], float]:
+            return lambda rows: objective.score(answers[who][split][rows], targets[split][rows])
+
+        metrics = {
+            who: {split: objective.evaluation(given, targets[split]) for split, given in by_split.items()}
+            for who, by_split in answers.items()
+        }
+        intervals = {
+            who: {split: interval(score(who, split), len(targets[split])) for split in by_split}
+            for who, by_split in answers.items()
+        }
+        differences = {}
+        for split in answers.get("average", {}):
+            ours, theirs = score("average", split), score("baseline", split)
+            differences[split] = interval(lambda rows: ours(rows) - theirs(rows), len(targets[split]))  # noqa: B023
+        return cls(metrics, intervals, differences)
+
+    @property
+    def used(self) -> BySplit:
+        """The metrics of what the model answers."""
+        return self.metrics.get("average", self.metrics["network"])
+
+    def lines(self, average: Average | None) -> list[str]:
+        """What is said of them; the last line says whose answers are used."""
+        found = []
+        for split, evaluation in self.used.items():
+            found.append(f"{split}: {evaluation}")
+            if average is not None:
+                found.append(f"{split}, network alone: {self.metrics['network'][split]}")
+                found.append(f"{split}, baseline ({average.baseline.what}): {self.metrics['baseline'][split]}")
+        return found if average is None else [*found, told(average)]
+
+
+def told(average: Average) -> str:
+    """What an average is one of."""
+    if average.weight == 0:
+        return "the baseline alone is best in validation, and is what the model answers; the network adds nothing"
+    if average.weight == 1:
+        return "the network alone is best in validation, and is what the model answers; the baseline adds nothing"
+    return f"the model answers {average.weight:.0%} network + {1 - average.weight:.0%} baseline, the best in validation"
+
+
+def interval(metric: Callable[[Tensor], float], count: int) -> Interval:
+    """Within which 95 % of the values of a metric lie that resamples of ``count`` examples have.
+
+    NaN values, such as R2 of equal labels, are left out.
+    """
+    random = np.random.default_rng(0)
+    values = [metric(torch.from_numpy(random.integers(count, size=count))) for _ in range(RESAMPLES)]
+    known = np.array(values)[~np.isnan(values)]
+    low, high = np.quantile(known, COVERED) if len(known) else (np.nan, np.nan)
+    return float(low), float(high)

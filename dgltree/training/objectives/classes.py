@@ -1,0 +1,158 @@
+"""One of some classes: cross-entropy, accuracy and macro F1."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from dgltree.batching.vocabulary import NO_LABEL
+from dgltree.datasets.batches import UNSEEN, label_numbers
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.readouts import Readout
+from dgltree.read.text import shown
+from dgltree.training.objectives.objective import Objective
+
+if TYPE_CHECKING:
+    from torchmetrics import Metric, MetricCollection
+
+    from dgltree.training.objectives.metrics import ClassMetrics, Evaluation
+
+
+SMALLEST, HOTTEST = 1e-12, 3.0
+"""The lowest probability that has a logarithm, and of a temperature the highest logarithm."""
+
+
+class Classes(Objective):
+    """The class of each example.
+
+    Args:
+        classes: their names.
+        weights: (C,) what an example of each class weighs in the loss; None: all the same.
+    """
+
+    labels_are_numbers = False
+    monitored = "accuracy"
+
+    def __init__(self, classes: tuple[str, ...] = (), weights: Tensor | None = None) -> None:
+        self.classes, self.weights = tuple(classes), weights
+
+    @classmethod
+    def of(cls, train: TreeDataset, nodes: bool, class_weights: bool) -> "Classes":
+        if nodes and not any(map(len, _node_labels(train))):
+            raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
+        labels = set(train.labels)
+        if len(labels) < 2:
+            [label] = labels
+            raise ValueError(
+                f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
+            )
+        classes = classes_of(train, nodes)
+        return cls(tuple(classes), _weights(train, classes, nodes) if class_weights else None)
+
+    @classmethod
+    def with_classes(cls, classes: Sequence[str]) -> "Classes":
+        return cls(tuple(classes))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self.classes),)
+
+    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
+        weights = None if self.weights is None else self.weights.to(found.device)
+        known = targets != NO_LABEL
+        mean = nn.functional.cross_entropy(found, targets, weights, ignore_index=NO_LABEL)
+        return mean, (known if weights is None else weights[targets.clamp(min=0)] * known).sum()
+
+    def finish(self, readout: Readout) -> None:
+        """Logits have no scale of their own."""
+
+    def answers(self, found: Tensor) -> Tensor:
+        return found.softmax(-1)
+
+    def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
+        """Of the examples whose class is known."""
+        known = targets != UNSEEN
+        right = answers[known].gather(1, targets[known].unsqueeze(1)).double()
+        return float(-right.clamp(min=SMALLEST).log().mean())
+
+    def score(self, answers: Tensor, targets: Tensor) -> float:
+        return float((answers.argmax(1) == targets).double().mean())
+
+    def temperature(self, answers: Tensor, targets: Tensor) -> float:
+        """By the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599) and a normal prior of its log."""
+        from scipy.optimize import minimize_scalar
+
+        count, logits = int((targets != UNSEEN).sum()), answers.double().clamp(min=SMALLEST).log()
+        if not count:
+            return 1.0
+
+        def lost(log: float) -> float:
+            return count * self.answer_loss((logits / math.exp(log)).softmax(1), targets) + log * log / 2
+
+        return math.exp(minimize_scalar(lost, bounds=(-HOTTEST, HOTTEST), method="bounded").x)
+
+    def predicted(self, answers: Tensor) -> Tensor:
+        return answers.argmax(1)
+
+    def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
+        from torchmetrics.classification import MulticlassAccuracy
+
+        from dgltree.training.objectives.macro_f1 import MacroF1
+
+        count = len(self.classes) + 1
+        return {"accuracy": MulticlassAccuracy(count, average="micro"), "macro_f1": MacroF1(count)}
+
+    def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """A label that training never saw is a class of its own, which is never predicted."""
+        return found.argmax(1), torch.where(targets == UNSEEN, len(self.classes), targets)
+
+    def metrics(self) -> "ClassMetrics":
+        from dgltree.training.objectives.metrics import ClassMetrics
+
+        return ClassMetrics(self.classes)
+
+    def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
+        from dgltree.training.objectives.metrics import calibration_error, of_classes
+
+        found = of_classes(self.predicted(answers), targets, self.classes)
+        found.metrics["calibration_error"] = calibration_error(answers, targets)
+        return found
+
+    def texts(self, answers: Tensor) -> list[str]:
+        names = [shown(name) for name in self.classes]
+        best = [names[i] for i in self.predicted(answers).tolist()]
+        return ["\t".join([name, *map("{:.6f}".format, row)]) for name, row in zip(best, answers.tolist(), strict=True)]
+
+    def columns(self, answers: Tensor) -> dict[str, Any]:
+        best = np.array(self.classes)[self.predicted(answers).numpy()]
+        return {"prediction": best, **{name: answers[:, i].numpy().copy() for i, name in enumerate(self.classes)}}
+
+    def targets_of(self, predictions: Any) -> Tensor:
+        return label_numbers(predictions.to_pylist(), self.classes)
+
+
+def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:
+    """The classes, numbers by their value and texts by their letters."""
+    found = {label for label in data.labels if label is not None}
+    if nodes:
+        found |= {str(label) for labels in _node_labels(data) for label in labels.unique().tolist()}
+    return sorted(found, key=lambda name: (0, int(name), name) if name.isdecimal() else (1, 0, name))
+
+
+def _weights(train: TreeDataset, classes: list[str], nodes: bool) -> Tensor:
+    """(C,) float32, inverse to how often each class occurs, 1 on the mean of all examples."""
+    labels: list[str | None] = list(train.labels)
+    if nodes:
+        labels = [str(label) for found in _node_labels(train) for label in found.tolist()]
+    numbers = label_numbers(labels, classes)
+    counts = torch.bincount(numbers[numbers >= 0], minlength=len(classes)).clamp(min=1)
+    return counts.sum() / (len(classes) * counts.float())
+
+
+def _node_labels(data: TreeDataset) -> Iterator[Tensor]:
+    """Those that there are, some at a time."""
+    for block in data.blocks():
+        yield block.trees.label[block.trees.label != NO_LABEL]

@@ -1,0 +1,96 @@
+"""A number: squared error of standardised numbers, and R2."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from dgltree.datasets.batches import label_numbers
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.readouts import Readout
+from dgltree.training.objectives.objective import Objective
+
+if TYPE_CHECKING:
+    from torchmetrics import Metric, MetricCollection
+
+    from dgltree.training.objectives.metrics import Evaluation, NumberMetrics
+
+
+@dataclass(frozen=True)
+class Numbers(Objective):
+    """The number of each example. A readout in training gives ``(number - mean) / deviation``."""
+
+    mean: float = 0.0
+    deviation: float = 1.0
+
+    labels_are_numbers = True
+    monitored = "r2"
+
+    @classmethod
+    def of(cls, train: TreeDataset, nodes: bool, class_weights: bool) -> "Numbers":
+        if class_weights:
+            raise ValueError("class_weights are for classes; the labels are numbers")
+        if nodes:
+            raise ValueError("nodes learns classes; the labels are numbers")
+        numbers = label_numbers(train.labels, None).double()
+        return cls(float(numbers.mean()), float(numbers.std()) or 1.0)
+
+    @classmethod
+    def with_classes(cls, classes: Sequence[str]) -> "Numbers":
+        return cls()
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return ()
+
+    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
+        return nn.functional.mse_loss(found, (targets - self.mean) / self.deviation), len(targets)
+
+    def finish(self, readout: Readout) -> None:
+        readout.rescale(self.mean, self.deviation)
+
+    def answers(self, found: Tensor) -> Tensor:
+        return self.mean + self.deviation * found
+
+    def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
+        return float((answers.double() - targets).square().mean())
+
+    def score(self, answers: Tensor, targets: Tensor) -> float:
+        spread = (targets.double() - targets.double().mean()).square().mean()
+        return 1 - self.answer_loss(answers, targets) / float(spread) if spread else math.nan
+
+    def temperature(self, answers: Tensor, targets: Tensor) -> float:
+        return 1.0
+
+    def predicted(self, answers: Tensor) -> Tensor:
+        return answers
+
+    def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
+        from torchmetrics import MeanAbsoluteError, MeanSquaredError, R2Score
+
+        return {"r2": R2Score(), "rmse": MeanSquaredError(squared=False), "mae": MeanAbsoluteError()}
+
+    def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        return self.answers(found), targets
+
+    def metrics(self) -> "NumberMetrics":
+        from dgltree.training.objectives.metrics import NumberMetrics
+
+        return NumberMetrics()
+
+    def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
+        from dgltree.training.objectives.metrics import of_numbers
+
+        return of_numbers(answers, targets)
+
+    def texts(self, answers: Tensor) -> list[str]:
+        return [f"{number:.6g}" for number in answers.tolist()]
+
+    def columns(self, answers: Tensor) -> dict[str, Any]:
+        return {"prediction": answers.numpy()}
+
+    def targets_of(self, predictions: Any) -> Tensor:
+        return torch.from_numpy(predictions.to_numpy().copy())

@@ -1,0 +1,119 @@
+"""The contract of what is predicted: labels, loss, metrics and answers of one kind."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from torch import Tensor
+
+from dgltree.datasets.batches import label_numbers
+from dgltree.datasets.labels import with_labels
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.readouts import Readout
+
+if TYPE_CHECKING:
+    from torchmetrics import Metric, MetricCollection
+
+    from dgltree.training.objectives.metrics import ClassMetrics, Evaluation, NumberMetrics
+
+
+class Objective(ABC):
+    """What is predicted of an example, and how it is learnt, decoded and measured.
+
+    ``found`` is what a readout gives, ``answers`` what is made of it for people, ``targets`` what should have been.
+    Metrics need the extra ``train`` (torchmetrics).
+    """
+
+    labels_are_numbers: ClassVar[bool]
+    monitored: ClassVar[str]
+    """The metric by which the best epoch is chosen; higher is better."""
+    classes: tuple[str, ...] = ()
+    """Their names; none where there are no classes."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, train: TreeDataset, nodes: bool, class_weights: bool) -> "Objective":
+        """That of a training set.
+
+        Args:
+            train: every example of it has a label.
+            nodes: whether the labels of all nodes are learnt from.
+            class_weights: whether rare classes have as much weight as frequent ones.
+
+        Raises ``ValueError`` for labels that cannot be learnt from.
+        """
+
+    @classmethod
+    @abstractmethod
+    def with_classes(cls, classes: Sequence[str]) -> "Objective":
+        """That of a trained model with classes of these names, if it has classes."""
+
+    @classmethod
+    def labelled(cls, data: TreeDataset) -> TreeDataset:
+        """The examples whose label is of this kind; the others are in ``bad``. Raises ``ValueError`` for none."""
+        return with_labels(data, cls.labels_are_numbers)
+
+    def targets(self, labels: Sequence[str | None]) -> Tensor:
+        """(E,) int64 class numbers or float32; see :func:`dgltree.datasets.batches.label_numbers`."""
+        return label_numbers(labels, self.classes or None)
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Of the answer of one example."""
+
+    @abstractmethod
+    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
+        """The mean, and of how many examples or nodes, or of what weight, it is one."""
+
+    @abstractmethod
+    def finish(self, readout: Readout) -> None:
+        """Make a trained readout give answers of its own, without this objective's scale."""
+
+    @abstractmethod
+    def answers(self, found: Tensor) -> Tensor:
+        """(E, C) probabilities, or (E,) numbers in the unit of the labels."""
+
+    @abstractmethod
+    def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
+        """How wrong answers are on the mean: log loss, or squared error."""
+
+    @abstractmethod
+    def score(self, answers: Tensor, targets: Tensor) -> float:
+        """The monitored metric of answers."""
+
+    @abstractmethod
+    def temperature(self, answers: Tensor, targets: Tensor) -> float:
+        """What logits are divided by so that probabilities fit validation examples; 1 where there are no logits."""
+
+    @abstractmethod
+    def predicted(self, answers: Tensor) -> Tensor:
+        """(E,) the numbers of the classes, or the numbers themselves."""
+
+    @abstractmethod
+    def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
+        """What is computed after each epoch by :meth:`compared`."""
+
+    @abstractmethod
+    def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """What those metrics compare."""
+
+    @abstractmethod
+    def metrics(self) -> "ClassMetrics | NumberMetrics":
+        """The metrics of predictions that come some at a time."""
+
+    @abstractmethod
+    def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
+        """The metrics of answers to all examples."""
+
+    @abstractmethod
+    def texts(self, answers: Tensor) -> list[str]:
+        """The columns of a table of answers, separated by tabs, one line an example."""
+
+    @abstractmethod
+    def columns(self, answers: Tensor) -> dict[str, Any]:
+        """The same as arrays; the first is ``prediction``."""
+
+    @abstractmethod
+    def targets_of(self, predictions: Any) -> Tensor:
+        """(E,) from the column ``prediction``, an array of pyarrow, as :meth:`predicted` gives them."""
