@@ -59,8 +59,8 @@ def _start(address: str) -> None:
     if address != LOCAL:
         if os.environ.get(ANY_ADDRESS) == "0":
             raise ValueError(
-                f"Ray listens on this machine alone in this process ({ANY_ADDRESS}=0, as for a cluster of this machine, "
-                f"which came first); connect to {address} in a new process"
+                f"in this process Ray listens on this machine alone ({ANY_ADDRESS}=0, set for the cluster of this "
+                f"machine that came first); connect to {address} in a new process"
             )
         _check(address)
         try:
