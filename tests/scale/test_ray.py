@@ -154,8 +154,12 @@ def test_completions_are_those_of_one_process(
         there = {
             name: value for name, value in row.items() if value is not None and name not in ("line", "id", "seconds")
         }
-        other.pop("seconds", None)
-        assert there == other
+        fillers = other.get("fillers") and [
+            {k: v for k, v in each.items() if k in ours}
+            for each, ours in zip(other["fillers"], row["fillers"], strict=True)
+        ]  # of a verdict the files have the words and the codes
+        other |= {"fillers": fillers}
+        assert there == {name: value for name, value in other.items() if value is not None and name != "seconds"}
 
 
 def test_only_what_is_missing_is_made_and_nothing_is_mixed(

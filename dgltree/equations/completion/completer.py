@@ -12,7 +12,7 @@ from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_
 from dgltree.equations.search.search import BUDGET, Search, SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.truth.imaginary import has_imaginary_unit, imaginary_unit, named_unit, with_unit
+from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.verdict import Domain
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
@@ -78,11 +78,10 @@ class Completer:
             rewritten = _rewritten(asked, (form,))
             return asked.completion(lines.of(rewritten, top), SearchResult(rewritten, 0, asked.clock.late, 0))
         tell = None if found is None else lambda search: found(asked.completion(lines.of(search.fillers, top), search))
-        is_one_sided = BLANK in equation
-        if is_one_sided:
+        if lines.is_one_sided:
             algebra().start()  # while the search is running
         search = Search(asked.equation, self.budget, asked.clock, self.invert, asked.verdicts, tell).run()
-        if is_one_sided:
+        if lines.is_one_sided:
             search.fillers.update(_rewritten(asked, NAMED))
         fillers = lines.of(search.fillers, top) or self._guesses(asked, lines, search.fillers, top)
         return asked.completion(fillers, search)
@@ -118,9 +117,9 @@ class _Asked:
     def completion(self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult | Search) -> Completion:
         """The answer, in the names of the question."""
         taken = {node.token for side in self._shown for node in side.distinct()}
-        name = self._unit or next(name for name in ("i", "j", "I", "i_0") if name not in taken)
+        name = self._unit or next((name for name in UNITS if name not in taken), None)
         has_unit = any(has_imaginary_unit(*filler.trees) for filler in fillers)
-        if has_unit:
+        if has_unit and name is not None:
             fillers = [_named(filler, name) for filler in fillers]
         return Completion(
             self._shown,

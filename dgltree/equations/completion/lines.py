@@ -49,7 +49,8 @@ class Lines:
         self._equation, self._verdicts = equation, verdicts
         self._values = Values(variables(*equation))
         self._plain = count_blanks(equation) == 1 and is_plain_term(find_blank(equation))
-        self._is_one_sided = BLANK in equation and count_blanks(equation) == 1
+        self.is_one_sided = BLANK in equation and count_blanks(equation) == 1
+        """Whether a side is the bare blank, and the other one has none."""
 
     def of(self, found: dict[Tree, str], top: int) -> list[Filler]:
         """At most ``top`` fillers that hold; what holds on a part only behind the others."""
@@ -98,7 +99,7 @@ class Lines:
         """
         copies = [tree for tree in holding if self._is_copy(tree)]
         ordered = [tree for tree in holding if tree not in set(copies)]
-        if self._is_one_sided:
+        if self.is_one_sided:
             return sorted(ordered, key=lambda tree: found[tree] not in NAMED) + copies
         for copy in reversed(copies):
             behind = [place for place, tree in enumerate(ordered) if textbook_cost(tree) <= textbook_cost(copy)]
@@ -113,7 +114,7 @@ class Lines:
         lines: list[_Line] = []
         for tree in trees:
             alike = [line for line in lines if self._values.same(line.trees[0], tree)]
-            named = self._is_one_sided and found[tree] in NAMED and not self._is_copy(tree)
+            named = self.is_one_sided and found[tree] in NAMED and not self._is_copy(tree)
             if alike and not named:
                 alike[0].trees.append(tree)
             else:
