@@ -116,7 +116,8 @@ export function make(models) {
     const rows = found.fillers.map((filler, place) => {
       const sign = { yes: "✓", maybe: "~", no: "✗" }[mark(filler)];
       const set = filler.latex.map((latex, k) => [k ? ", " : "", typeset(latex, filler.texts[k])]);
-      return h("tr", { class: single && filler.texts[0] === now.filler ? "chosen" : "", "data-filler": filler.texts.join(", ") },
+      const title = filler.forms.length ? `= ${filler.forms.join(" = ")}` : null;
+      return h("tr", { class: single && filler.texts[0] === now.filler ? "chosen" : "", "data-filler": filler.texts.join(", "), title },
         h("td", { class: "place" }, `${place + 1}`),
         h("td", {}, single
           ? h("button", { type: "button", class: "filler", title: `Look into ${filler.texts[0]}`, onclick: () => pick(filler.texts[0]) }, set)
