@@ -9,7 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, fit, kernels, latent, page, propagate, rank, reading, scale
+from benchmarks import batches, encoders, epoch, fit, kernels, latent, page, propagate, rank, reading, scale, verdict
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -26,6 +26,7 @@ SUITES = {
     "epoch": epoch.rows,
     "fit": fit.rows,
     "page": page.rows,
+    "verdict": verdict.rows,
 }
 
 

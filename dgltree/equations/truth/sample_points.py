@@ -47,6 +47,8 @@ def one_complex() -> tuple[Any, ...]:
         Angle(fmpq(turns, 2), fmpq(n, 4), turned=True) for turns in (1, -1, 2, -2, 3, -4, 6) for n in (-9, -1, 2, 7)
     ]
     turned += [Angle(fmpq(turns, 2), fmpq(n, 4)) for turns in (0, 1, -1, 2, -3, 4) for n in (-7, 1, 5)]
+    turned += [Angle(fmpq(k, 12), fmpq(1, 128)) for k in range(-18, 19)]  # next to poles of tan, and of tan(3x)
+    beside += [acb(n, fmpq(1, 64)) for n in range(-4, 5)]
     return tuple(real[::2] + around[:8] + axis + real[1::2] + around[8:] + beside + turned)
 
 
