@@ -97,6 +97,15 @@ def test_the_digest_is_that_of_what_is_in_the_files(place: str) -> None:
     assert open_tables(place).digest != first
 
 
+def test_the_digest_knows_the_names_and_the_number_of_files(place: str) -> None:
+    digests = []
+    for names in (["a"], ["b"], ["a", "b"], ["a", "c"], ["a", "b", "c"]):
+        for name in names:
+            write(f"{place}/{'-'.join(names)}/{name}.parquet", TREES)
+        digests.append(open_tables(f"{place}/{'-'.join(names)}").digest)
+    assert len(set(digests)) == 5
+
+
 def test_what_is_no_parquet_is_refused(place: str) -> None:
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         open_tables(f"{place}/none")
