@@ -1,6 +1,7 @@
 """What lists of fillers are worth, and the table of several."""
 
 from dgltree import read_infix
+from tasks.equations.benchmark import scoring
 from tasks.equations.benchmark.problems import read_problems
 from tasks.equations.benchmark.scoring import Record, best_score, score, table
 
@@ -37,6 +38,31 @@ def test_the_best_attempt_counts_and_the_next_is_made_only_where_needed():
     assert asked == [("x - 1 - 1 - 2",), ("x - 4",)]
     assert best_score(PROBLEM, [solver("x - 1 - 1 - 2"), solver()]).fillers == ("x - 1 - 1 - 2",)
     assert best_score(PROBLEM, [solver()]).seconds >= 0
+
+
+def test_seconds_are_those_of_all_attempts_whichever_was_the_best(monkeypatch):
+    for fillers, expected in (
+        (["x - 1 - 1 - 2", "x", "x + 1"], 1 + 2 + 4),  # the first is the best
+        (["x", "x - 4", "x"], 1 + 2),  # the second ends it
+        (["x - 4"], 1),
+    ):
+        now = [100.0]
+        monkeypatch.setattr(scoring, "perf_counter", lambda now=now: now[0])
+
+        def solver(filler, seconds, now=now):
+            def solve(_):
+                now[0] += seconds
+                return [read_infix(filler)]
+
+            return solve
+
+        attempts = [solver(filler, 2**k) for k, filler in enumerate(fillers)]
+        assert best_score(PROBLEM, attempts).seconds == expected
+
+
+def test_median_and_mean_of_the_seconds_are_told_apart():
+    records = [Record("one", PROBLEM, score(PROBLEM, [], seconds)) for seconds in (1, 2, 9)]
+    assert table(records)[1].split()[-2:] == ["2.000", "4.000"]
 
 
 def test_table_and_lines():

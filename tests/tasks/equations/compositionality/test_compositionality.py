@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -139,7 +140,13 @@ def test_an_interrupted_training_goes_on_to_the_same_result(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("localism", "--models", "tree_lstm", "--seeds", "0", "--epochs", "3")
-    run(data, tmp_path / "whole", *arguments)
+    with monkeypatch.context() as patch:
+        times = iter([10.0, 15.0, 35.0])  # when it begins, is trained, and is tested
+        patch.setattr(training, "time", SimpleNamespace(perf_counter=times.__next__))
+        run(data, tmp_path / "whole", *arguments)
+    assert [result["seconds"] for result in results(tmp_path / "whole").values()] == [
+        {"training": 5.0, "testing": 20.0}
+    ]
     step, steps = EquationClassifier.training_step, []
 
     def stop_in_the_third_epoch(self, labelled, index):
