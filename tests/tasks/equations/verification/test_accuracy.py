@@ -14,7 +14,7 @@ from tasks.equations.generator.presets import PAPER_TRAIN
 from tasks.equations.store import read
 from tasks.equations.verification import accuracy
 from tasks.equations.verification.accuracy import by_depth
-from tasks.equations.verification.counts import counted, counted_by_group, together
+from tasks.equations.verification.counts import Counts, counted, counted_by_group, together
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +56,25 @@ def test_the_command_prints_a_line_a_depth(data: Path, capsys) -> None:
     assert lines[-2].split()[:2] == ["all", str(sum(row.split == "train" for row in read(data)))]
     with pytest.raises(SystemExit, match="has no equations of split 'test'"):
         accuracy.main(["--data", str(data), "--split", "test"])
+
+
+def test_the_lines_of_all_depths_and_of_the_deep_ones_are_those_of_their_counts(monkeypatch, capsys) -> None:
+    """Four counts that all differ, so that no metric is another one's, and depths next to the limit."""
+    counts = {depth: Counts(3 + depth, depth, 2 * depth, 1) for depth in (1, 7, 8, 9)}
+    monkeypatch.setattr(accuracy, "by_depth", lambda *_: counts)
+    monkeypatch.setattr(accuracy, "open_model", lambda _: None)
+    monkeypatch.setattr(accuracy, "_chosen", lambda _: [])
+
+    def line(name: str, depths: list[int]) -> str:
+        tp, fp, tn, fn = (sum(counts[depth][k] for depth in depths) for k in range(4))
+        shares = (tp + tn) / (tp + fp + tn + fn), tp / (tp + fp), tp / (tp + fn)
+        return f"{name:>9} {tp + fp + tn + fn:9,} " + " ".join(f"{share:9.4f}" for share in shares)
+
+    accuracy.main(["--data", "x.parquet"])
+    told = capsys.readouterr().out.splitlines()[1:]
+    assert told == [*(line(str(d), [d]) for d in counts), line("all", [*counts]), line("8 and up", [8, 9])]
+    accuracy.main(["--data", "x.parquet", "--depths", "1", "9"])
+    assert capsys.readouterr().out.splitlines()[-1] == line("1 to 9", [*counts])
+    del counts[8], counts[9]
+    accuracy.main(["--data", "x.parquet"])
+    assert capsys.readouterr().out.splitlines()[-1] == line("all", [1, 7])

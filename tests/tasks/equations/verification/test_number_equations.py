@@ -19,7 +19,7 @@ from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import Equation
 from tasks.equations import store
 from tasks.equations.generator.generate import write_sets
-from tasks.equations.generator.presets import PAPER_TRAIN
+from tasks.equations.generator.presets import PAPER_TRAIN, part_of
 from tasks.equations.store import EquationRow, row_of
 from tasks.equations.verification import number_sets
 from tasks.equations.verification.classifier import EquationClassifier
@@ -113,6 +113,17 @@ def test_all_number_equations_are_true_and_for_training_or_for_tests_whatever_th
     functions = {node.function for row in rows for side in row.equation for node in side.preorder() if node.children}
     assert functions == {"sin", "cos", "tan", "csc", "sec", "cot", "Add", "Mul", "Pow"}
     assert {row.split for row in parts["train"]} == {"train", "validation"}
+    assert {row.split for row in parts["test"]} == {"test"}
+
+
+def test_a_quarter_is_for_tests_and_every_tenth_of_the_rest_for_validation() -> None:
+    parts = number_sets.rows(seed=4)
+    for part, found in parts.items():
+        assert {part_of(row.digest, 1) for row in found} == {part}
+    share = len(parts["test"]) / sum(map(len, parts.values()))
+    assert 0.22 < share < 0.28
+    splits = [row.split for row in parts["train"]]
+    assert splits == ["validation" if k % 10 == 0 else "train" for k in range(len(splits))]
     assert {row.split for row in parts["test"]} == {"test"}
 
 
