@@ -4,6 +4,7 @@ import subprocess
 import sys
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -189,6 +190,20 @@ def test_the_order_of_training_depends_on_seed_and_epoch_alone(folder: Path) -> 
     assert order(folder, 0, 1) != first
     assert order(folder, 1, 0) != first
     assert sorted(order(folder, 1, 0)) == sorted(first)
+
+
+def test_which_training_pairs_are_taken_follows_from_the_seed_and_their_order_is_that_of_the_file() -> None:
+    def taken(count: int, seed: int) -> list[int]:
+        data = LogicPairs(train_pairs=count, seed=seed)
+        data.__dict__["_known"] = SimpleNamespace(train=list(range(100)))
+        return data.train
+
+    chosen = [taken(30, seed) for seed in (0, 1, 2, 7)]
+    assert len(set(map(tuple, chosen))) == 4
+    for seed, found in zip((0, 1, 2, 7), chosen, strict=True):
+        assert found == sorted(set(found)) == taken(30, seed)
+        assert len(found) == 30 and set(found) < set(taken(60, seed))
+    assert taken(100, 3) == list(range(100))
 
 
 def test_more_training_pairs_hold_the_fewer_and_leave_the_rest_as_it_is(folder: Path) -> None:
