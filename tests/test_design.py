@@ -83,15 +83,22 @@ class Assignments(LineRecords):
         return {self.reading.label: label, self.reading.tree: tree}
 '''
 READOUT = '''
-class SumReadout(nn.Module):
+class SumReadout(Readout):
     """The sum of a state."""
 
-    def __init__(self, scale):
+    gives = "numbers"
+
+    def __init__(self, size, scale=2.5):
         super().__init__()
-        self.config = {"scale": scale}
+        self.config = {"size": size, "scale": scale}
+        self.line = nn.Parameter(torch.tensor([0.0, 1.0]))
 
     def forward(self, states):
-        return states.sum(-1, keepdim=True) * self.config["scale"]
+        return self.line[0] + self.line[1] * states.sum(-1) * self.config["scale"]
+
+    def rescale(self, mean, deviation):
+        with torch.no_grad():
+            self.line.mul_(deviation)[0] += mean
 '''
 DONE = "== done =="
 USED = f"""
@@ -108,7 +115,7 @@ from dgltree.models.readouts import SumReadout
 
 trees = [dgltree.read_infix("x + y")]
 vocabulary = dgltree.Vocabulary.from_trees(trees)
-model = TreeModel(make_encoder("tree_lstm", vocabulary, 4), SumReadout(2.5)).eval()
+model = TreeModel(make_encoder("tree_lstm", vocabulary, 4), SumReadout(4)).eval()
 dgltree.save(model, "sums.safetensors")
 flat = dgltree.batch(trees, vocabulary)
 assert torch.equal(dgltree.load("sums.safetensors")(flat), model(flat))
@@ -216,11 +223,14 @@ def test_toys_are_used_from_the_command(copy: Path) -> None:
     (copy / "trees.assignments").write_text("\n".join(lines) + "\n", encoding="utf-8")
     how = ["trees.assignments", "--hidden-size", "8", "--epochs", "2", "--device", "cpu"]
     fits = [["fit", *how, "--encoder", encoder, "--out", encoder] for encoder in ("toy_cell", "toy_encoder")]
+    fits.append(["fit", *how, "--task", "regress", "--readout", "sum", "--out", "sums"])
     (copy / "use.py").write_text(USED, encoding="utf-8")
     found = run(copy, "use", json.dumps([*fits, ["predict", "toy_cell", "trees.assignments"], ["predict", "--help"]]))
-    first, second, predicted, helped, _ = found.split(DONE)
+    first, second, third, predicted, helped, _ = found.split(DONE)
     assert "read as arrows" in first
     assert "read as arrows" in second
+    assert "epoch 1: loss" in third
+    assert json.loads((copy / "sums" / "card.json").read_text())["options"]["readout"] == "sum"
     assert len([line for line in predicted.splitlines() if "\t" in line]) == 1 + 80
     assert "arrows" in helped
 

@@ -52,6 +52,7 @@ class OwnTreesRoom:
             "weights": sum(weight.numel() for weight in own.trained.model.parameters()),
             "encoder": card.get("options", {}).get("encoder"),
             "metrics": card.get("metrics", {}),
+            "network": card["network"] if card.get("average") else {},
             "baseline": card.get("baseline", {}),
             "classes": own.trained.classes,
             "pairs": own.trained.each == 2,

@@ -20,7 +20,7 @@ def from_graph(graph: Any) -> Tree | None:
 
     Raises ``ValueError`` for a graph that is no tree, or whose nodes have no such names.
     """
-    if hasattr(graph, "is_directed") and hasattr(graph, "out_edges") and not hasattr(graph, "ndata"):
+    if hasattr(graph, "is_directed") and hasattr(graph, "adj") and not hasattr(graph, "edge_index"):
         return from_any_networkx(graph)
     if hasattr(graph, "ndata") and hasattr(graph, "edges"):
         source, target = (ends.tolist() for ends in graph.edges(order="eid"))

@@ -16,7 +16,7 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.objects import read_objects
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import TreeEncoder
+from dgltree.encoders import SequenceEncoder, TreeEncoder
 from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
 from dgltree.models.readouts import Readout
@@ -115,12 +115,11 @@ class TrainedModel:
 
     def __repr__(self) -> str:
         encoder = self.model.encoder
-        name = encoder.cell if isinstance(encoder, TreeEncoder) else encoder
-        kind = f"{len(self.classes)} classes" if self.classes else "numbers"
+        name = encoder.name if isinstance(encoder, SequenceEncoder) else type(self.check_nodes().cell).__name__
+        gives = f"{len(self.classes)} classes" if self.classes else "numbers"
         of = "trees" if self.each == 1 else "pairs of trees"
         beside = "" if self.average is None else f", {1 - self.average.weight:.0%} {self.average.baseline.what}"
-        width = encoder.config["hidden_size"]
-        return f"<TrainedModel: {kind} of {of}, {getattr(name, 'name', type(name).__name__)} of {width}{beside}>"
+        return f"<TrainedModel: {gives} of {of}, {name} of {encoder.config['hidden_size']}{beside}>"
 
     @property
     def classes(self) -> tuple[str, ...]:

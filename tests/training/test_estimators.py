@@ -184,6 +184,6 @@ def test_columns_of_pandas_are_read_by_a_model(classifier: TreeClassifier) -> No
 
 def test_a_model_says_what_it_is(classifier: TreeClassifier) -> None:
     said = repr(classifier.model_)
-    assert said.startswith("<TrainedModel: 2 classes of trees, tree_lstm of 8, ")
+    assert said.startswith("<TrainedModel: 2 classes of trees, TreeLSTM of 8, ")
     assert said.endswith(")>")
     assert repr(TreeDataset([TREE])) == "<TreeDataset: 1 trees, 4 nodes>"

@@ -8,7 +8,7 @@ import { saveCsv, saveSvg } from "../save.js";
 import { scrolling, treePicture } from "../tree.js";
 
 export const title = "Own trees";
-const METRICS = { examples: "examples", accuracy: "accuracy", macro_f1: "macro F1", most_frequent: "most frequent", r2: "R²", rmse: "RMSE", mae: "MAE" };
+const METRICS = { examples: "examples", accuracy: "accuracy", macro_f1: "macro F1", most_frequent: "most frequent", calibration_error: "calibration error", r2: "R²", rmse: "RMSE", mae: "MAE" };
 
 export function make(models) {
   if (!models.trees.length) {
@@ -46,7 +46,7 @@ export function make(models) {
   function tell() {
     const splits = Object.entries(card.metrics), names = Object.keys(splits[0]?.[1] ?? {});
     const rows = splits.flatMap(([split, found]) => [[split, found],
-      ...(card.baseline[split] ? [[`${split}, linear baseline`, { ...card.baseline[split], examples: found.examples }]] : [])]);
+      ...["network", "baseline"].filter((who) => card[who][split]).map((who) => [`${split}, ${who}`, { ...card[who][split], examples: found.examples }])]);
     const figure = (name, value) => (name === "examples" ? value.toLocaleString("en") : number(value, 3));
     fill(about,
       h("div", { class: "heading" }, h("h2", {}, now.model), models.trees.length > 1 ? chooser("Model", models.trees, now.model, (name) => { Object.assign(now, { model: name, true: null, predicted: null, start: 0, example: null }); load(); }) : null,
