@@ -1,11 +1,9 @@
 """A data set of labelled trees, flattened once."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from math import isfinite
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,11 @@ from torch.utils.data import Dataset
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.select import select
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.flat_examples import FlatExamples, of_file, of_part, of_trees
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.columns_on_disk import KINDS, Column
-from dgltree.datasets.loading.from_file import read_file
-from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared, with_numbers
+from dgltree.datasets.loading.parse import ParsedChunk, with_numbers
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.translation import Translation, vocabulary_of, with_classes
 from dgltree.trees.tree import Tree
@@ -39,7 +37,7 @@ class TreeDataset(Dataset[Any]):
     brought to it, by :meth:`vocabulary` and :meth:`within`.
 
     Args:
-        trees: trees, or pairs of them.
+        trees: trees, or pairs of them; or all of it flat, as files have it, and nothing else.
         labels: texts (classes) or numbers, one an example; None for what is not known. Default: those of the roots.
         splits: "train", "validation" or "test" for each example.
         ids: a name for each example.
@@ -62,60 +60,32 @@ class TreeDataset(Dataset[Any]):
     bad: list[Bad]
     """The records that could not be read."""
     reading: Reading
-    detected_in: str | None = None
+    detected_in: str | None
     """The file whose notation was detected."""
 
     def __init__(
         self,
-        trees: Sequence[Tree | tuple[Tree, Tree]],
+        trees: Sequence[Tree | tuple[Tree, Tree]] | FlatExamples,
         labels: Sequence[str | float | None] | None = None,
         splits: Sequence[str | None] | None = None,
         ids: Sequence[str | None] | None = None,
         groups: Sequence[str | None] | None = None,
         reading: Reading | None = None,
     ) -> None:
-        count = len(trees)
-        if not count:
-            raise ValueError("no trees: give at least one")
-        flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
-        if len(flat) not in (count, 2 * count) or len({isinstance(item, Tree) for item in trees}) > 1:
-            raise ValueError("some examples are trees and others pairs; give one kind")
-        if labels is None:
-            labels = [None if tree.label is None else str(tree.label) for tree in flat[:: len(flat) // count]]
-        for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
-            if column is not None and len(column) != count:
-                raise ValueError(f"{len(column)} {name} for {count} examples")
-        self.reading = reading or Reading()
-        drop = dropped(self.reading)
-        flat = [prepared(tree, self.reading, drop) for tree in flat]
-        texts = [None if label is None else str(label) for label in labels]
-        for i, label in enumerate(labels):
-            if isinstance(label, Real) and not isfinite(label):
-                raise ValueError(f"labels[{i}] is {label}; a label is a text or a finite number, None for none")
-        empty: list[str | None] = [None] * count
-        self._set(
-            flatten(flat, self.reading),
-            {
-                "lines": list(range(1, count + 1)),
-                "labels": texts,
-                "splits": splits or empty,
-                "ids": ids or empty,
-                "groups": groups or empty,
-                "files": [""] * count,
-            },
-        )
-
-    def _set(self, flat: TreeBatch, columns: Mapping[str, Any], bad: Iterable[tuple[int, str, str]] = ()) -> None:
-        assert flat.vocabulary is not None
-        self._flat, self._flat_vocabulary, self.own_vocabulary = flat, flat.vocabulary, flat.vocabulary
+        examples = trees
+        if not isinstance(examples, FlatExamples):
+            examples = of_trees(examples, labels, splits, ids, groups, reading or Reading())
+        assert examples.trees.vocabulary is not None
+        self._flat, self._flat_vocabulary = examples.trees, examples.trees.vocabulary
+        self.own_vocabulary = self._flat_vocabulary
+        self.reading, self.bad, self.detected_in = examples.reading, examples.bad, examples.detected_in
         self._chosen: np.ndarray | None = None
         self._translation: Translation | None = None
         self._classes: tuple[str, ...] | None = None
         self._numbers = False
         for name in COLUMNS:
-            setattr(self, name, columns[name])
-        self.bad = [Bad(*each) for each in bad]
-        self.each = len(flat) // len(self.lines)
+            setattr(self, name, examples.columns[name])
+        self.each = len(self._flat) // len(self.lines)
 
     @classmethod
     def from_file(
@@ -146,24 +116,12 @@ class TreeDataset(Dataset[Any]):
         Raises ``FileNotFoundError``, and ``ValueError`` for a file that is empty, has no column of trees or no tree
         that can be read, and with ``strict`` for the first bad record.
         """
-        stored = read_file(path, Reading(**reading), workers, cached, progress, named)
-        dataset = cls.__new__(cls)
-        dataset.reading = Reading(**stored.reading)
-        dataset._set(stored.trees, stored.columns, stored.bad)
-        if dataset.reading.notation is not None and reading.get("notation") is None:
-            dataset.detected_in = str(path)
-        if strict and dataset.bad:
-            raise ValueError(dataset.bad[0].at(path))
-        return dataset
+        return cls(of_file(path, Reading(**reading), workers, cached, strict, progress, named))
 
     @classmethod
     def of_part(cls, part: ParsedChunk, reading: Reading) -> "TreeDataset":
         """The examples of a part of a file, which has at least one."""
-        assert part.trees is not None
-        dataset = cls.__new__(cls)
-        dataset.reading = reading
-        dataset._set(part.trees, vars(part), part.bad)
-        return dataset
+        return cls(of_part(part, reading))
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -1,0 +1,82 @@
+"""Examples as a data set keeps them: flat trees and the columns next to them; of trees in Python, and of files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from dgltree.batching.batch import TreeBatch
+from dgltree.datasets.formats import Bad
+from dgltree.datasets.loading.from_file import read_file
+from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared
+from dgltree.datasets.settings.reading import Reading
+from dgltree.trees.tree import Tree
+
+
+@dataclass(frozen=True)
+class FlatExamples:
+    """E examples, of one or two trees each."""
+
+    trees: TreeBatch
+    columns: Mapping[str, Sequence[Any]]
+    """By the names of ``dgltree.datasets.loading.columns_on_disk.KINDS`` a value of each example."""
+    reading: Reading
+    bad: list[Bad] = field(default_factory=list)
+    """The records that could not be read."""
+    detected_in: str | None = None
+    """The file whose notation was detected."""
+
+
+def of_trees(
+    trees: Sequence[Tree | tuple[Tree, Tree]],
+    labels: Sequence[str | float | None] | None,
+    splits: Sequence[str | None] | None,
+    ids: Sequence[str | None] | None,
+    groups: Sequence[str | None] | None,
+    reading: Reading,
+) -> FlatExamples:
+    """Those of trees in Python. Arguments and errors as of :class:`dgltree.datasets.TreeDataset`."""
+    count = len(trees)
+    if not count:
+        raise ValueError("no trees: give at least one")
+    flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
+    if len(flat) not in (count, 2 * count) or len({isinstance(item, Tree) for item in trees}) > 1:
+        raise ValueError("some examples are trees and others pairs; give one kind")
+    if labels is None:
+        labels = [None if tree.label is None else str(tree.label) for tree in flat[:: len(flat) // count]]
+    for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
+        if column is not None and len(column) != count:
+            raise ValueError(f"{len(column)} {name} for {count} examples")
+    for i, label in enumerate(labels):
+        if isinstance(label, Real) and not isfinite(label):
+            raise ValueError(f"labels[{i}] is {label}; a label is a text or a finite number, None for none")
+    drop, empty = dropped(reading), [None] * count
+    columns: dict[str, Any] = {
+        "lines": list(range(1, count + 1)),
+        "labels": [None if label is None else str(label) for label in labels],
+        "splits": splits or empty,
+        "ids": ids or empty,
+        "groups": groups or empty,
+        "files": [""] * count,
+    }
+    return FlatExamples(flatten([prepared(tree, reading, drop) for tree in flat], reading), columns, reading)
+
+
+def of_file(
+    path: str | Path, asked: Reading, workers: int | None, cached: bool, strict: bool, progress: bool, named: bool
+) -> FlatExamples:
+    """Those of a file. Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_file`."""
+    stored = read_file(path, asked, workers, cached, progress, named)
+    reading, bad = Reading(**stored.reading), [Bad(*each) for each in stored.bad]
+    if strict and bad:
+        raise ValueError(bad[0].at(path))
+    detected = reading.notation is not None and asked.notation is None
+    return FlatExamples(stored.trees, stored.columns, reading, bad, str(path) if detected else None)
+
+
+def of_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
+    """Those of a part of a file, which has at least one."""
+    assert part.trees is not None
+    return FlatExamples(part.trees, vars(part), reading, [Bad(*each) for each in part.bad])
