@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import torch
 from tqdm import tqdm
 
 from dgltree.datasets.formats import Bad
@@ -102,11 +103,12 @@ def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
     rows = left_out = 0
     objective = job.model.objective
     metrics = objective.metrics()
-    for table, lost in _read(names, folder, ["label", "prediction"]):
+    for table, lost in _read(names, folder, ["label", *objective.answer_columns]):
         rows, left_out = rows + table.num_rows, left_out + lost
         if table.num_rows:
-            predicted = objective.targets_of(table["prediction"])
-            metrics.update(predicted, objective.targets(table["label"].to_pylist()))
+            columns = [torch.from_numpy(table[name].to_numpy().copy()) for name in objective.answer_columns]
+            answers = torch.stack(columns, 1).view(-1, *objective.shape)
+            objective.update(metrics, answers, objective.targets(table["label"].to_pylist()))
     if not rows:
         raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
     return Outcome(rows, left_out, metrics.found())

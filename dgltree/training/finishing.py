@@ -28,13 +28,13 @@ def finish(prepared: Prepared, folder: Path, command: str) -> None:
     """Evaluate the model of a training whose epochs are over, and write all that it leaves."""
     trained, splits = prepared.trained(prepared.module.model.cpu()), prepared.splits
     objective, validation = trained.objective, splits["validation"]
-    divided(trained, objective.temperature(trained.predict(validation), objective.targets(validation.labels)))
+    _divide(trained, objective.temperature(trained.predict(validation), objective.targets(validation.labels)))
     others = {name: dataset for name, dataset in splits.items() if name != "train"}
     answers = {"network": {name: trained.predict(dataset) for name, dataset in others.items()}}
     if not prepared.options.no_baseline and (baseline := _baseline(splits, objective)):
         answers["baseline"] = {name: baseline.answers(dataset) for name, dataset in others.items()}
-        trained.average = Average.best(baseline, answers["network"]["validation"], validation)
-        answers["average"] = {name: trained.predict(dataset) for name, dataset in others.items()}
+        trained.average = average = Average.best(baseline, answers["network"]["validation"], validation)
+        answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in others}
     compared = Compared.of(objective, answers, {name: objective.targets(data.labels) for name, data in others.items()})
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
@@ -51,7 +51,7 @@ def finish(prepared: Prepared, folder: Path, command: str) -> None:
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
 
 
-def divided(trained: TrainedModel, temperature: float) -> None:
+def _divide(trained: TrainedModel, temperature: float) -> None:
     """Divide the logits of a trained model by a number from now on."""
     readout = trained.model.readout
     assert isinstance(readout, Readout)

@@ -28,13 +28,15 @@ class Repeats:
     models: dict[str, dict[str, float]]
     baselines: dict[str, dict[str, float]]
     """Of the same folders, or empty."""
+    networks: dict[str, dict[str, float]]
+    """Without the baseline, of the same folders, or empty."""
 
     @property
     def rows(self) -> dict[str, dict[str, list[float]]]:
-        """Model, baseline, and what the model is above it: metric to its values."""
+        """Model, network alone, baseline, and what the model is above it: metric to its values."""
         rows = {"model": _by_metric(self.models)}
         if self.baselines:
-            rows["baseline"] = _by_metric(self.baselines)
+            rows |= {"network": _by_metric(self.networks), "baseline": _by_metric(self.baselines)}
             rows["difference"] = {
                 name: [ours - theirs for ours, theirs in zip(values, rows["baseline"][name], strict=True)]
                 for name, values in rows["model"].items()
@@ -48,7 +50,7 @@ class Repeats:
             }
             for row, of in self.rows.items()
         }
-        return {"trainings": self.models, "baselines": self.baselines, "means": means}
+        return {"trainings": self.models, "baselines": self.baselines, "networks": self.networks, "means": means}
 
     def __str__(self) -> str:
         """A table in Markdown: mean ± sample standard deviation."""
@@ -112,7 +114,7 @@ def _settings(options: dict[str, Any]) -> FitOptions:
 
 
 def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path, options: dict[str, Any]) -> Repeats:
-    models, baselines = {}, {}
+    models, baselines, networks = {}, {}, {}
     for name, (data, further) in trainings.items():
         if first():
             print(f"{name}:", file=sys.stderr)
@@ -120,8 +122,9 @@ def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path,
         card = json.loads((out / name / CARD).read_text(encoding="utf-8"))
         models[name] = {metric: value for metric, value in card["metrics"]["test"].items() if metric != "examples"}
         if "test" in card["baseline"]:
-            baselines[name] = card["baseline"]["test"]
-    found = Repeats(models, baselines if len(baselines) == len(models) else {})
+            baselines[name], networks[name] = card["baseline"]["test"], card["network"]["test"]
+    whole = len(baselines) == len(models)
+    found = Repeats(models, baselines if whole else {}, networks if whole else {})
     if first():
         write(out / f"{SUMMARY}.md", f"{found}\n")
         write(out / f"{SUMMARY}.json", write_json(found.to_json(), indent=1) + "\n")

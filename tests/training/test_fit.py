@@ -142,7 +142,7 @@ def test_the_metrics_of_the_card_are_those_of_the_model_that_is_left(
     assert main([*arguments, "--input-size", "8", "--input-dropout", "0.5", "--dropout", "0.5"]) == 0
     card = json.loads((tmp_path / "model" / "card.json").read_text())
     rows = [json.loads(line) for line in (tmp_path / "model" / "epochs.jsonl").read_text().splitlines()]
-    assert card["metrics"]["validation"]["accuracy"] == pytest.approx(max(row["accuracy"] for row in rows), abs=1e-6)
+    assert card["network"]["validation"]["accuracy"] == pytest.approx(max(row["accuracy"] for row in rows), abs=1e-6)
     capsys.readouterr()
     assert main(["evaluate", str(tmp_path / "model"), str(valid), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

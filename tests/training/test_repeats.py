@@ -32,6 +32,9 @@ def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
     theirs = [card["baseline"]["test"]["accuracy"] for card in cards]
     means = summary["means"]
     assert means["model"]["accuracy"]["mean"] == pytest.approx(sum(ours) / 3)
+    assert means["network"]["accuracy"]["mean"] == pytest.approx(
+        sum(card["network"]["test"]["accuracy"] for card in cards) / 3
+    )
     assert means["difference"]["accuracy"]["mean"] == pytest.approx((sum(ours) - sum(theirs)) / 3)
     TrainedModel.load(out / "fold-2")
     assert main(arguments) == 0

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,8 +31,8 @@ class Baseline:
 
     def found(self, data: TreeDataset) -> Tensor:
         """(E, C) float32 logits, or (E,) numbers, of examples in any vocabulary."""
-        found = torch.from_numpy(self.model(self.columns(data.as_read()))).float()
-        return found.view(-1, *self.objective.shape)
+        parts = [self.model(self.columns(block)) for block in data.as_read().blocks()]
+        return torch.from_numpy(np.concatenate(parts)).float().view(-1, *self.objective.shape)
 
     def answers(self, data: TreeDataset) -> Tensor:
         """(E, C) probabilities, or (E,) numbers."""

@@ -23,6 +23,8 @@ from dgltree.training.objectives import Objective
 
 STRENGTHS = (1.0, 10.0, 100.0)
 """Inverse strengths of the L2 penalty, for rows whose mean square is 1."""
+MOST_EXAMPLES, MOST_NODES = 20_000, 2_000_000
+"""That a baseline is fitted to, drawn with seed 0, so that time and memory have a bound."""
 STEPS, TOLERANCE = 100, 1e-3
 """Of the solver of logistic regression."""
 FOLDS, FEWEST, EXAMPLES = 3, 12, 2000
@@ -53,6 +55,7 @@ def choose(train: TreeDataset, objective: Objective) -> Baseline:
         train: every example of it has a label.
         objective: what is predicted.
     """
+    train = _some(train)
     columns = Columns.of(train.as_read())
     counts, labels = columns(train.as_read()), objective.targets(train.labels).numpy()
     with threadpool_limits(1), warnings.catch_warnings():
@@ -65,6 +68,13 @@ def choose(train: TreeDataset, objective: Objective) -> Baseline:
     chosen = np.flatnonzero(fitted["columns"].get_support())
     model = Boosted.of(fitted["model"], len(chosen), len(objective.classes))
     return Baseline(Columns(columns.codes[chosen]), model, objective, best.what)
+
+
+def _some(train: TreeDataset) -> TreeDataset:
+    """So many examples, in their order, as a baseline is fitted to; at least one."""
+    rows = np.random.default_rng(0).permutation(len(train))[:MOST_EXAMPLES]
+    fits = int((np.cumsum(train.sizes.numpy()[rows]) <= MOST_NODES).sum())
+    return train if fits == len(train) else train.select(np.sort(rows[: max(1, fits)]).tolist())
 
 
 def _candidates(counts: csr_matrix, objective: Objective) -> list[Candidate]:

@@ -18,7 +18,7 @@ from dgltree.training.objectives.objective import Objective
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
 
-    from dgltree.training.objectives.metrics import ClassMetrics, Evaluation
+    from dgltree.training.objectives.metrics import ClassMetrics
 
 
 SMALLEST, HOTTEST = 1e-12, 3.0
@@ -114,12 +114,9 @@ class Classes(Objective):
 
         return ClassMetrics(self.classes)
 
-    def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
-        from dgltree.training.objectives.metrics import calibration_error, of_classes
-
-        found = of_classes(self.predicted(answers), targets, self.classes)
-        found.metrics["calibration_error"] = calibration_error(answers, targets)
-        return found
+    def update(self, metrics: "ClassMetrics", answers: Tensor, targets: Tensor) -> None:
+        sure, predicted = answers.max(1)
+        metrics.update(predicted, targets, sure)
 
     def texts(self, answers: Tensor) -> list[str]:
         names = [shown(name) for name in self.classes]
@@ -130,8 +127,9 @@ class Classes(Objective):
         best = np.array(self.classes)[self.predicted(answers).numpy()]
         return {"prediction": best, **{name: answers[:, i].numpy().copy() for i, name in enumerate(self.classes)}}
 
-    def targets_of(self, predictions: Any) -> Tensor:
-        return label_numbers(predictions.to_pylist(), self.classes)
+    @property
+    def answer_columns(self) -> list[str]:
+        return list(self.classes)
 
 
 def classes_of(data: TreeDataset, nodes: bool = False) -> list[str]:

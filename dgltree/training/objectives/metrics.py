@@ -74,21 +74,6 @@ def of_numbers(answers: Tensor, labels: Tensor) -> Evaluation:
     return replace(metrics.found(), answers=(answers, labels))
 
 
-def calibration_error(probabilities: Tensor, labels: Tensor) -> float:
-    """By how much the probability of the predicted class is off, on the mean over bins of equal width.
-
-    Guo et al. 2017, arXiv 1706.04599, equation 5.
-
-    Args:
-        probabilities: (E, C).
-        labels: (E,) int64, class numbers; ``UNSEEN`` counts as an error.
-    """
-    sure, predicted = probabilities.double().max(1)
-    place = (sure * BINS).long().clamp(max=BINS - 1)
-    off = torch.zeros(BINS, dtype=torch.float64).index_add_(0, place, sure - (predicted == labels).double())
-    return float(off.abs().sum() / len(labels))
-
-
 class ClassMetrics:
     """The metrics of classes, of which ``update`` is given some examples at a time.
 
@@ -101,9 +86,14 @@ class ClassMetrics:
         self._accuracy = MulticlassAccuracy(count, average="micro", **ALONE)
         self._f1 = MacroF1(count, **ALONE)
         self._confusion = MulticlassConfusionMatrix(count, **ALONE)
+        self._off: Tensor | None = None
 
-    def update(self, predicted: Tensor, labels: Tensor) -> None:
-        """Arguments as of :func:`of_classes`."""
+    def update(self, predicted: Tensor, labels: Tensor, sure: Tensor | None = None) -> None:
+        """Arguments as of :func:`of_classes`, and with ``sure`` (E,) the probabilities of what is predicted."""
+        if sure is not None:
+            place = (sure.double() * BINS).long().clamp(max=BINS - 1)
+            off = torch.zeros(BINS, dtype=torch.float64) if self._off is None else self._off
+            self._off = off.index_add(0, place, sure.double() - (predicted == labels).double())
         labels = torch.where(labels == UNSEEN, len(self.classes), labels)
         for metric in (self._accuracy, self._f1, self._confusion):
             metric.update(predicted, labels)
@@ -118,6 +108,8 @@ class ClassMetrics:
             "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
         }
         examples = int(confusion.sum())
+        if self._off is not None:  # Guo et al. 2017, arXiv 1706.04599, equation 5
+            metrics["calibration_error"] = float(self._off.abs().sum() / examples)
         if not occurs[-1]:
             confusion, names = confusion[:-1, :-1], self.classes
         return Evaluation(examples, metrics, confusion, names)

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor, nn
 
 from dgltree.datasets.batches import label_numbers
@@ -81,10 +80,11 @@ class Numbers(Objective):
 
         return NumberMetrics()
 
-    def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
-        from dgltree.training.objectives.metrics import of_numbers
+    def update(self, metrics: "NumberMetrics", answers: Tensor, targets: Tensor) -> None:
+        metrics.update(answers, targets)
 
-        return of_numbers(answers, targets)
+    def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
+        return replace(super().evaluation(answers, targets), answers=(answers, targets))
 
     def texts(self, answers: Tensor) -> list[str]:
         return [f"{number:.6g}" for number in answers.tolist()]
@@ -92,5 +92,6 @@ class Numbers(Objective):
     def columns(self, answers: Tensor) -> dict[str, Any]:
         return {"prediction": answers.numpy()}
 
-    def targets_of(self, predictions: Any) -> Tensor:
-        return torch.from_numpy(predictions.to_numpy().copy())
+    @property
+    def answer_columns(self) -> list[str]:
+        return ["prediction"]

@@ -103,8 +103,14 @@ class Objective(ABC):
         """The metrics of predictions that come some at a time."""
 
     @abstractmethod
+    def update(self, metrics: Any, answers: Tensor, targets: Tensor) -> None:
+        """Count some answers in these metrics."""
+
     def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
         """The metrics of answers to all examples."""
+        metrics = self.metrics()
+        self.update(metrics, answers, targets)
+        return metrics.found()
 
     @abstractmethod
     def texts(self, answers: Tensor) -> list[str]:
@@ -114,6 +120,7 @@ class Objective(ABC):
     def columns(self, answers: Tensor) -> dict[str, Any]:
         """The same as arrays; the first is ``prediction``."""
 
+    @property
     @abstractmethod
-    def targets_of(self, predictions: Any) -> Tensor:
-        """(E,) from the column ``prediction``, an array of pyarrow, as :meth:`predicted` gives them."""
+    def answer_columns(self) -> list[str]:
+        """Those of :meth:`columns` that together are the answers."""
