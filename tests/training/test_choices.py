@@ -47,6 +47,9 @@ def test_the_best_epoch_is_kept_also_where_it_is_not_the_last_one(noise: Path, t
     assert max(accuracies) > accuracies[-1], "the best epoch must not be the last one"
     best, last = (checked(out / f"{name}.ckpt")["state_dict"] for name in ("best", "last"))
     left = {f"model.{name}": weight for name, weight in TrainedModel.load(out).model.state_dict().items()}
+    scaled = [name for name in left if "readout" in name]  # by the temperature of the validation set
+    ratios = torch.cat([(left.pop(name) / best[name]).flatten() for name in scaled])
+    torch.testing.assert_close(ratios, ratios[:1].expand(len(ratios)))
     assert all(torch.equal(weight, best[name]) for name, weight in left.items())
     assert not all(torch.equal(weight, last[name]) for name, weight in left.items())
 

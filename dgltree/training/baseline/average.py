@@ -60,8 +60,8 @@ class Average:
         """Write a safetensors file; an existing one is replaced at once. Raises ``OSError`` where it cannot."""
         model = self.baseline.model
         arrays = {name: getattr(model, name) for name in _names(type(model))}
-        tensors = {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in arrays.items()}
-        tensors["codes"] = torch.from_numpy(self.baseline.columns.codes.view(np.int64))
+        tensors = {name: torch.tensor(array) for name, array in arrays.items()}
+        tensors["codes"] = torch.tensor(self.baseline.columns.codes.view(np.int64))
         header: dict[str, Any] = {
             "version": VERSION,
             "kind": model.name,
