@@ -24,8 +24,8 @@ class Labelled(PickledAsArrays):
     """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
     planned: Planned | None = None
     """What an encoder made of the trees beforehand, if it did."""
-    beside: Tensor | None = None
-    """(E, ...) the answers of another model of the same, if there is one."""
+    baseline: Tensor | None = None
+    """(E, ...) the answers of a baseline, if there is one."""
 
     @property
     def inputs(self) -> TreeBatch | Planned:
@@ -38,13 +38,13 @@ class Labelled(PickledAsArrays):
 
     def to(self, device: torch.device) -> "Labelled":
         planned = None if self.planned is None else self.planned.to(device)
-        beside = None if self.beside is None else self.beside.to(device)
-        return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned, beside)
+        baseline = None if self.baseline is None else self.baseline.to(device)
+        return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned, baseline)
 
     def select(self, examples: Sequence[int]) -> "Labelled":
         """Some of the examples, in the given order."""
         rows = torch.tensor(examples)
         each = len(self.trees) // len(self.labels)
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
-        beside = None if self.beside is None else self.beside[rows]
-        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], beside=beside)
+        baseline = None if self.baseline is None else self.baseline[rows]
+        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], baseline=baseline)

@@ -94,7 +94,7 @@ class TreeJob(TableJob):
             beside.append(self._beside(block))
             bad += block.bad
             if block.known is not None:
-                parts = self.model.batches(block.known, beside=self.answers_examples)
+                parts = self.model.batches(block.known, baseline=self.answers_examples)
                 inputs += [part.plan(self.model.model.encoder, share=True) for part in parts]
             known = 0 if block.known is None else len(block.known)
             places += [answered + i if i < known else None for i in block.order]

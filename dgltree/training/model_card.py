@@ -1,4 +1,4 @@
-"""What a training was: beside the weights, for people and for programs."""
+"""The card of a training, for people and for programs."""
 
 import platform
 import re

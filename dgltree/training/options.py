@@ -64,7 +64,7 @@ class FitOptions:
             ("00:02:30:00").
         class_weights: "balanced" gives rare classes as much weight in the loss as frequent ones.
         log: write the metrics as csv or for tensorboard, too, to the folder logs of the output.
-        no_baseline: leave out the linear model that is fitted beside this one for comparison.
+        no_baseline: fit no baseline; the network answers alone.
 
     Raises ``ValueError`` for what cannot be.
     """

@@ -118,8 +118,8 @@ class TrainedModel:
         name = encoder.name if isinstance(encoder, SequenceEncoder) else type(self.check_nodes().cell).__name__
         gives = f"{len(self.classes)} classes" if self.classes else "numbers"
         of = "trees" if self.each == 1 else "pairs of trees"
-        beside = "" if self.average is None else f", {1 - self.average.weight:.0%} {self.average.baseline.what}"
-        return f"<TrainedModel: {gives} of {of}, {name} of {encoder.config['hidden_size']}{beside}>"
+        baseline = "" if self.average is None else f", {1 - self.average.weight:.0%} {self.average.baseline.what}"
+        return f"<TrainedModel: {gives} of {of}, {name} of {encoder.config['hidden_size']}{baseline}>"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -170,12 +170,12 @@ class TrainedModel:
 
     def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
-        return torch.cat([self.roots(part) for part in self.batches(self._known(trees), beside=False)]).cpu()
+        return torch.cat([self.roots(part) for part in self.batches(self._known(trees), baseline=False)]).cpu()
 
     def node_vectors(self, dataset: TreeDataset) -> Tensor:
         """(N, n), the vectors of all nodes. Raises ``ValueError`` for an encoder that has none."""
         self.check_nodes()
-        return torch.cat([self.nodes(part) for part in self.batches(self._known(dataset), beside=False)]).cpu()
+        return torch.cat([self.nodes(part) for part in self.batches(self._known(dataset), baseline=False)]).cpu()
 
     def check_nodes(self) -> TreeEncoder:
         """The encoder, whose nodes have vectors; ``ValueError`` for another one."""
@@ -190,10 +190,10 @@ class TrainedModel:
             raise ValueError(f"tree {dataset.bad[0].line}: {dataset.bad[0].message}")
         return dataset
 
-    def batches(self, dataset: TreeDataset, beside: bool = True) -> Iterator[Labelled]:
+    def batches(self, dataset: TreeDataset, baseline: bool = True) -> Iterator[Labelled]:
         """What the methods below take: the examples, in the model's vocabulary, of some nodes at a time, on its device.
 
-        With ``beside`` the baseline's answers are in them, which :meth:`answers` needs where there is a baseline.
+        With ``baseline`` the baseline's answers are in them, which :meth:`answers` needs where there is a baseline.
 
         ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
         """
@@ -202,15 +202,15 @@ class TrainedModel:
         for rows in NodeBatches(dataset.sizes, MOST_NODES):
             some = dataset.select(rows)
             part = collate(some)
-            if beside and self.average is not None:
-                part.beside = self.average.baseline.answers(some)
+            if baseline and self.average is not None:
+                part.baseline = self.average.baseline.answers(some)
             yield part.to(device)
 
     def answers(self, part: Labelled) -> Tensor:
         """Probabilities (E, classes), or numbers (E,)."""
         with evaluating(self.model):
             answers = self.objective.answers(self.model(part.inputs, share=True))
-        return answers if self.average is None or part.beside is None else self.average.of(answers, part.beside)
+        return answers if self.average is None or part.baseline is None else self.average.of(answers, part.baseline)
 
     def roots(self, part: Labelled) -> Tensor:
         """(B, n), one row a tree."""
