@@ -16,16 +16,16 @@ from dgltree.equations.truth.balls import Ball, ball
 from dgltree.equations.truth.program import Cut, Program
 from dgltree.equations.truth.sample_points import Point
 
-STEPS = 32
+STEPS = 20
 """Points of a line on either side of 0."""
-MOST = 12
+MOST = 4
 """Breakpoints of a line."""
 LINES = 3
 """In several variables."""
-BITS, HALVED = 64, 30
-BESIDE = (fmpq(1, 2**6), fmpq(1, 2**14))
+BITS, HALVED = 64, 14
+BESIDE = (fmpq(1, 2**6), fmpq(1, 2**10))
 """Distances from a breakpoint, as shares of its size."""
-REFINED, ROUNDS = 1024, 14
+REFINED, ROUNDS = 1024, 12
 """Bits of a point on a cut, and steps to it at most."""
 
 Line = Callable[[fmpq], Point]
@@ -87,7 +87,7 @@ def _line(names: Sequence[str], start: list[tuple[fmpq, fmpq]], direction: list[
 
 def _grid() -> list[fmpq]:
     """From -16 to 16, denser around 0."""
-    half = [fmpq(k * k, 64) + fmpq(1, 997) for k in range(STEPS)]
+    half = [fmpq(k * k, 24) + fmpq(1, 997) for k in range(STEPS)]
     return [-t for t in reversed(half)] + half
 
 

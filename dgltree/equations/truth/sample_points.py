@@ -16,7 +16,7 @@ Point = dict[str, Any]
 """Names to rationals, complex balls, or functions that make a ball with the bits that are set."""
 SMALLEST, LARGEST = -6, 6
 """Powers of ten."""
-SEVERAL = 200
+SEVERAL = 160
 """Points in several variables."""
 
 
