@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tampered import kinds
+from tampered import write as write_model
 
 from dgltree.commands.main import main
 
@@ -15,9 +17,10 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 from pyarrow.parquet import read_table, write_table  # noqa: E402
 
 from dgltree.datasets.formats import Bad  # noqa: E402
-from dgltree.scale import Complete, Encode, Evaluate, Predict, run  # noqa: E402
+from dgltree.scale import Complete, Encode, Evaluate, Predict, run, trees  # noqa: E402
 from dgltree.scale.job import TableJob, joined  # noqa: E402
 from dgltree.scale.tables import open_tables  # noqa: E402
+from dgltree.scale.trees import TreeJob  # noqa: E402
 
 TEXTS = ["x", "x+", "x+y", "sin(x)", "z*x", "y"]
 
@@ -65,6 +68,32 @@ def test_a_folder_of_files_is_one_table_whose_ids_say_the_file(fitted: Path, fol
     assert [row["id"] for row in found] == ["a/1.parquet:1", "a/1.parquet:2", *(f"b.parquet:{i}" for i in range(1, 5))]
     assert [row["prediction"] is not None for row in found] == [True, False, True, False, True, True]
     assert [each.where for each in bad] == ["a/1.parquet, line 2", "b.parquet, line 2"]
+
+
+@pytest.mark.parametrize("job", [Predict, Encode])
+def test_answers_go_to_their_rows_whatever_is_read_at_a_time(
+    job: type[TreeJob], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that cannot be read are in each part: first, last, alone, and all of one."""
+    model = tmp_path / "model"
+    model.mkdir()
+    write_model(kinds()["classes"].content, model)
+    texts = ["x", "x+", "x*y", "sin(x)", "(", "y", "y*x", "x*x", "*", "/", ")", "sin(y)", "y", "x+y"]
+    write_table(pyarrow.table({"tree": texts}), tmp_path / "trees.parquet")
+    found = {}
+    for rows in (len(texts), 1, 2, 3, 5):
+        monkeypatch.setattr(trees, "ROWS", rows)
+        found[rows], _ = answered(job(model), tmp_path / "trees.parquet")
+    if job is Predict:
+        refused = {1, 4, 8, 9, 10}
+        assert [row["prediction"] is None for row in found[2]] == [k in refused for k in range(len(texts))]
+    for rows, others in found.items():
+        assert [row["line"] for row in others] == [row["line"] for row in found[1]], rows
+        for row, other in zip(others, found[1], strict=True):
+            for name in row.keys() - {"vector"}:
+                assert row[name] == (pytest.approx(other[name]) if isinstance(other[name], float) else other[name])
+            np.testing.assert_allclose(row.get("vector", 0), other.get("vector", 0), atol=1e-6)
+    assert len({str(row) for row in found[1]}) == len(found[1])
 
 
 def test_what_has_no_label_is_left_out_of_an_evaluation(fitted: Path, folder: Path) -> None:
