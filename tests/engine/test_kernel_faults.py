@@ -1,6 +1,7 @@
 """Where a kernel cannot be had, one warning says what to do, and torch's operations compute."""
 
 import os
+import runpy
 import subprocess
 import sys
 import warnings
@@ -159,6 +160,28 @@ def test_the_environment_switches_kernels_off(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("DGLTREE_KERNELS", "quick")
     with pytest.raises(ValueError, match="kernels are on, cached, off; 'quick' is none of them"):
         propagate(trees, cell)
+
+
+CALLING = """
+from dgltree.engine.kernels.compiled import compiled, tanh
+@compiled
+def kernel(x):
+    return tanh(x)
+"""
+
+
+def test_what_was_compiled_from_other_sources_is_not_read(tmp_path: Path, monkeypatch) -> None:
+    numba = pytest.importorskip("numba", reason="Numba is not installed")
+    from dgltree.engine.kernels import compiled
+    from dgltree.engine.kernels.numba_kernel import is_compiled
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    path = tmp_path / "calling.py"
+    path.write_text(CALLING, encoding="utf-8")
+    assert is_compiled(runpy.run_path(str(path))["kernel"], (0.5,), True)
+    assert is_compiled(runpy.run_path(str(path))["kernel"], (0.5,), False)
+    monkeypatch.setattr(compiled, "SOURCES", "those of a later version, in which tanh is another function")
+    assert not is_compiled(runpy.run_path(str(path))["kernel"], (0.5,), False)
 
 
 @pytest.mark.slow

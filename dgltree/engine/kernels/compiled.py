@@ -1,10 +1,13 @@
 """What all Numba kernels share: how they are compiled, and exponentials that LLVM can put side by side in a register.
 
-Numba keeps compiled code by the file of the kernel: who changes a file that kernels call, such as this one, removes
-what was kept (``__pycache__/*.nbi``). The tests have a folder of their own for each state of the files.
+Numba keeps compiled code on disk by the size and time of the kernel's own file. What a kernel calls, such as the
+functions below, is compiled into it: here code is kept for one state of all files of this folder.
 """
 
+import hashlib
 import math
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +18,16 @@ FLAGS: dict[str, Any] = {"fastmath": {"contract", "reassoc", "arcp", "nsz"}, "er
 """Sums in any order, products and sums in one; but not "nnan" and "ninf": NaN and infinity pass as in torch. Python's
 error model would check every division, and keep LLVM from taking several at once."""
 
-compiled = njit(nogil=True, cache=True, **FLAGS)
-"""Decorates a kernel: without Python's lock, and kept on disk."""
+SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))).hexdigest()
+"""Digest of the files whose functions kernels call."""
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Decorates a kernel: without Python's lock, and kept on disk for these ``SOURCES``."""
+    made = njit(nogil=True, cache=True, **FLAGS)(function)
+    made._cache._cache_file._source_stamp = SOURCES
+    return made
+
 
 AS_WRITTEN: dict[str, Any] = {"fastmath": {"contract", "nsz"}, "error_model": "numpy"}
 """For functions in which the order of operations is what makes them accurate: LLVM would make (p + 1) s - 1 of
