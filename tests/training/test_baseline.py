@@ -19,11 +19,14 @@ from dgltree.commands.main import main
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
 
+from safetensors import safe_open
+from safetensors.torch import save
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from dgltree.training.baseline.average import Average
+from dgltree.models.checkpoint import digest
+from dgltree.training.baseline.average import HEADER, Average
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.boosted import Boosted
 from dgltree.training.baseline.choice import choose
@@ -233,6 +236,36 @@ def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(kind:
     file.write_bytes(content)
     with pytest.raises(ValueError, match=r"baseline.safetensors: the contents do not match their hash"):
         Average.load(file, Classes(("a", "b")))
+
+
+@pytest.mark.parametrize("kind", [Linear, Boosted])
+def test_whatever_a_file_with_a_right_hash_says_is_one_error(kind: type[Any], tmp_path: Path) -> None:
+    average, data = averaged(kind)
+    file, objective = tmp_path / "baseline.safetensors", Classes(("a", "b"))
+    average.save(file)
+    with safe_open(file, framework="pt") as opened:
+        header = json.loads(opened.metadata()[HEADER])
+        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+    del header["sha256"]
+    wrong = [
+        torch.zeros(0),
+        torch.full((3,), torch.nan),
+        torch.ones(2, 2).long(),
+        torch.full((9,), 10**12),
+        torch.ones(7).half(),
+    ]
+    changed = [({**header, name: value}, tensors) for name in header for value in (None, 7, "x", [], {}, -1.5)]
+    changed += [(header, {**tensors, name: value}) for name in tensors for value in wrong]
+    refused = 0
+    for said, weights in changed:
+        said = {**said, "sha256": digest(said, weights)}
+        file.write_bytes(save(weights, {HEADER: json.dumps(said)}))
+        try:
+            assert bool(Average.load(file, objective).baseline.answers(data).isfinite().all())
+        except ValueError as error:
+            assert str(error).startswith(str(file)), error
+            refused += 1
+    assert refused > len(changed) / 2
 
 
 def test_trees_that_do_not_end_are_refused() -> None:

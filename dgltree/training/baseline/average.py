@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -90,7 +91,7 @@ class Average:
             return cls._made(header, tensors, objective)
         except KeyError as error:
             raise ValueError(f"{path}: no baseline that dgltree saved: it has no {error}") from None
-        except (SafetensorError, TypeError, AttributeError, ValueError) as error:
+        except (SafetensorError, TypeError, AttributeError, IndexError, ValueError, RuntimeError) as error:
             raise ValueError(f"{path}: {error}") from None
 
     @classmethod
@@ -104,6 +105,9 @@ class Average:
             raise ValueError(f"a model of {model.width} columns with the codes of {len(codes)}")
         if not all(np.isfinite(array).all() for array in arrays.values()):
             raise ValueError("some of its numbers are not finite")
+        gives = model(csr_matrix((1, model.width))).shape[1]
+        if gives != max(1, len(objective.classes)):
+            raise ValueError(f"a model that gives {gives} numbers of a tree for {len(objective.classes)} classes")
         return cls(Baseline(Columns(codes), model, objective, header["what"]), float(header["weight"]))
 
 
