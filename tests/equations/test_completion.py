@@ -25,7 +25,7 @@ def test_one_line_a_value_with_its_other_forms() -> None:
 def test_lines_are_solutions_branches_and_domains() -> None:
     assert texts("_^2 = x^4 + 2*x^2 + 1") == ["x^2 + 1", "-(x^2 + 1)"]
     assert texts("sqrt(x^2) = _") == ["abs(x)", "x"]
-    assert texts("sin(_) = cos(x)") == ["pi/2 - x", "x + pi/2"]
+    assert texts("sin(_) = cos(x)")[:2] == ["pi/2 - x", "x + pi/2"]
 
 
 def test_an_answer_that_holds_at_more_points_may_be_a_little_longer() -> None:
