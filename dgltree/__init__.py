@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from dgltree.equations.checking.distractors import distractors
     from dgltree.equations.completion.answers import Verification, complete, verify
     from dgltree.equations.completion.result import Completion
+    from dgltree.equations.pretrained.fillers import shipped_fillers
     from dgltree.equations.pretrained.published import load_published
-    from dgltree.equations.pretrained.shipped import open_model, shipped_fillers
+    from dgltree.equations.pretrained.shipped import open_model
     from dgltree.equations.ranking.ranker import Ranker, Ranking, rank
     from dgltree.models.checkpoint import load, save
     from dgltree.read.infix import read_equation, read_infix
@@ -40,9 +41,10 @@ _MODULES = {
     "equations.checking.distractors": ("distractors",),
     "equations.completion.answers": ("Verification", "complete", "verify"),
     "equations.completion.completer": ("Completion",),
+    "equations.pretrained.fillers": ("shipped_fillers",),
     "equations.pretrained.published": ("load_published",),
     "equations.ranking.ranker": ("Ranker", "Ranking", "rank"),
-    "equations.pretrained.shipped": ("open_model", "shipped_fillers"),
+    "equations.pretrained.shipped": ("open_model",),
     "models.checkpoint": ("load", "save"),
     "read.infix": ("read_equation", "read_infix"),
     "read.infix_writer": ("write_equation", "write_infix"),

@@ -11,7 +11,8 @@ from tqdm import tqdm
 
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
-from dgltree.commands.options import add_reading, given_reading, option_parser
+from dgltree.commands.options import option_parser
+from dgltree.commands.reading_options import add_reading, given_reading
 from dgltree.commands.reports import BadRecords, report_bad, stopwatch
 from dgltree.datasets.formats import open_format
 from dgltree.datasets.loading.gather import Ids

@@ -1,6 +1,7 @@
 """``dgltree complete``."""
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from dgltree.commands.equation_input import EquationInput, answer_all, count, parsed, parser
@@ -10,6 +11,8 @@ from dgltree.commands.signals import within
 from dgltree.commands.wrong_answers import wrong_answers
 from dgltree.read.json_text import write_json
 
+MANY = 32
+"""Equations for which it pays to load Numba, if what it compiled is at hand."""
 EXAMPLES = """\
 examples:
   dgltree complete "sin(x)^2 + _ = 1"
@@ -99,7 +102,7 @@ def _seconds(text: str) -> float:
 
 def _completing(options: argparse.Namespace) -> dict[str, Any]:
     """Settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`, the model apart."""
-    from dgltree.equations.pretrained.shipped import read_fillers
+    from dgltree.equations.pretrained.fillers import read_fillers
 
     return {
         "top": options.top,
@@ -122,8 +125,14 @@ def _answer(options: argparse.Namespace) -> int:
         with within(None if completing.by_score else options.seconds):
             return list(answerer([asked.typed for asked in block]))
 
-    show = _shower(options)
-    return answer_all(options.equations, options.json, read_question, answer, show, completing.together)
+    with _kernels(options.equations) if completing.by_score else nullcontext():
+        return answer_all(options.equations, options.json, read_question, answer, _shower(options), completing.together)
+
+
+def _kernels(texts: list[str]) -> AbstractContextManager[None]:
+    from dgltree.engine.kernels.choice import kernels
+
+    return kernels("cached" if len(texts) >= MANY or "-" in texts else "off")
 
 
 def _shower(options: argparse.Namespace) -> Any:

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from dgltree.read.typed import Question, Typed
 
 BLOCK = 64  # equations answered between two updates of the progress bar
-MANY = 32  # equations for which it pays to load Numba, if what it compiled is at hand
 
 
 class EquationInput(NamedTuple):
@@ -82,14 +81,6 @@ def count(text: str) -> int:
 
 def answer_all(texts: list[str], as_json: bool, read: Read, answer: Answer, show: Show, block: int = BLOCK) -> int:
     """Answer block after block, in the order of the input, refused equations in their place; the exit code."""
-    from dgltree.engine.kernels.choice import kernels
-
-    many = len(texts) >= MANY or "-" in texts
-    with kernels("cached" if many else "off"):
-        return _answer_all(texts, as_json, read, answer, show, block)
-
-
-def _answer_all(texts: list[str], as_json: bool, read: Read, answer: Answer, show: Show, block: int) -> int:
     from tqdm import tqdm
 
     asked = _asked(texts, read)

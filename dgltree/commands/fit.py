@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from dgltree.cells import CELLS
-from dgltree.commands.options import given_reading, options_of
+from dgltree.commands.options import options_of
+from dgltree.commands.reading_options import given_reading
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS

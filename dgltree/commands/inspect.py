@@ -1,6 +1,7 @@
 """``dgltree inspect``: what is in a file of trees."""
 
-from dgltree.commands.options import add_reading, given_reading, option_parser
+from dgltree.commands.options import option_parser
+from dgltree.commands.reading_options import add_reading, given_reading
 from dgltree.commands.reports import stopwatch
 from dgltree.datasets.describe import describe
 from dgltree.datasets.tree_dataset import TreeDataset

@@ -3,8 +3,6 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from dgltree.commands.reports import BadRecords
-
 if TYPE_CHECKING:
     from dgltree.scale import Outcome
     from dgltree.scale.job import TableJob
@@ -24,6 +22,7 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
 
 def answer(job: "TableJob", data: str, options: argparse.Namespace, device: str | None) -> "Outcome":
     """Answer all of a table; the bad records are told."""
+    from dgltree.commands.reports import BadRecords
     from dgltree.scale import run
 
     report = BadRecords(data, options.strict)

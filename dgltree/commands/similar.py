@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from dgltree.batching.batch import unbatch
-from dgltree.commands.options import add_reading, given_reading, option_parser
+from dgltree.commands.options import option_parser
+from dgltree.commands.reading_options import add_reading, given_reading
 from dgltree.commands.reports import report_bad
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.brief import WIDTH, brief

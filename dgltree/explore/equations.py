@@ -10,9 +10,10 @@ from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.answers import completer, verify
 from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.completion.result import Completion, Filler
-from dgltree.equations.expressions.names import Names, variables
+from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import find_blank
-from dgltree.equations.pretrained.shipped import shipped_fillers
+from dgltree.equations.pretrained.fillers import shipped_fillers
+from dgltree.equations.ranking.model_names import Names
 from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.equations.truth.verdict import Grade
 from dgltree.explore.endpoint import Endpoint, RequestFields

@@ -10,7 +10,8 @@ from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
 from dgltree.equations.completion.record import described
 from dgltree.equations.completion.result import Completion
-from dgltree.equations.pretrained.shipped import model_file, open_model
+from dgltree.equations.pretrained.files import model_file
+from dgltree.equations.pretrained.shipped import open_model
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import Question, read_question
 from dgltree.scale.job import Answers, PreparedRows, Sample, TableJob, digest_of

@@ -6,7 +6,6 @@ from typing import Any
 
 import mpmath
 import pytest
-from mpmath_values import value
 
 from dgltree import Tree, complete
 from dgltree.equations.completion.result import Completion
@@ -14,6 +13,7 @@ from dgltree.equations.expressions.canonical_form import canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.read.typed import read_question, read_typed_expression
+from tasks.equations.verdicts.mpmath_values import value
 
 
 def lines(name: str) -> list[Any]:

@@ -1,21 +1,23 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dgltree.equations.completion.completer import Completer
-from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.completion.result import Completion
-from dgltree.equations.pretrained.shipped import model_file, open_model, shipped_fillers
+from dgltree.equations.pretrained.files import model_file
 from dgltree.equations.ranking.equation_size import is_small
 from dgltree.equations.search.search import BUDGET
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Counterexample, Verdict
-from dgltree.models.tree_model import EquationModel
 from dgltree.read.typed import Question, read_question, read_typed
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from dgltree.equations.completion.filler_list import FillerList
+    from dgltree.models.tree_model import EquationModel
 
 GUESSED = 50
 """Depth of an equation for which the list is ranked as guesses: each filler is computed along the path to the root."""
@@ -41,7 +43,7 @@ class Verification(NamedTuple):
 def complete(
     equation: str | Equation,
     top: int = 10,
-    model: str | EquationModel = "default",
+    model: "str | EquationModel" = "default",
     budget: int = BUDGET,
     seconds: float | None = None,
 ) -> Completion:
@@ -65,13 +67,19 @@ def complete(
 
 
 @lru_cache(maxsize=4)  # a model takes a moment to open
-def completer(model: str | EquationModel = "default", budget: int = BUDGET, seconds: float | None = None) -> Completer:
+def completer(
+    model: "str | EquationModel" = "default", budget: int = BUDGET, seconds: float | None = None
+) -> Completer:
     """What answers :func:`complete`, for many equations."""
     if isinstance(model, str):
         model_file(model)  # its name is checked now, and it is opened when something is to be guessed
 
     @lru_cache(maxsize=1)
-    def fillers() -> FillerList:
+    def fillers() -> "FillerList":  # most equations need no network, and none of what it imports
+        from dgltree.equations.completion.filler_list import FillerList, known
+        from dgltree.equations.pretrained.fillers import shipped_fillers
+        from dgltree.equations.pretrained.shipped import open_model
+
         opened = open_model(model) if isinstance(model, str) else model
         return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dgltree.equations.completion.answers import completer
-from dgltree.equations.completion.filler_list import FillerList
 from dgltree.equations.completion.result import Completion
-from dgltree.equations.pretrained.shipped import open_model, shipped_fillers
 from dgltree.equations.search.search import BUDGET
-from dgltree.models.tree_model import EquationModel
 from dgltree.read.typed import Question
 from dgltree.trees.tree import Tree
+
+if TYPE_CHECKING:
+    from dgltree.models.tree_model import EquationModel
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -33,7 +33,7 @@ class BatchCompletion:
         any_variables: of a list also fillers with variables that the equation lacks.
     """
 
-    model: str | EquationModel = "default"
+    model: "str | EquationModel" = "default"
     top: int = 10
     seconds: float | None = None
     budget: int | None = None
@@ -55,6 +55,13 @@ class BatchCompletion:
                 return made.complete(asked.equation, asked.blanks, self.top, form=asked.form, unknown=asked.unknown)
 
             return lambda several: [complete(asked) for asked in several]
+        return self._ranker()
+
+    def _ranker(self) -> Callable[[list[Question]], list[Completion]]:
+        from dgltree.equations.completion.filler_list import FillerList
+        from dgltree.equations.pretrained.fillers import shipped_fillers
+        from dgltree.equations.pretrained.shipped import open_model
+
         fillers = shipped_fillers() if self.fillers is None else self.fillers
         opened = open_model(self.model) if isinstance(self.model, str) else self.model
         ranked = FillerList(opened, fillers)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dgltree.algebra.child import algebra
 from dgltree.equations.completion.lines import NAMED, Lines
 from dgltree.equations.completion.result import Completion, Filler
+from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
@@ -14,6 +15,7 @@ from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.verdict import Domain
+from dgltree.read.notation import NUMBERS
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
@@ -78,10 +80,10 @@ class Completer:
             rewritten = _rewritten(asked, (form,))
             return asked.completion(lines.of(rewritten, top), SearchResult(rewritten, 0, asked.clock.late, 0))
         tell = None if found is None else lambda search: found(asked.completion(lines.of(search.fillers, top), search))
-        if lines.is_one_sided:
+        if lines.is_one_sided and variables(*equation):
             algebra().start()  # while the search is running
         search = Search(asked.equation, self.budget, asked.clock, self.invert, asked.verdicts, tell).run()
-        if lines.is_one_sided:
+        if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
         fillers = lines.of(search.fillers, top) or self._guesses(asked, lines, search.fillers, top)
         return asked.completion(fillers, search)
@@ -137,6 +139,12 @@ class _Asked:
 def _named(filler: Filler, unit: str) -> Filler:
     trees, forms = (tuple(named_unit(tree, unit) for tree in several) for several in (filler.trees, filler.forms))
     return filler._replace(trees=trees, forms=forms)
+
+
+def _has_number(asked: _Asked, found: Iterable[Tree]) -> bool:
+    """Whether a number was found that is the value: it has no other form."""
+    verdicts = (asked.verdicts.of(tree) for tree in found if tree.function in NUMBERS and asked.verdicts.likely(tree))
+    return any(verdict is not None and verdict.holds for verdict in verdicts)
 
 
 def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:

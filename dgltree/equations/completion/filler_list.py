@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.ranking.equation_size import check_size
 from dgltree.equations.ranking.ranker import Ranker, check_fillers
@@ -55,6 +56,7 @@ class FillerList:
     def guess(self, equation: Equation) -> list[Tree]:
         """The best of the list; nothing for an equation that the network cannot read."""
         try:
-            return list(self._ranker.rank([equation], top=10, any_variables=False)[0].fillers)
+            with kernels("off"):  # to load Numba takes longer than one equation
+                return list(self._ranker.rank([equation], top=10, any_variables=False)[0].fillers)
         except ValueError:
             return []

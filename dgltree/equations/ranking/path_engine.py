@@ -18,8 +18,9 @@ from dgltree.cells import Cell
 from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import path_kernel
 from dgltree.engine.propagate import propagate
-from dgltree.equations.expressions.paths import Context, Path, find_blank, merge_paths, path_order
+from dgltree.equations.expressions.paths import Path, find_blank
 from dgltree.equations.ranking.fused_paths import FusedPathStates
+from dgltree.equations.ranking.merged_paths import Context, merge_paths, path_order
 from dgltree.equations.ranking.path_states import ContextGroup, PathStates, TorchPathStates
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import Equation

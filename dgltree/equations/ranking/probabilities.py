@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import batch
-from dgltree.equations.expressions.names import Names
+from dgltree.equations.ranking.model_names import Names
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import BLANK, Equation
 

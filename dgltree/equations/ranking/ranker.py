@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.equations.expressions.names import VARIABLE, Names, model_variables, spell, variables
+from dgltree.equations.expressions.names import VARIABLE, variables
+from dgltree.equations.ranking.model_names import Names, model_variables, spell
 from dgltree.equations.ranking.path_engine import FillerStates, score_blocks
 from dgltree.models.tree_model import EquationModel
 from dgltree.torch_internals import version_of

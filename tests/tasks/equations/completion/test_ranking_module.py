@@ -11,7 +11,7 @@ import dgltree
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
-from dgltree.equations.pretrained.shipped import FOLDER
+from dgltree.equations.pretrained.files import FOLDER
 from dgltree.models import EquationModel, EquationReadout
 from tasks.equations.completion import textbook
 

@@ -1,0 +1,38 @@
+"""Lists of fillers: the one that comes with the package, and the user's own."""
+
+from pathlib import Path
+
+from dgltree.equations.pretrained.files import FOLDER
+from dgltree.read.infix import read_infix
+from dgltree.read.text import read_text
+from dgltree.trees.tree import Tree
+
+
+def shipped_fillers() -> list[Tree]:
+    """The fillers that ``dgltree complete`` offers: leaves, depth 1, and common forms of depth 2."""
+    return read_fillers(FOLDER / "fillers.txt")
+
+
+def read_fillers(path: str | Path) -> list[Tree]:
+    """Trees of a UTF-8 file with one infix expression a line; empty lines are passed over.
+
+    Raises ``ValueError`` naming file, line and column, also for a file without fillers.
+    """
+    fillers = []
+    for number, line in enumerate(read_text(path).splitlines()):
+        if line.strip():
+            try:
+                fillers.append(read_infix(line))
+            except ValueError:
+                _fail(path, "\n" * number + line)
+    if not fillers:
+        raise ValueError(f"{path}: no fillers; write one infix expression a line")
+    return fillers
+
+
+def _fail(path: str | Path, text: str) -> None:
+    """Read a faulty line once more, where it stands in the file, so that the error names its line there."""
+    try:
+        read_infix(text)
+    except ValueError as error:
+        raise ValueError(f"{path}, {error}") from None
