@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 
 from dgltree.equations.checking.polynomial import Polynomials, content
+from dgltree.equations.checking.written import factors, terms
 from dgltree.equations.truth.exact import exact
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.tree import Tree
@@ -19,7 +20,7 @@ def exact_numbers(tree: Tree) -> Lack:
 
 def expanded(tree: Tree) -> Lack:
     """No bracket to multiply out, and no terms to add."""
-    written = list(_terms(tree))
+    written = terms(tree)
     for term in written:
         parts = [base for base, exponent in _factors(term) if exponent > 0]
         if any(base.function == "Add" for base in parts) or sum(exact(base) not in (None, -1) for base in parts) > 1:
@@ -49,7 +50,7 @@ def one_fraction(tree: Tree) -> Lack:
     """No sum with a fraction in it, and no fraction in another."""
     if any(_has_quotient(base) for base, _ in _factors(tree)):
         return "there is a fraction in a sum or in a fraction"
-    if sum(_is_quotient(factor) for factor in _product(tree)) > 1:
+    if sum(_is_quotient(factor) for factor in factors(tree)) > 1:
         return "there is more than one fraction"
     return None
 
@@ -81,27 +82,9 @@ FORMS: Mapping[str, Callable[[Tree], Lack]] = {
 """By name: what a tree that was read as it is written lacks (a fraction of numbers is a quotient)."""
 
 
-def _terms(tree: Tree) -> Iterator[Tree]:
-    """Of a sum, without the brackets in it."""
-    if tree.function == "Add":
-        for child in tree.children:
-            yield from _terms(child)
-    else:
-        yield tree
-
-
-def _product(tree: Tree) -> Iterator[Tree]:
-    """The factors of a product, without the brackets in it."""
-    if tree.function == "Mul":
-        for child in tree.children:
-            yield from _product(child)
-    else:
-        yield tree
-
-
 def _factors(tree: Tree) -> Iterator[tuple[Tree, int]]:
     """Bases and their whole exponents, below 0 in a denominator; what has another exponent is a base itself."""
-    for factor in _product(tree):
+    for factor in factors(tree):
         power = _whole_exponent(factor)
         if power is None:
             yield factor, 1
