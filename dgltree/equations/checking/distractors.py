@@ -106,6 +106,6 @@ def _is_wrong(checker: Checker, candidate: Tree) -> bool:
 
 
 def _differ(one: Tree, other: Tree) -> bool:
-    """Whether there is a real point at which two expressions are sure to have different values."""
+    """Whether there is a real point at which two expressions are sure to have different real values."""
     case = Case(Equation(one, other))
-    return case.trial("complex", islice(points(case.names, "real"), TRIED)).against is not None
+    return case.trial("real", islice(points(case.names, "real"), TRIED), "positive").against is not None

@@ -6,7 +6,18 @@ A rule is a function from a node to trees. Which of them people make most is the
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
-from dgltree.equations.checking.written import factors, negative, product, quotient, sum_of, terms, whole
+from dgltree.equations.checking.written import (
+    conjugate,
+    factors,
+    negative,
+    over,
+    power,
+    product,
+    quotient,
+    sum_of,
+    terms,
+    whole,
+)
 from dgltree.equations.truth.exact import exact
 from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.tree import Tree
@@ -126,15 +137,15 @@ def fractions_added(node: Tree) -> Iterator[Tree]:
     parts = [quotient(term) for term in terms(node)]
     if len(parts) > 1 and all(bottom != whole(1) for _, bottom in parts):
         top, bottom = sum_of([top for top, _ in parts]), sum_of([bottom for _, bottom in parts])
-        yield _over(top, bottom)
-        yield _over(whole(1), bottom)
+        yield over(top, bottom)
+        yield over(whole(1), bottom)
 
 
 def inverted_fraction(node: Tree) -> Iterator[Tree]:
     """b/a for a/b."""
     top, bottom = quotient(node)
     if bottom != whole(1):
-        yield _over(bottom, top)
+        yield over(bottom, top)
 
 
 def part_of_a_sum_divided(node: Tree) -> Iterator[Tree]:
@@ -145,7 +156,7 @@ def part_of_a_sum_divided(node: Tree) -> Iterator[Tree]:
         yield from (sum_of([part for part in parts if part != bottom]) for one in parts if one == bottom)
         for place, part in enumerate(parts):
             rest = [other for number, other in enumerate(parts) if number != place]
-            yield sum_of([_over(part, bottom), *rest])
+            yield sum_of([over(part, bottom), *rest])
             yield sum_of(rest)
     if len(parts) > 1 and any(quotient(part)[1] != whole(1) for part in parts):
         yield sum_of([quotient(part)[0] for part in parts])
@@ -156,7 +167,7 @@ def both_parts_multiplied(node: Tree) -> Iterator[Tree]:
     top, bottom = quotient(node)
     number = next((factor for factor in factors(top) if exact(factor) not in (None, 1, -1)), None)
     if number is not None and bottom != whole(1):
-        yield _over(top, product([number, bottom]))
+        yield over(top, product([number, bottom]))
 
 
 def product_of_one_term(node: Tree) -> Iterator[Tree]:
@@ -204,7 +215,7 @@ def logarithms_combined(node: Tree) -> Iterator[Tree]:
         minus = two[1] != b
         inside = sum_of([a.children[0], negative(b.children[0]) if minus else b.children[0]])
         yield a.replace(children=[inside, *a.children[1:]])
-        yield _over(a, b) if minus else product([a, b])
+        yield over(a, b) if minus else product([a, b])
 
 
 def wrong_sign(node: Tree) -> Iterator[Tree]:
@@ -220,10 +231,10 @@ def signs_of_all_factors(node: Tree) -> Iterator[Tree]:
     sums = [part for part in parts if len(terms(part)) > 1]
     if len(sums) > 1:
         rest = [part for part in parts if len(terms(part)) == 1]
-        yield product([*rest, *map(_conjugate, sums)])
+        yield product([*rest, *map(conjugate, sums)])
         yield product([*rest, power(sums[0], len(sums))])
         first, *others = sums
-        yield product([*rest, first, *map(_conjugate, others)])
+        yield product([*rest, first, *map(conjugate, others)])
 
 
 def forgotten_factor(node: Tree) -> Iterator[Tree]:
@@ -292,10 +303,6 @@ SLIPS: tuple[Slip, ...] = (
 """From what people do most to what they do least."""
 
 
-def power(base: Tree, exponent: Fraction | int) -> Tree:
-    return base if exponent == 1 else Tree("Pow", (base, whole(exponent)))
-
-
 def _signed_power(term: Tree, exponent: Tree) -> Tree:
     """Of a term: its sign stays in front."""
     if factors(term)[0] == MINUS_ONE:
@@ -303,15 +310,5 @@ def _signed_power(term: Tree, exponent: Tree) -> Tree:
     return Tree("Pow", (term, exponent))
 
 
-def _conjugate(tree: Tree) -> Tree:
-    """A sum with the signs of all but its first term changed."""
-    first, *others = terms(tree)
-    return sum_of([first, *map(negative, others)])
-
-
 def _base_and_exponent(factor: Tree) -> tuple[Tree, Tree]:
     return (factor.children[0], factor.children[1]) if factor.function == "Pow" else (factor, whole(1))
-
-
-def _over(top: Tree, bottom: Tree) -> Tree:
-    return product([top, power(bottom, -1)])

@@ -58,3 +58,17 @@ def quotient(tree: Tree) -> tuple[Tree, Tree]:
         else:
             top.append(factor)
     return product(top), product(bottom)
+
+
+def power(base: Tree, exponent: Fraction | int) -> Tree:
+    return base if exponent == 1 else Tree("Pow", (base, whole(exponent)))
+
+
+def over(top: Tree, bottom: Tree) -> Tree:
+    return product([top, power(bottom, -1)])
+
+
+def conjugate(tree: Tree) -> Tree:
+    """A sum with the signs of all but its first term changed."""
+    first, *others = terms(tree)
+    return sum_of([first, *map(negative, others)])
