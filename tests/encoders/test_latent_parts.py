@@ -1,5 +1,8 @@
 """Parts of the networks that join neighbours: table of rows, choices among equal scores, shrinking, compositions."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -36,6 +39,23 @@ def test_gradients_through_a_table_are_those_of_plain_torch_twice_in_a_row() -> 
     with pytest.raises(RuntimeError, match="once differentiable"):
         [again] = torch.autograd.grad(found, values, create_graph=True)
         again.sum().backward()
+
+
+def test_a_table_is_freed_with_what_was_read_from_it() -> None:
+    values = torch.randn(4, 3, requires_grad=True)
+    table = Table(3, values, 1)
+    table.write(values)
+    read = table.read(torch.tensor([0, 2]))
+    held = weakref.ref(table._rows)
+    gc.disable()  # it must not wait for one, which cannot see into a graph
+    try:
+        read.sum().backward()
+        del table
+        assert held() is not None, "the graph has it"
+        del read
+        assert held() is None
+    finally:
+        gc.enable()
 
 
 def test_of_equal_scores_the_leftmost_comes_first_and_what_is_not_there_last() -> None:

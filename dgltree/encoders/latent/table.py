@@ -23,30 +23,45 @@ class Table:
     """
 
     def __init__(self, width: int, like: Tensor, rows: int) -> None:
-        self.buffer = like.new_empty(max(rows, 1), width)
-        self.gradient: Tensor | None = None
+        self._rows = _Rows(like.new_empty(max(rows, 1), width))
         self.count = 0
         self._order = torch.zeros((), device=like.device, dtype=like.dtype, requires_grad=torch.is_grad_enabled())
+
+    @property
+    def buffer(self) -> Tensor:
+        """(N, width), of which the first ``count`` rows are written."""
+        return self._rows.buffer
 
     def write(self, values: Tensor) -> Tensor:
         """(m,) int64, the numbers of new rows (m, width)."""
         start, stop = self.count, self.count + len(values)
         while stop > len(self.buffer):
-            self.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
-        self._order = _Write.apply(values.to(self.buffer.dtype), self._order, self, start)
+            self._rows.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
+        self._order = _Write.apply(values.to(self.buffer.dtype), self._order, self._rows, start)
         self.count = stop
         return torch.arange(start, stop, device=values.device)
 
     def read(self, rows: Tensor) -> Tensor:
         """(..., width) of numbers (...) int64."""
-        return _Read.apply(self._order, self, rows)
+        return _Read.apply(self._order, self._rows, rows)
+
+
+class _Rows:
+    """What the passes of a table need of it.
+
+    They must not hold the table, whose order holds their graph: such a circle is never freed.
+    """
+
+    def __init__(self, buffer: Tensor) -> None:
+        self.buffer = buffer
+        self.gradient: Tensor | None = None
 
 
 class _Write(torch.autograd.Function):
     """Rows into the table; what it gives is the order that later reads and writes depend on."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, order: Tensor, table: Table, start: int) -> Tensor:
+    def forward(ctx: Any, values: Tensor, order: Tensor, table: _Rows, start: int) -> Tensor:
         table.buffer[start : start + len(values)] = values
         ctx.table, ctx.start, ctx.rows = table, start, len(values)
         return torch.zeros_like(order)
@@ -65,7 +80,7 @@ class _Write(torch.autograd.Function):
 
 class _Read(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, order: Tensor, table: Table, rows: Tensor) -> Tensor:
+    def forward(ctx: Any, order: Tensor, table: _Rows, rows: Tensor) -> Tensor:
         ctx.table, ctx.rows = table, rows
         return table.buffer.index_select(0, rows.flatten()).view(*rows.shape, -1)
 
