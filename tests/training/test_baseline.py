@@ -238,6 +238,17 @@ def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(kind:
         Average.load(file, Classes(("a", "b")))
 
 
+def test_boosted_trees_of_numbers_are_the_same_from_their_file(tmp_path: Path) -> None:
+    trees, drawn = bags()
+    data = TreeDataset(trees, [bag.count("a") + 0.5 for bag in drawn])
+    columns = Columns.of(data)
+    fitted = HistGradientBoostingRegressor(**BOOSTING).fit(columns(data).toarray(), [float(y) for y in data.labels])
+    baseline = Baseline(columns, Boosted.of(fitted, len(columns.codes), 0), Numbers(), "of a test")
+    Average(baseline, 0.0).save(tmp_path / "baseline.safetensors")
+    found = Average.load(tmp_path / "baseline.safetensors", Numbers()).baseline.answers(data)
+    np.testing.assert_allclose(found.numpy(), fitted.predict(columns(data).toarray()), rtol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [Linear, Boosted])
 def test_whatever_a_file_with_a_right_hash_says_is_one_error(kind: type[Any], tmp_path: Path) -> None:
     average, data = averaged(kind)
