@@ -194,6 +194,20 @@ def test_balanced_weights_make_classes_count_alike() -> None:
         build(numbers, FitOptions(class_weights="balanced"))
 
 
+@pytest.mark.parametrize(
+    ("readout", "message"),
+    [
+        ("number", "the readout 'number' gives numbers of 1 tree; the task 'classify' is classes of 1"),
+        ("pair", "the readout 'pair' gives classes of 2 trees; the task 'classify' is classes of 1"),
+        ("none", "the readout is 'none'; it must be one of pair, classifier, number"),
+    ],
+)
+def test_a_readout_that_does_not_fit_the_task_is_told(readout: str, message: str) -> None:
+    data = TreeDataset([dgltree.read_infix(text) for text in ("x", "x+y")] * 5, ["a", "b"] * 5)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        build(data, FitOptions(readout=readout))
+
+
 @pytest.mark.usefixtures("registry")
 def test_a_cell_of_ones_own_is_trained_and_loaded_by_its_file(
     trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
