@@ -193,6 +193,11 @@ def test_files_of_one_name_in_two_folders_are_two_files_and_bad_records_come_fil
     data = TreeDataset.from_file(sources, cached=False)
     assert data.files == ["a/same.py", "b/same.py"]
     assert [bad.file for bad in data.bad] == ["b/c/same.py", "d.py"]
+    sentence, treebank = "1\tcats\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n", tmp_path / "treebank"
+    for name in ("a/same.conllu", "b/same.conllu", "same.conllu"):
+        (treebank / name).parent.mkdir(parents=True, exist_ok=True)
+        (treebank / name).write_text(sentence, encoding="utf-8")
+    assert TreeDataset.from_file(treebank, cached=False).files == ["a/same.conllu", "b/same.conllu", "same.conllu"]
 
 
 def test_bad_records_are_in_the_order_of_files_and_then_of_lines() -> None:

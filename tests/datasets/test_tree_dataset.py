@@ -229,3 +229,9 @@ def test_functions_that_no_tree_has_give_no_unk() -> None:
     data = TreeDataset([common, common, common, rare, rare])
     some = data.select([0, 1, 2])  # whose own vocabulary still has g
     assert some.vocabulary(min_count=2, unk=True).functions == (("f", 1), ("w", 0))
+
+
+def test_labels_are_those_of_the_roots_of_pairs_of_the_first_of_each() -> None:
+    trees = [Tree("leaf", token="x", label=label) for label in (5, 4, 3, None, 1, 0)]
+    assert TreeDataset(trees).labels == ["5", "4", "3", None, "1", "0"]
+    assert TreeDataset(list(zip(trees[::2], trees[1::2], strict=True))).labels == ["5", "3", "1"]
