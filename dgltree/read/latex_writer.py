@@ -163,5 +163,9 @@ def _function(node: Tree) -> tuple[int, list[Piece]]:
     if name == "log" and len(arguments) == 2:
         base: list[Piece] = ["\\ln("] if arguments[1] == EXP1 else ["\\log_{", (arguments[1], SUM), "}("]
         return ATOM, [*base, (arguments[0], SUM), ")"]
+    if name == "factorial" and len(arguments) == 1:
+        return TOWER, [(arguments[0], BRACKETED if arguments[0].children else ATOM), "!"]
+    if name == "binomial" and len(arguments) == 2:
+        return ATOM, ["\\binom{", (arguments[0], SUM), "}{", (arguments[1], SUM), "}"]
     shown = COMMANDS.get(name) or "\\operatorname{{{}}}".format(name.replace("_", "\\_"))
     return ATOM, [f"{shown}(", *pieces[1:]]

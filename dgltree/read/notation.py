@@ -15,6 +15,8 @@ _CIRCULAR = "sin cos csc sec tan cot asin acos acsc asec atan acot"
 _HYPERBOLIC = "sinh cosh csch sech tanh coth asinh acosh acsch asech atanh acoth"
 FUNCTIONS: Mapping[str, Collection[int]] = {
     "log": (1, 2),
+    "factorial": (1,),
+    "binomial": (2,),
     **dict.fromkeys(["sqrt", "exp", "abs", *_CIRCULAR.split(), *_HYPERBOLIC.split()], (1,)),
 }
 """The functions known by default, each with the numbers of arguments it takes."""

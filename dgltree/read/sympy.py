@@ -16,7 +16,7 @@ from dgltree.trees.tree import Tree
 if TYPE_CHECKING:
     import sympy
 
-CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2}
+CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2, "binomial": 2}
 """The SymPy classes that stand for functions, each with the number of children that its node has in a tree."""
 del CHILDREN["sqrt"]  # no class: SymPy's sqrt makes a Pow, as infix does
 CLASSES = {"abs": "Abs"}

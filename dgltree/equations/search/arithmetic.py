@@ -8,6 +8,7 @@ import numpy as np
 from dgltree.equations.search.points import Points
 from dgltree.equations.truth.bounded_values import finite, number_of
 from dgltree.equations.truth.elementary import ELEMENTARY, Array
+from dgltree.equations.truth.gamma import float_binomial, float_factorial
 from dgltree.read.notation import NUMBERS
 from dgltree.read.text import shown
 from dgltree.trees.equation import BLANK, Equation
@@ -45,6 +46,10 @@ def apply(function: str, arguments: list[Array]) -> Array:
     if function == "log" and len(arguments) == 2:
         result: Array = np.log(arguments[0]) / np.log(arguments[1])
         return result
+    if function == "factorial" and len(arguments) == 1:
+        return float_factorial(arguments[0])
+    if function == "binomial" and len(arguments) == 2:
+        return float_binomial(*arguments)
     if function not in ELEMENTARY or len(arguments) != 1:
         raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
     return ELEMENTARY[function](arguments[0])

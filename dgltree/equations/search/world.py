@@ -96,7 +96,7 @@ def world(equation: Equation) -> World:
     variables = dict.fromkeys(leaf for leaf in leaves if leaf.function == "Symbol")
     numbers = dict.fromkeys(leaf for leaf in leaves if literal(leaf) is not None and leaf != MINUS_ONE)
     numbers |= dict.fromkeys(leaf for leaf in leaves if leaf.function in ("Pi", "Exp1"))
-    functions = {node.function for node in nodes if node.children} - {"Add", "Mul", "Pow"}
+    functions = {node.function for node in nodes if node.children} - {"Add", "Mul", "Pow", "binomial"}
     powers = [node for node in nodes if node.function == "Pow"]
     if any(_is_half(node.children[1]) for node in powers):
         functions.add("sqrt")

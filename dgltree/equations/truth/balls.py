@@ -11,6 +11,7 @@ from flint import acb, arb, fmpq, fmpz
 
 from dgltree.equations.truth.elementary import RECIPROCALS
 from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.gamma import binomial, factorial
 from dgltree.trees.tree import Tree
 
 LONGEST = 4000  # bits of a rational that stays exact
@@ -198,6 +199,9 @@ def _of_reciprocal(name: str) -> Callable[[Ball], Ball]:
 
 
 OPERATIONS: dict[str, Callable[..., Ball]] = {"Add": _add, "Mul": _mul, "abs": _abs, "log": log}
+OPERATIONS |= {"factorial": factorial, "binomial": binomial}
+ARITIES = {"log": (1, 2), "binomial": (2,)}
+"""Numbers of arguments; sums and products take any, and all others one."""
 _PLAIN: Sequence[str] = [
     "exp",
     "sin",

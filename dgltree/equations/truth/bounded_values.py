@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from dgltree.equations.truth.elementary import ELEMENTARY, INVERSES, RECIPROCALS, Array
+from dgltree.equations.truth.gamma import float_binomial, float_factorial, growth
 from dgltree.trees.tree import Tree
 
 POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
@@ -262,6 +263,22 @@ def _of_reciprocal(name: str) -> Callable[[Value], Result]:
     return of_reciprocal
 
 
+GAMMA = 64
+"""How many times EPS an error of the gamma function is charged."""
+
+
+def _factorial(a: Value) -> Result:
+    v = float_factorial(a[0])
+    return v, np.abs(v) * (2 * growth(a[0]) * a[2] + GAMMA * EPS)
+
+
+def _binomial(a: Value, b: Value) -> Result:
+    v = float_binomial(a[0], b[0])
+    rest, error = growth(a[0] - b[0]), a[2] + b[2]
+    slopes = (growth(a[0]) + rest) * error + (growth(b[0]) + rest) * b[2]
+    return v, np.abs(v) * (2 * slopes + GAMMA * EPS)
+
+
 _sec, _csc, _sech, _csch = (_inverse(function) for function in (_cos, _sin, _cosh, _sinh))
 
 _OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
@@ -269,6 +286,8 @@ _OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
     ("Mul", 2): _multiply,
     ("Pow", 2): _power,
     ("log", 2): _log,
+    ("factorial", 1): _factorial,
+    ("binomial", 2): _binomial,
     ("exp", 1): _exp,
     ("sin", 1): _sin,
     ("cos", 1): _cos,

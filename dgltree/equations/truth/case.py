@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import cached_property
+from math import inf
 from typing import NamedTuple
 
 from dgltree.equations.truth.balls import Unjudged
@@ -32,6 +33,8 @@ NEEDED = 5
 """Points at which sides must agree to be called tested."""
 HOLES = 2
 """Points at which one side alone may lack a value, of an equation that holds."""
+WITH_POLES = ("factorial", "binomial")
+"""Functions with poles at whole numbers, which are among the points: there any number of holes is no reason."""
 ON_CUTS = 320
 """Bits with which values on cuts are compared: the points are known to more."""
 MOST_NAMES = 12
@@ -60,6 +63,8 @@ class Case:
         if len(self.names) > MOST_NAMES:
             raise Unjudged(f"it has more than {MOST_NAMES} variables")
         self.roots = self.principal.odd_roots
+        has_poles = any(node.function in WITH_POLES for side in equation for node in side.distinct())
+        self.most_holes = inf if has_poles else HOLES
 
     def trial(self, kind: str, at: Iterable[Point], reading: Reading | None = None) -> Trial:
         """What points of a kind say, up to the first that refutes."""
@@ -72,7 +77,7 @@ class Case:
                 found = on_axes if counts_against(on_axes.outcome, reading) else found
             hole = found.outcome in ONE_SIDED and None in (found.left, found.right)  # as at a pole
             holes += hole
-            if counts_against(found.outcome, reading) and not (hole and holes <= HOLES):
+            if counts_against(found.outcome, reading) and not (hole and holes <= self.most_holes):
                 return Trial(agreed, skipped, holes, (point, found))
             agreed += found.outcome is Outcome.AGREE
             skipped += found.outcome is Outcome.OPEN

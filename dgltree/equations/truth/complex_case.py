@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from dgltree.equations.truth.case import CHECKED, FIRST, HOLES, NEEDED, ROOTS, Case, Trial
+from dgltree.equations.truth.case import CHECKED, FIRST, NEEDED, ROOTS, Case, Trial
 from dgltree.equations.truth.conditions import conditions
 from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.real_line import real_line
@@ -17,7 +17,7 @@ def everywhere(case: Case) -> Verdict | None:
     checked = case.trial("complex", islice(points(case.names, "complex"), CHECKED if sure else None))
     # a real point is a complex one, and shows where a side has no value at all
     real = case.trial("complex", islice(points(case.names, "real"), CHECKED if sure else None), "complex")
-    if checked.against or real.against or checked.holes + real.holes > HOLES:
+    if checked.against or real.against or checked.holes + real.holes > case.most_holes:
         return None
     agreed = checked.agreed + real.agreed
     if not agreed:

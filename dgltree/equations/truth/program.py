@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from flint import acb, ctx
 
-from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, constant, power, root_of
+from dgltree.equations.truth.balls import ARITIES, OPERATIONS, Ball, Unjudged, constant, power, root_of
 from dgltree.equations.truth.exact import exact
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -84,7 +84,8 @@ class Program:
                 return root_of(exponent.numerator, exponent.denominator, odd and school)
             return power
         operation = OPERATIONS.get(node.function)
-        if operation is None or (len(node.children) != 1 and node.function not in ("Add", "Mul", "log")):
+        arities = ARITIES.get(node.function, (1,))
+        if operation is None or (node.function not in ("Add", "Mul") and len(node.children) not in arities):
             raise Unjudged(f"the function {node.function} of {len(node.children)} arguments has no value")
         return operation
 

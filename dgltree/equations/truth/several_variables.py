@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, HOLES, NEEDED, ROOTS, Case
+from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.sample_points import points
@@ -16,7 +16,7 @@ def several(case: Case) -> Verdict:
             continue
         sure = case.proved(kind)
         trial = case.trial(kind, islice(points(case.names, kind), 2 * CHECKED if sure else None))
-        if trial.against is not None or trial.holes > HOLES or trial.agreed < (1 if sure else NEEDED):
+        if trial.against is not None or trial.holes > case.most_holes or trial.agreed < (1 if sure else NEEDED):
             continue
         if not sure and case.beside_breakpoints(kind) is not None:
             continue

@@ -11,7 +11,7 @@ INTEGER, POSITIVE = re.compile("-?[0-9]+"), re.compile("0*[1-9][0-9]*")
 
 def composed(text: str, items: Sequence[Item]) -> list[Item]:
     """``items`` without ``\\frac`` and ``\\sqrt``. Raises ``ValueError`` where one of them has too few arguments."""
-    if not any(item.kind in ("frac", "root") for item in items):
+    if not any(item.kind in ("frac", "binom", "root") for item in items):
         return list(items)
     found: list[Item] = []
     rest = list(reversed(items))
@@ -20,6 +20,11 @@ def composed(text: str, items: Sequence[Item]) -> list[Item]:
         if item.kind == "frac":
             numerator = _argument(text, item, rest, "numerator")
             found.append(_fraction(item, numerator, _argument(text, item, rest, "denominator")))
+        elif item.kind == "binom":
+            above = _argument(text, item, rest, "number above")
+            below = _argument(text, item, rest, "number below")
+            pieces = binomial(item.start, above.pieces, below.pieces)
+            found.append(Item("closed", "", item.start, below.stop, item.gap, pieces))
         elif item.kind == "root":
             degree = rest.pop() if rest and rest[-1].kind == "group" and rest[-1].text == "[" else None
             found.append(_root(item, degree, _argument(text, item, rest, "value in braces")))
@@ -56,6 +61,11 @@ def _fraction(command: Item, numerator: Item, denominator: Item) -> Item:
 def quotient(place: int, numerator: Pieces, denominator: Pieces) -> Pieces:
     """The strict text of a fraction."""
     return [Piece("((", place), numerator, Piece(")/(", place), denominator, Piece("))", place)]
+
+
+def binomial(place: int, above: Pieces, below: Pieces) -> Pieces:
+    """The strict text of a binomial coefficient."""
+    return [Piece("binomial(", place), above, Piece(", ", place), below, Piece(")", place)]
 
 
 def _root(command: Item, degree: Item | None, value: Item) -> Item:

@@ -8,12 +8,13 @@ LONGEST_END = 80
 WIKIPEDIA = re.compile(r"\{\\displaystyle(?![A-Za-z])")
 """Wikipedia copies an equation twice: as broken text, and behind it in LaTeX."""
 BOX = re.compile(r"(?:\s|\$|\\[(\[])*\\f?boxe?d?\s*(?=\{)")
+LEADING = re.compile(r"\s*=(?=\s*[^\s=])")
 BRACE = re.compile(r"[{}]")
 
 
 def formula(text: str) -> tuple[int, int]:
     """The place where the equation in ``text`` begins, and the one behind its end."""
-    start, stop = 0, _end(text)
+    start, stop = _start(text), _end(text)
     found = WIKIPEDIA.search(text)
     if found and _closing(text, found.start()) == stop - 1:
         return found.end(), _end(text[: stop - 1])
@@ -21,6 +22,12 @@ def formula(text: str) -> tuple[int, int]:
     if found and "=" in text and _closing(text, found.end()) == stop - 1:
         return found.end() + 1, _end(text[: stop - 1])
     return start, stop
+
+
+def _start(text: str) -> int:
+    """Behind the sign with which a formula of a table begins: ``=SQRT(2) = _``."""
+    found = LEADING.match(text)
+    return found.end() if found and "=" in text[found.end() :] else 0
 
 
 def _end(text: str) -> int:

@@ -3,7 +3,7 @@
 import re
 
 from dgltree.read.notation import NUMBER
-from dgltree.read.typed.spelling import FRACTIONS, SUBSCRIPTS, SUPERSCRIPTS
+from dgltree.read.typed.spelling import FRACTIONS, MODULES, SUBSCRIPTS, SUPERSCRIPTS
 
 MARKS = "".join((*SUPERSCRIPTS, *SUBSCRIPTS, *FRACTIONS, "π"))
 LETTER, WORD = rf"(?![{MARKS}])[^\W\d_]", rf"(?![{MARKS}])\w"
@@ -16,16 +16,20 @@ TOKENS = re.compile(  # each group is a method of the lexer
     rf"""
       (?P<space> (?:\s|[&$~])+ | \\(?:begin|end)\{{(?:equation|align|aligned|gather|gathered|split|math)\*?\}} )
     | (?P<dots> \.{{2,}} | … )
+    | (?P<braced> [0-9]+\{{,\}}[0-9]+ )
     | (?P<number> {NUMBER} )
     | (?P<fraction> [{"".join(FRACTIONS)}] )
     | (?P<superscript> [⁺⁻]?(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{"".join(SUPERSCRIPTS)}]) )
     | (?P<subscript> [{"".join(SUBSCRIPTS)}]+ )
     | (?P<base> (?i:log)(?=_[^_\W]|_\{{|[{"".join(SUBSCRIPTS)}]) )
-    | (?P<degree> [°º] )
+    | (?P<degree> [°º] ) | (?P<percent> % ) | (?P<unequal> != ) | (?P<factorial> ! )
+    | (?P<module> (?<![\w.])(?:{"|".join(MODULES)})\.(?=[^\W\d_])(?:[eE](?!\w))? ) | (?P<called> [pP][iI]\(\s*\) )
     | (?P<name> {LETTER}(?:{WORD})* )
     | (?P<constant> [π∞] ) | (?P<root> [√∛] )
     | (?P<blank> _+ | \?+ | □ )
-    | (?P<frame> \\(?:underline|boxed|fbox|placeholder)\s*\{{{_EMPTY}\}} )
+    | (?P<placeholder> \\placeholder\s*(?:\[(?P<id>[^][]*)\])?\s*\{{{_EMPTY}\}} )
+    | (?P<frame> \\(?:underline|boxed|fbox)\s*\{{{_EMPTY}\}} | \[\s*\]
+                | \\(?:text|textrm|mathrm|mbox)\s*\{{\s*(?:\?|_|\\_|□)+\s*\}} )
     | (?P<word> \\(?:operatorname\*?|mathrm|mathit|mathbf|mathsf|mathop|textrm|textit|text)\s*
                 \{{\s*(?P<said>{LETTER}(?:{WORD}|\\_)*)\s*\}} )
     | (?P<side> \\(?P<way>left|right)\s*(?P<delimiter>\\[lr]?(?:vert|brace|brack)|\\[{{}}]|[][()|.]) )
@@ -34,7 +38,7 @@ TOKENS = re.compile(  # each group is a method of the lexer
     | (?P<power> \*\*|\^ )
     | (?P<equals> ==?=? )
     | (?P<open> [(\[{{] ) | (?P<close> [)\]}}] ) | (?P<bar> \| )
-    | (?P<sign> [-+*/,] )
+    | (?P<arrow> -> ) | (?P<sign> [-+*/,:;] )
     """,
     re.VERBOSE,
 )
@@ -53,5 +57,8 @@ GROUPED = re.compile("[0-9]+(_[0-9]+)")
 """A number as Python groups it."""
 UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")
 """A blank with a name that is no number."""
-DERIVATIVE = re.compile(r"\\[dtc]?frac\s*\{\s*d\s*\}\s*\{\s*d\s*\w\s*\}")
+ARGUMENT = re.compile(rf"\s*(?:[(\[^|²³⁻]|\\left)|\s+(?:\\|[√π]|{WORD})")
+"""How the argument of a function begins."""
+MATHEMATICA = re.compile(r"(?<!\w)(?:[A-Z][A-Za-z]+\[|Pi(?!\w))|(?<!\w)I\s*[* ]\s*pi(?!\w)")
+"""What only Mathematica, or SymPy, writes so."""
 ESCAPED_BLANK = re.compile(r"(?:\\_)+([0-9]*)")

@@ -9,11 +9,13 @@ from typing import NamedTuple
 from dgltree.read.notation import FUNCTIONS, OPERATORS
 from dgltree.read.text import error_at
 from dgltree.read.typed.calls import ROOTS, Head, head
-from dgltree.read.typed.compose import composed, quotient
+from dgltree.read.typed.compose import binomial, composed, quotient
 from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces, written
 from dgltree.read.typed.patterns import COEFFICIENT
 from dgltree.read.typed.refusals import Refusals
 
+BETWEEN = {"over": quotient, "choose": binomial}
+"""LaTeX's commands that stand between their arguments."""
 SIMPLE = OPERANDS - {"group", "closed", "fraction"}
 """The kinds of values that are one sign or word: where they end is not marked."""
 
@@ -25,11 +27,11 @@ def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = 
     meaning or two.
     """
     for place, item in enumerate(items):
-        if item.kind == "over":
-            if any(other.kind == "over" for other in items[place + 1 :]):
-                raise error_at(text, item.start, "two '\\over' in one pair of braces; write \\frac")
+        if item.kind in BETWEEN:
+            if any(other.kind in BETWEEN for other in items[place + 1 :]):
+                raise error_at(text, item.start, f"two '\\{item.kind}' in one pair of braces; write \\frac or \\binom")
             over, under = (phrase(text, side, standing) for side in (items[:place], items[place + 1 :]))
-            return quotient(item.start, over, under)
+            return BETWEEN[item.kind](item.start, over, under)
     if len(items) == 1 and items[0].kind == "group" and items[0].comma is None:
         return items[0].pieces  # brackets in brackets, which may be very many
     return _Phrase(text, composed(text, items), standing, commas).run()

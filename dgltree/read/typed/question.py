@@ -16,7 +16,7 @@ FORMS = {
 }
 """The words that ask for a form, each with the form's name."""
 _COMMAND = re.compile(rf"\s*({'|'.join(FORMS)})\b(?=\s*[^\s=])", re.IGNORECASE)
-_BETWEEN = re.compile(r"[,;]|=>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
+_BETWEEN = re.compile(r"[,;]|[-=]>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
 """What may stand between an equation and ``x = _``."""
 
 

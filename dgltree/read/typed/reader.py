@@ -9,9 +9,11 @@ from dgltree.read.infix import Builder, MakeBuilder, Value, build
 from dgltree.read.notation import EXP1, FUNCTIONS
 from dgltree.read.text import error_at
 from dgltree.read.typed.brackets import levels
-from dgltree.read.typed.degrees import with_degrees
 from dgltree.read.typed.items import Piece, Pieces, flat
 from dgltree.read.typed.names import split_names, standing
+from dgltree.read.typed.postfix import with_postfixes
+from dgltree.read.typed.separators import with_separators
+from dgltree.read.typed.subjects import check_subject
 from dgltree.read.typed.tokens import Token, tokens
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -36,7 +38,7 @@ def read_typed(text: str) -> Typed:
     found = _tokens(text)
     signs = [token for token in found if token.kind == "="]
     if len(signs) > 1:
-        raise error_at(text, signs[1].start, "a second '='; an equation is left = right")
+        raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not read")
     sides = levels(text, found, standing(found))
     if not signs:
         raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
@@ -61,7 +63,8 @@ def read_typed_expression(text: str, known: Collection[str] = (), as_written: bo
 
 
 def _tokens(text: str, known: Collection[str] = ()) -> list[Token]:
-    found = split_names(text, with_degrees(text, tokens(text)), known)
+    check_subject(text)
+    found = with_postfixes(text, split_names(text, with_separators(text, tokens(text)), known))
     if len({token.text for token in found if token.kind == "blank"}) > 1:
         return found
     return [token._replace(text="_") if token.kind == "blank" else token for token in found]

@@ -7,9 +7,21 @@ from dgltree.read.notation import FUNCTIONS, OPERATORS
 INVERSES = {name: f"a{name}" for name in FUNCTIONS if f"a{name}" in FUNCTIONS}
 """Each function that has an inverse with a name, and that name."""
 
+SHORT = {"sh": "sinh", "ch": "cosh", "th": "tanh", "cth": "coth"}
+"""Functions that are spelled so where an argument follows; elsewhere they are names."""
+CALLED = {
+    **{(name, 1): "factorial" for name in ("fact", "FACT")},
+    **{(name, 2): "binomial" for name in ("binom", "comb", "combin", "COMBIN", "choose", "nCr")},
+    **{(name, 2): "Pow" for name in ("pow", "power", "POW", "POWER", "Power")},
+}
+"""Functions that are spelled so where a bracket with so many arguments follows; elsewhere they are names."""
+MODULES = ("np", "numpy", "jnp", "math", "cmath", "Math", "sp", "sympy", "torch", "scipy")
+"""What programs write before a function, with a dot."""
+
 SPELLINGS = {
     **{name: name for name in (*FUNCTIONS, *OPERATORS, "cbrt", "log10", "log2", "lg")},
     **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("arc", "ar", "arg")},
+    **{f"{prefix}{short}": f"a{name}" for short, name in SHORT.items() for prefix in ("ar", "arg")},
     "ln": "log",
     "tg": "tan",
     "ctg": "cot",
@@ -21,7 +33,7 @@ SPELLINGS = {
     "arccosec": "acsc",
 }
 """The functions as they are spelled, each with its name here."""
-LOGARITHMS = {"log10": "10", "log2": "2"}
+LOGARITHMS = {"log10": "10", "lg": "10", "log2": "2"}
 """Functions that are ``log`` with a base."""
 
 
@@ -63,7 +75,7 @@ GREEK_COMMANDS = frozenset((*GREEK_LETTERS.values(), *VARIANTS))
 _CHARACTERS = {
     "-": "−–—‐‑‒﹣",
     "*": "×·⋅∙•∗⁎✕✖\u2062",
-    "/": "÷∕⁄",
+    "/": "∕⁄",
     "|": "∣ǀ",
     "^": "ˆ",
     "e": "ℯ",
@@ -71,6 +83,7 @@ _CHARACTERS = {
     "}": "〗",
     " ": "\u2061\u200b\u200c\u200d\u2060\ufeff\u00ad",
     "□": "☐▢◻⬜▯",
+    ":": "÷∶",
 }
 CHARACTERS = {ord(character): plain for plain, characters in _CHARACTERS.items() for character in characters}
 """Characters that stand for another one, which has their place in the text."""
@@ -86,7 +99,8 @@ SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=Tru
 
 COMMANDS = {
     **dict.fromkeys(["cdot", "times", "ast", "cdotp"], "*"),
-    **dict.fromkeys(["div", "slash"], "/"),
+    "div": ":",
+    "slash": "/",
     **dict.fromkeys(["vert", "mid"], "|"),
     "lbrace": "{",
     "rbrace": "}",
@@ -97,7 +111,10 @@ COMMANDS = {
     "over": "over",
     "sqrt": "root",
     "surd": "function",
+    "choose": "choose",
     **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac"], "frac"),
+    **dict.fromkeys(["binom", "dbinom", "tbinom"], "binom"),
+    "%": "percent",
     **dict.fromkeys(["circ", "degree"], "degree"),
     **dict.fromkeys(["square", "Box", "_", "blacksquare"], "blank"),
     **dict.fromkeys([" ", ",", ";", ":", "!", ">", "(", ")", "[", "]", "/", "quad", "qquad", "enspace"], "space"),
@@ -113,20 +130,25 @@ _DOTS = "can mean a blank or 'and so on'; write _ for a blank"
 _ONE_NAME = "is read around one name only"
 REASONS = {
     **dict.fromkeys([f"\\{name}" for name in ("mathrm", "mathit", "mathbf", "operatorname", "text")], _ONE_NAME),
-    **dict.fromkeys("≠<>≤≥≈≡≅∼~≪≫⇒→⇔↔⟹", f"is not read; {_EQUATIONS_ONLY}"),
+    **dict.fromkeys("≈≅∼~⇒→⇔↔⟹", f"is not read; {_EQUATIONS_ONLY}"),
+    **dict.fromkeys([*"≠<>≤≥≪≫", "!="], f"makes an inequality, which is not read; {_EQUATIONS_ONLY}"),
+    "->": f"is not read; {_EQUATIONS_ONLY}",
     **dict.fromkeys(["...", "…"], _DOTS),
     **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),
     **dict.fromkeys(["±", "∓", "\\pm", "\\mp"], _SIGNS),
     "'": "is not read; a derivative is no part of an equation here",
     "′": "is not read; a derivative is no part of an equation here",
     "’": "is not read; a derivative is no part of an equation here",
-    "!": "is not read; there are no factorials",
-    "%": "is not read; write 50/100 for 50 percent",
-    ":": "is not read; write / for a quotient",
-    ";": "is not read; one equation at a time",
     "\\\\": "begins another line; one equation at a time",
     **dict.fromkeys(
-        [f"\\{name}" for name in ("neq", "ne", "leq", "le", "geq", "ge", "lt", "gt", "approx", "equiv", "sim", "to")],
+        [
+            f"\\{name}"
+            for name in ("neq", "ne", "leq", "le", "geq", "ge", "lt", "gt", "leqslant", "geqslant", "ll", "gg")
+        ],
+        f"makes an inequality, which is not read; {_EQUATIONS_ONLY}",
+    ),
+    **dict.fromkeys(
+        [f"\\{name}" for name in ("approx", "sim", "to")],
         f"is not read; {_EQUATIONS_ONLY}",
     ),
     **dict.fromkeys(
@@ -134,9 +156,9 @@ REASONS = {
         f"is not read; {_EQUATIONS_ONLY}",
     ),
     **dict.fromkeys(
-        [f"\\{name}" for name in ("int", "iint", "oint", "sum", "prod", "lim", "partial", "nabla", "binom", "max")],
+        [f"\\{name}" for name in ("nabla", "max", "min", "sup", "inf")],
         "is not read; an equation is made of numbers, names, functions and + - * / ^",
     ),
-    **dict.fromkeys("∫∑∏∂∇∆", "is not read; an equation is made of numbers, names, functions and + - * / ^"),
+    **dict.fromkeys("∇∆", "is not read; an equation is made of numbers, names, functions and + - * / ^"),
 }
 """What has no place in an equation of trees, and what is said of it."""

@@ -8,11 +8,12 @@ from dgltree.arguments import nearest
 from dgltree.read.text import CONTROL, error_at
 from dgltree.read.typed.formula import formula
 from dgltree.read.typed.patterns import (
-    DERIVATIVE,
+    ARGUMENT,
     ESCAPED_BLANK,
     GROUPED,
     LATEX,
     LATEX_NAME,
+    MATHEMATICA,
     NAMED,
     SUBSCRIPT,
     SUBSCRIPT_DIGITS,
@@ -22,12 +23,14 @@ from dgltree.read.typed.patterns import (
     WORD_FUNCTION,
 )
 from dgltree.read.typed.spelling import (
+    CALLED,
     CHARACTERS,
     COMMANDS,
     CONSTANTS,
     FRACTIONS,
     GREEK_COMMANDS,
     REASONS,
+    SHORT,
     SUBSCRIPTS,
     SUPERSCRIPTS,
     function_named,
@@ -53,6 +56,23 @@ def tokens(text: str) -> list[Token]:
     return list(_Lexer(text).run())
 
 
+EULER_POWER = re.compile(r"\s*(?:\^|\*\*)\s*(\{[^{}]*\}|\([^()]*\)|[^\W\d_]\w*|-\s*\w+)")
+EULER_ELSEWHERE = re.compile(r"(?<!\w)E(?!\w)(?!\s*(?:\^|\*\*))|(?<!\w)E\s*(?:\^|\*\*)\s*[0-9]")
+
+
+def arguments(text: str, start: int) -> int:
+    """How many arguments stand in the bracket that opens at ``start``; 0 where none does."""
+    if text[start : start + 1] not in ("(", "["):
+        return 0
+    depth, count = 0, 1
+    for character in text[start:]:
+        depth += (character in "([{") - (character in ")]}")
+        count += depth == 1 and character in ",;"
+        if not depth:
+            return count
+    return 0
+
+
 def lifted(digits: str) -> str:
     """Subscript digits as plain ones."""
     return "".join(SUBSCRIPTS[digit] for digit in digits)
@@ -64,6 +84,9 @@ class _Lexer:
         # one character each: the places stay
         self.text = WORD_FUNCTION.sub(r"  \1", text).translate(CHARACTERS)
         self.latex = LATEX.search(text) is not None
+        self.mathematica = MATHEMATICA.search(text) is not None
+        self.ids: dict[str, str] = {}
+        """The names of blanks that have other ones in the text."""
         self.at, self.gap = 0, False
 
     def run(self) -> Iterator[Token]:
@@ -159,16 +182,23 @@ class _Lexer:
 
     def named(self, name: str, stop: int, kind: str) -> Iterator[Token]:
         """The token of a name, with what stands below it."""
-        if function := function_named(name):
-            if function == "lg":
-                raise self.error(self.at, "'lg' can mean log10 or log2; write the one you mean")
+        if function := function_named(name) or self.called(name, stop):
             yield self.token("function", function, stop)
             if function == "log":
                 yield from self.base()
+        elif name == "E" and self.text[stop:].lstrip()[:1] in ("^", "*") and self.is_euler(stop):
+            yield self.token("constant", "e", stop)
         elif name in CONSTANTS and not (self.latex and SUBSCRIPT.match(self.text, stop)):
             yield self.token("constant", CONSTANTS[name], stop)
         else:
             yield self.variable(name, stop, kind)
+
+    def called(self, name: str, stop: int) -> str | None:
+        """The function that a name spells because of what follows it."""
+        if name in SHORT:
+            return SHORT[name] if ARGUMENT.match(self.text, stop) else None
+        count = arguments(self.text, stop) if (name, 1) in CALLED or (name, 2) in CALLED else 0
+        return CALLED.get((name, count))
 
     def variable(self, name: str, stop: int, kind: str) -> Token:
         if below := SUBSCRIPT_DIGITS.match(self.text, stop):
@@ -183,6 +213,52 @@ class _Lexer:
             hint = f"write {shown}*_ for a product with the blank or {shown}_1 for a variable"
             raise self.error(self.at, f"'{shown}_' ends in '_'; {hint}")
         return self.token(kind, name, stop)
+
+    def is_euler(self, stop: int) -> bool:
+        """Whether a capital E that is raised is the number e; behind it is no whole number."""
+        raised = EULER_POWER.match(self.text, stop)
+        if raised is None or self.mathematica:
+            return raised is not None
+        if EULER_ELSEWHERE.search(self.text):
+            return False
+        shown = f"E^{raised[1]}"
+        raise self.error(
+            self.at, f"'{shown}' can mean e^{raised[1]} or a power of a variable E; write the one you mean"
+        )
+
+    def _module(self, match: re.Match[str]) -> Iterator[Token]:
+        """``np.sin`` is sin, and ``math.e`` is e."""
+        if match[0][-1] in "eE":
+            yield self.token("constant", "e", match.end())
+        else:
+            self.at = match.end()
+
+    def _called(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("constant", "pi", match.end())
+
+    def _braced(self, match: re.Match[str]) -> Iterator[Token]:
+        """``2{,}5``, as LaTeX sets a comma in a number."""
+        left, right = match[0].split("{,}")
+        if len(right) == 3 and left != "0":
+            raise self.error(self.at, f"'{match[0]}' can mean {left}.{right} or {left}{right}; write the one you mean")
+        yield self.token("number", f"{left}.{right}", match.end())
+
+    def _unequal(self, match: re.Match[str]) -> Iterator[Token]:
+        if self.gap:
+            raise self.unread(self.at, match[0])
+        raise self.error(self.at, "'!=' can mean a factorial and '=', or an inequality; write n! = 6 for a factorial")
+
+    def _factorial(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("!", "!", match.end())
+
+    def _arrow(self, match: re.Match[str]) -> Iterator[Token]:
+        raise self.unread(self.at, match[0])
+
+    def _placeholder(self, match: re.Match[str]) -> Iterator[Token]:
+        """A blank of MathLive; the same one has the same id."""
+        known = match["id"] or ""
+        number = known if known.isdigit() else self.ids.setdefault(known, str(len(self.ids) + 1))
+        yield self.token("blank", f"_{number}" if known else "_", match.end())
 
     def _blank(self, match: re.Match[str]) -> Iterator[Token]:
         if after := NAMED.match(self.text, match.end() - (match[0] == "_")):
@@ -219,11 +295,9 @@ class _Lexer:
             self.at, self.gap = stop, True
         elif meaning == "blank":
             yield self.box(stop)
-        elif meaning in ("*", "/"):
+        elif meaning in ("*", "/", ":"):
             yield Token(meaning, meaning, self.at, stop, True)  # who writes \cdot sees it as wide
         elif meaning:
-            if derivative := DERIVATIVE.match(self.text, self.at):
-                raise self.error(self.at, f"'{derivative[0]}' is a derivative, which is not read")
             kind = {"{": "open", "[": "open", "}": "close", "]": "close", "|": "bar"}.get(meaning, meaning)
             yield self.token(kind, "sqrt" if kind in ("root", "function") else meaning, stop)
         elif name == "infty":
