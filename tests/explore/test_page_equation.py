@@ -113,13 +113,11 @@ def test_what_is_no_longer_asked_is_never_shown_as_an_error(page: Any, running: 
     page.route("**/api/equation/path", lambda route: held.append(route))
     for place in (1, 2):
         rows(page, "From the list").nth(place).get_by_role("button").click()
-        page.wait_for_function("count => window.performance.now() && count", arg=1)
         while len(held) < place:
             page.wait_for_timeout(20)
     page.wait_for_timeout(100)
-    assert inside.locator("svg.tree, svg").count() > 0  # the old answer, grey, until there is a new one
+    assert inside.locator("svg").count() > 0  # the old answer, grey, until there is a new one
     assert "abort" not in page.locator("main").inner_text().lower()
-    name = rows(page, "From the list").nth(2).get_attribute("data-filler")
     held[1].continue_()
     page.locator("main [aria-busy=true]").first.wait_for(state="detached")
-    assert page.locator(".inside").count() == 1 and name
+    assert inside.count() == 1
