@@ -17,7 +17,7 @@ def factorial(n: Any) -> Any:
         if n < 0:
             return None
         if n <= MOST:
-            return fmpq(fmpz.fac_ui(int(n.p)))
+            return fmpq(fmpz.fac_ui(n.p))
     return (acb(n) + 1).gamma()
 
 
