@@ -11,6 +11,7 @@ EXAMPLES = """\
 examples:
   dgltree check "(x + 1)^2 = _" "x^2 + 2x + 1" "x^2 + 1"
   dgltree check "2x^2 - 18 = _" "2(x^2 - 9)" --form factored
+  dgltree check "x^2 = 16, x = _" "x = -4" 5
   dgltree check "x^2 - 5x + 6 = (x - _1)(x - _2)" "2, 3"
   cat answers.txt | dgltree check "sqrt(x^2) = _" - --json
 

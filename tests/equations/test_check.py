@@ -21,6 +21,26 @@ def test_every_pair_gets_the_mark_that_was_written_before_the_code() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "answer", "said"),
+    [
+        ("2x + 3 = 11, x = _", "4", "right: holds everywhere (proved)"),
+        ("x^2 = 16 => x = _", "x = -4", "right: holds everywhere (proved)"),
+        ("x^2 = 16, x = _", "5", "wrong: left is 25, right is 16"),
+        ("A = 1/2 g h, h = _", "2A/g", "right: holds everywhere but g = 0 (proved)"),
+        ("factor x^2 - 9", "x^2 - 9", "right, but not factored: x^2 - 9 can be factored"),
+        ("factor x^2 - 9", "(x - 3)(x + 3)", "right: holds everywhere (proved)"),
+    ],
+)
+def test_questions_are_marked_as_they_are_completed(asked: str, answer: str, said: str) -> None:
+    assert str(check(asked, answer)) == said
+
+
+def test_an_answer_with_the_unknown_in_it_is_refused() -> None:
+    with pytest.raises(ValueError, match="the answer has x in it, which is asked for"):
+        check("2x + 3 = 11, x = _", "x")
+
+
+@pytest.mark.parametrize(
     ("equation", "answer", "form", "said"),
     [
         ("(x + 1)^2 = _", "x^2 + 2x + 1", "expanded", "right: holds everywhere (proved)"),

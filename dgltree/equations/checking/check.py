@@ -11,7 +11,7 @@ from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.infix_writer import write_infix
-from dgltree.read.typed import Typed, read_typed, read_typed_expression
+from dgltree.read.typed import Question, read_question, read_typed_expression
 from dgltree.trees.equation import Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
@@ -60,7 +60,7 @@ def check(equation: str | Equation, answer: str | Tree, form: str | None = None)
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
     Args:
-        equation: with a blank, as a person types it, or read already; or with several blanks.
+        equation: with a blank or several, or with an unknown (``x^2 = 16, x = _``), as a person types it; or read already.
         answer: what is put into the blank; for several blanks ``"2, 3"``, in the order of the blanks.
         form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
 
@@ -80,23 +80,25 @@ class Checker:
     def __init__(self, equation: str | Equation, form: str | None = None) -> None:
         if form is not None and form not in FORMS:
             raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
-        self.typed = read_typed(equation) if isinstance(equation, str) else _with_blanks(equation)
-        if not self.typed.blanks:
-            raise ValueError("the equation has no blank; write _ where the answer goes")
-        self.form = form
-        self._names = variables(*self.typed.equation)
+        self.asked = read_question(equation) if isinstance(equation, str) else _with_blanks(equation)
+        if not self.asked.blanks:
+            raise ValueError("the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _")
+        self.form = form or (self.asked.form if self.asked.form in FORMS else None)
+        self._names = variables(*self.asked.equation)
         self._judge = Judge()
 
     def check(self, answer: str | Tree) -> Checked:
         """The mark of one answer."""
-        texts = _parts(answer if isinstance(answer, str) else write_infix(answer))
-        blanks = self.typed.blanks
+        texts = _parts(self._bare(answer) if isinstance(answer, str) else write_infix(answer))
+        blanks = self.asked.blanks
         if len(texts) != len(blanks):
             expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
             raise ValueError(
                 f"the equation has {len(blanks)} blank{'s' * (len(blanks) != 1)}, the answer {expressions}"
             )
         fillers = [read_typed_expression(text, self._names) for text in texts]
+        if self.asked.unknown in variables(*fillers):
+            raise ValueError(f"the answer has {self.asked.unknown} in it, which is asked for")
         verdict, right = self._verdict(fillers)
         understood = ", ".join(map(write_infix, fillers))
         mark = _mark(verdict, right)
@@ -106,10 +108,15 @@ class Checker:
             return Checked(understood, Mark.FORM if lack else mark, verdict, lack)
         return Checked(understood, mark, verdict)
 
+    def _bare(self, answer: str) -> str:
+        """``4`` of ``x = 4``, where x is asked for."""
+        name, equals, value = answer.partition("=")
+        return value if equals and name.strip() == self.asked.unknown else answer
+
     def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
         """Of the filled equation, and whether that holds wherever the rest has a value."""
-        equation = self.typed.equation
-        replacements = dict(zip(map(blank, self.typed.blanks), fillers, strict=True))
+        equation = self.asked.equation
+        replacements = dict(zip(map(blank, self.asked.blanks), fillers, strict=True))
         filled = Equation(*(substitute(side, replacements) for side in equation))
         if any(node.function == "Infinity" for side in filled for node in side.distinct()):
             raise ValueError("infinity (oo) is no number")
@@ -153,6 +160,6 @@ def _parts(text: str) -> list[str]:
     return found
 
 
-def _with_blanks(equation: Equation) -> Typed:
+def _with_blanks(equation: Equation) -> Question:
     nodes = (node for side in equation for node in side.distinct_preorder() if node.function == "_")
-    return Typed(equation, tuple(dict.fromkeys(node.token or "_" for node in nodes)))
+    return Question(equation, tuple(dict.fromkeys(node.token or "_" for node in nodes)))
