@@ -35,6 +35,9 @@ def run(name: str, arguments: list[str]) -> int:
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     options = made.parse_intermixed_args(shielded(made, arguments))
     checker = Checker(options.equation.strip(), options.form)
+    if not options.json:
+        for note in checker.typed.notes:
+            print(f"({note})")
     bad = 0
     for number, text in enumerate(_answers(options.answers), 1):
         try:

@@ -28,9 +28,10 @@ def run(name: str, arguments: list[str]) -> int:
         if options.json:
             unit = {"imaginary_unit": found.unit} if found.unit else {}
             row = {"equation": asked.text, "understood": write_equation(found.equation)}
-            print(write_json({**row, **found.verdict.described, **unit}))
+            print(write_json({**row, **found.verdict.described, **unit, "notes": list(asked.typed.notes)}))
         else:
-            print(f"{write_equation(found.equation)}\n      {found}")
+            notes = (f"({note})" for note in asked.typed.notes)
+            print("\n      ".join([write_equation(found.equation), str(found), *notes]))
 
     def answer(block: list[EquationInput]) -> list[Verification]:
         return [verify(asked.typed.equation) for asked in block]

@@ -1,3 +1,4 @@
+import csv
 import re
 from contextlib import suppress
 from pathlib import Path
@@ -10,10 +11,12 @@ from test_infix import LEAVES, READINGS, trees
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
-from dgltree.read.typed import read_typed, read_typed_expression
+from dgltree.read.typed import read_question, read_typed, read_typed_expression
+from dgltree.read.typed.reader import LOGARITHM
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
+LINES = Path(__file__).parent / "typed.tsv"
 PAGE = Path(__file__).parents[2] / "docs" / "reading.md"
 
 
@@ -50,9 +53,43 @@ def test_the_table_is_what_is_refused(text, words):
     assert words in str(error.value)
 
 
+def lines():
+    """The lines of typed.tsv, which were written before they were read, and what is read or (with a name) refused."""
+    with LINES.open(encoding="utf-8") as opened:
+        return [
+            (row["line"], row["expected"]) for row in csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE)
+        ]
+
+
+@pytest.mark.parametrize(("line", "expected"), lines())
+def test_what_people_type_is_read_or_refused_by_its_name(line, expected):
+    if expected.startswith("refused: "):
+        with pytest.raises(ValueError, match=re.escape(expected.removeprefix("refused: "))):
+            read_question(line)
+    else:
+        assert write_equation(read_question(line).equation) == write_equation(read_equation(expected))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("log(100) = _", True),
+        (r"\log x = 2, x = _", True),
+        ("LOG(x) = 1", True),
+        ("logx = 1", True),
+        ("ln(x) = 1", False),
+        ("lg(x) = 1", False),
+        ("log(8, 2) = 3", False),
+        ("log_2 8 = ln x", False),
+    ],
+)
+def test_a_bare_log_is_told_to_be_the_natural_one(text, told):
+    assert read_question(text).notes == ((LOGARITHM,) if told else ())
+
+
 EXP1 = Tree("Exp1", token="e")
 NODES = [("Add", 2), ("Mul", 2), ("Pow", 2), ("log", 2), ("sin", 1), ("exp", 1), ("acsch", 1), ("abs", 1), ("Add", 3)]
-NODES += [("Mul", 1), ("Pow", 1)]
+NODES += [("Mul", 1), ("Pow", 1), ("factorial", 1), ("binomial", 2)]
 NAMES = [Tree("Symbol", token=name) for name in ("x_1", "theta", "speed", "alpha_2", "x1", "v_max", "a_b_c", "i")]
 PIECES = [
     "sin",
@@ -237,6 +274,7 @@ PRETTY = [
     "\\square_{1} + \\square_{2} = 2 \\square_{1}",
     "2 \\cdot 3 = 2 \\pi",
     "x - (y + z) = x - y \\cdot (-2)",
+    "\\binom{n}{k} = \\frac{n!}{k! \\cdot (n - k)!}",
 ]
 
 

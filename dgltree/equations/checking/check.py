@@ -60,7 +60,8 @@ def check(equation: str | Equation, answer: str | Tree, form: str | None = None)
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
     Args:
-        equation: with a blank or several, or with an unknown (``x^2 = 16, x = _``), as a person types it; or read already.
+        equation: with a blank or several, or with an unknown (``x^2 = 16, x = _``), as a person types it; or read
+            already.
         answer: what is put into the blank; for several blanks ``"2, 3"``, in the order of the blanks.
         form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
 

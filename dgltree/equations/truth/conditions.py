@@ -22,8 +22,10 @@ def conditions(equation: Equation) -> tuple[str, ...]:
 
 
 def _never_zero(tree: Tree) -> bool:
-    """Whether it is an exponential, or a power of which the exponent is no number."""
-    return tree.function in ("exp", "cosh") or (tree.function == "Pow" and exact(tree.children[1]) is None)
+    """Whether it is an exponential, a factorial, a power of which the exponent is no number, or a product of these."""
+    if tree.function == "Mul":
+        return all(map(_never_zero, tree.children))
+    return tree.function in ("exp", "cosh", "factorial") or (tree.function == "Pow" and exact(tree.children[1]) is None)
 
 
 def _zeros(side: Tree) -> Iterator[Tree]:

@@ -94,7 +94,7 @@ class _Postfixes:
         if following and following.kind in (*OPERANDS, "open", "function", "root", "frac") and following.text != "of":
             more = self.text[following.start : following.stop]
             readings = f"{said}/100*{more} or the remainder of {said}/{more}"
-            raise _either(self.text, token, f"{said}{self.text[token.start : following.stop]}", readings)
+            raise _either(self.text, token, self.text[self.found[start].start : following.stop], readings)
         sign = self.found[start - 1] if start > 1 else None
         before = self.found[start - 2] if start > 1 else None
         if sign is None or before is None or sign.kind not in "+-" or self.percent == start - 2 or before.text == "1":

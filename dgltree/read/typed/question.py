@@ -31,6 +31,8 @@ class Question(NamedTuple):
     """The form that is asked for, a value of ``FORMS``."""
     unknown: str | None = None
     """The variable that the blank stands for, in all its places."""
+    notes: tuple[str, ...] = ()
+    """As of :class:`dgltree.read.typed.Typed`."""
 
 
 def read_question(text: str) -> Question:
@@ -45,14 +47,15 @@ def read_question(text: str) -> Question:
             unknown = _unknown(_blanked(text, between.end()))
             if unknown is not None:
                 return _solved(text[: between.start()], unknown)
-    return Question(*read_typed(text))
+    typed = read_typed(text)
+    return Question(typed.equation, typed.blanks, notes=typed.notes)
 
 
 def _form(text: str, command: re.Match[str]) -> Question:
     """``expand (x + 1)^3``."""
     word, rest = command[1].lower(), _blanked(text, command.end())
     if "=" in rest:
-        equation, _ = read_typed(rest)
+        equation = read_typed(rest).equation
         if BLANK not in equation:
             raise ValueError(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
         tree = equation.left if equation.right == BLANK else equation.right
@@ -71,7 +74,7 @@ def _blanked(text: str, stop: int) -> str:
 def _unknown(text: str) -> Tree | None:
     """The variable of ``x = _``."""
     try:
-        equation, _ = read_typed(text)
+        equation = read_typed(text).equation
     except ValueError:
         return None
     variables = [side for side in equation if side.function == "Symbol"]
@@ -80,7 +83,7 @@ def _unknown(text: str) -> Tree | None:
 
 def _solved(text: str, unknown: Tree) -> Question:
     """The equation before ``x = _``, with the blank in the places of x."""
-    equation, blanks = read_typed(text)
+    equation, blanks, notes = read_typed(text)
     if blanks:
         raise ValueError(f"the equation has a blank besides {unknown.token}; write {unknown.token} = _ alone for one")
     leaves = {node for side in equation for node in side.distinct() if not node.children}
@@ -88,4 +91,6 @@ def _solved(text: str, unknown: Tree) -> Question:
         names = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
         there = f"its variables are {', '.join(names)}" if names else "it has no variables"
         raise ValueError(f"there is no {unknown.token} in the equation; {there}")
-    return Question(Equation(*(substitute(side, {unknown: BLANK}) for side in equation)), ("_",), unknown=unknown.token)
+    return Question(
+        Equation(*(substitute(side, {unknown: BLANK}) for side in equation)), ("_",), unknown=unknown.token, notes=notes
+    )

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Collection
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple
 
 from dgltree.read.infix import Builder, MakeBuilder, Value, build
@@ -18,6 +18,8 @@ from dgltree.read.typed.tokens import Token, tokens
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
+LOGARITHM = "log is the natural logarithm ln; log10 and lg have base 10"
+
 
 class Typed(NamedTuple):
     """What was understood of a typed equation; :func:`dgltree.read.infix_writer.write_equation` prints it."""
@@ -26,6 +28,8 @@ class Typed(NamedTuple):
     blanks: tuple[str, ...]
     """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
     Where there is only one it is called ``_``, whatever it was called in the text."""
+    notes: tuple[str, ...] = ()
+    """What a person may have meant otherwise: which logarithm ``log`` is."""
 
 
 def read_typed(text: str) -> Typed:
@@ -44,7 +48,16 @@ def read_typed(text: str) -> Typed:
         raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
     blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
     equal = Piece(" = ", signs[0].start)
-    return Typed(_built(text, [sides[0], equal, sides[1]], "equation"), tuple(blanks))
+    equation = _built(text, [sides[0], equal, sides[1]], "equation")
+    return Typed(equation, tuple(blanks), (LOGARITHM,) if _has_bare_log(text, found, equation) else ())
+
+
+def _has_bare_log(text: str, found: list[Token], equation: Equation) -> bool:
+    """Whether ``log`` is written without a base."""
+    logs = [a for a, b in pairwise(found) if a.kind == "function" and a.text == "log" and b.kind != "sub"]
+    if not any(text[log.start : log.stop].lower().lstrip("\\").startswith("log") for log in logs):
+        return False
+    return any(node.function == "log" and node.children[1:] == (EXP1,) for side in equation for node in side.distinct())
 
 
 def read_typed_expression(text: str, known: Collection[str] = (), as_written: bool = False) -> Tree:

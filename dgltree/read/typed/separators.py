@@ -46,8 +46,7 @@ def _with_decimals(text: str, tokens: list[Token]) -> list[Token]:
                 if len(several) > 1:
                     raise _two_numbers(text, tokens, place)
             elif not name or name in FUNCTIONS:
-                alone = opened == place - 2 and tokens[place + 2 : place + 3] and tokens[place + 2].kind == "close"
-                if points or (alone and not name):
+                if points or (not name and _is_alone(tokens, opened, place)):
                     raise _two_numbers(text, tokens, place)
                 left, right = found.pop(), tokens[place + 1]
                 token, skipped = left._replace(text=f"{left.text}.{right.text}", stop=right.stop), True
@@ -66,6 +65,13 @@ def _is_decimal(tokens: list[Token], place: int) -> bool:
         return False
     beside = (tokens[place - 2].kind if place > 1 else "", tokens[place + 2].kind if place + 2 < len(tokens) else "")
     return "," not in beside
+
+
+def _is_alone(tokens: list[Token], opened: int, place: int) -> bool:
+    """Whether two numbers, with signs or none, are all that is in a bracket: a point, or an interval."""
+    first = opened + 1 + (tokens[opened + 1].kind in "+-")
+    last = place + 2 + (tokens[place + 2].kind in "+-") if place + 2 < len(tokens) else place
+    return opened >= 0 and first == place - 1 and last < len(tokens) and tokens[last].kind == "close"
 
 
 def _two_numbers(text: str, tokens: list[Token], place: int) -> ValueError:

@@ -9,7 +9,7 @@ ONE = "an equation is left = right, of numbers, variables and functions"
 _LATEX_D = r"(?:\\(?:mathrm|text)\s*\{\s*d\s*\}|\\partial|d)"
 _POWER = r"(?:\s*\^\s*\{?\s*[0-9n]\s*\}?)?"
 _UNITS = (
-    "km|cm|mm|dm|nm|μm|µm|kg|mg|ml|cl|dl|kW|kWh|kN|kJ|kPa|Hz|kHz|MHz|GHz|kB|MB|GB|mol|min|sec|hrs?|hours?|minutes?|"
+    "km|cm|mm|dm|nm|μm|µm|kg|ml|kW|kWh|kJ|kPa|Hz|kHz|MHz|GHz|mol|min|hrs?|hours?|minutes?|"
     "seconds?|days?|meters?|metres?|miles?|inch|inches|feet|ft|lbs?|oz|mph|km/h|kcal|dollars?|euros?|cents?"
 )
 _WORDS = (
@@ -42,7 +42,7 @@ SUBJECTS = (
     _subject(
         "an integral", r"∫|∮|\\(?:i{0,3}int|oint)(?![A-Za-z])|(?<!\w)(?:[Ii]ntegrate|[Ii]ntegral|int)(?:\s*[(\[]|\s+of)"
     ),
-    _subject("a limit", r"\\lim(?![A-Za-z])|(?<!\w)(?:lim|[Ll]imit)(?=\s|\[|\(|_)"),
+    _subject("a limit", r"\\lim(?![A-Za-z])|(?<!\w)(?:lim|[Ll]imit)(?=\s*[^\s=+*/^)])"),
     _subject("a sum over an index", r"∑|\\sum(?![A-Za-z])|(?<!\w)[Ss]um\s*[\[(]"),
     _subject("a product over an index", r"∏|\\prod(?![A-Za-z])|(?<!\w)(?:Product|prod)\s*[\[(]"),
     _subject(
@@ -51,8 +51,10 @@ SUBJECTS = (
         r"|(?<![\w\\])det\s*\(|\\det(?![A-Za-z])|\[[^][=]*;[^][]*\]",
     ),
     _subject("a vector", r"\\(?:vec|overrightarrow)(?![A-Za-z])"),
-    _subject("a system of equations", r"\\begin\{(?:d?cases|rcases)\}", "one equation at a time"),
-    _subject("a congruence", r"≡|\\(?:equiv|pmod|bmod|mod)(?![A-Za-z])|(?<!\w)mod(?!\w)"),
+    _subject(
+        "a system of equations", r"\\begin\{(?:d?cases|rcases)\}|(?<=\s)and(?=\s[^=]*=)", "one equation at a time"
+    ),
+    _subject("a congruence", r"≡|\\(?:equiv|pmod|bmod|mod)(?![A-Za-z])|(?<!\w)mod(?=\s+[^\s=])"),
     _subject("a set", r"[∈∉∪∩⊂⊆∅]|\\(?:in|notin|cup|cap|subset|subseteq|emptyset|varnothing)(?![A-Za-z])"),
     _subject("a definition", r":="),
     _subject("a unit", r"[€£¥]|(?<=[0-9])\s*(?:[°º]\s?[CF]|℃|℉)(?!\w)", "write numbers alone"),
@@ -110,6 +112,8 @@ def _refused(text: str, start: int, stop: int, subject: Subject) -> ValueError:
 
 def _is_chemistry(text: str) -> bool:
     """Whether a line is a sum of formulas of chemistry on each side: ``2H2 + O2 = 2H2O``."""
+    if "+" not in text:  # P1V1 = P2V2
+        return False
     plain = _LOWERED.sub(r"\1", text.translate(_SUBSCRIPTS)).strip().strip("$")
     terms = [CHEMISTRY.fullmatch(term) for term in _ARROWS.split(plain)]
     formulas = [term[1] for term in terms if term is not None and term[1]]

@@ -196,7 +196,8 @@ class _Lexer:
     def called(self, name: str, stop: int) -> str | None:
         """The function that a name spells because of what follows it."""
         if name in SHORT:
-            return SHORT[name] if ARGUMENT.match(self.text, stop) else None
+            ordinal = name == "th" and self.text[: self.at].endswith(tuple("0123456789"))
+            return SHORT[name] if ARGUMENT.match(self.text, stop) and not ordinal else None
         count = arguments(self.text, stop) if (name, 1) in CALLED or (name, 2) in CALLED else 0
         return CALLED.get((name, count))
 
