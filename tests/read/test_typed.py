@@ -208,7 +208,7 @@ def test_blanks_have_names(text, names, written):
         ("f[x + 1] = 1", "line 1, column 1: 'f[x + 1]' can mean f*(x + 1) or the function f of x + 1; write the one"),
         ("y = |a|b + |c|d|e|", "line 1, column 5: '|a|b + |c|d|e|' can mean |a|*b + |c|d*|e| or |a*|b + |c|d|*e|;"),
         ("x＠2 = 1", "line 1, column 2: '＠' is not read; an equation is made of numbers, names, functions and"),
-        ("ｘ＝1；y＝2", "line 1, column 4: '；' is not read; one equation at a time"),
+        ("ｘ＝1；y＝2", "line 1, column 4: ';' separates a system of equations, which is not read"),
         ("x = \x00", "line 1, column 5: '\\x00' is not read; an equation is made of numbers, names, functions and"),
     ],
 )
