@@ -6,7 +6,7 @@ Call these with numpy's floating-point warnings off: a point that fails is marke
 import functools
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -33,7 +33,6 @@ __all__ = [
     "finite",
     "leaf_value",
     "number_of",
-    "only_real",
     "variable_values",
 ]
 
@@ -93,16 +92,6 @@ def finite(leaf: Tree) -> float:
     if not math.isfinite(number):
         raise ValueError(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
     return number
-
-
-def only_real(value: Value, arguments: Sequence[Value]) -> Value:
-    """``value`` with NaN where it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
-    v, size, error = value
-    lost = np.abs(v.imag) > 1e-9 * size + 4 * error
-    for argument in arguments:
-        lost = lost | np.isnan(argument[0])
-    v = np.where(lost, np.nan, np.where(np.isnan(v), np.inf, v))
-    return v, np.where(lost, np.nan, size), np.where(lost, np.inf, error)
 
 
 def apply(function: str, arguments: list[Value]) -> Value:

@@ -6,11 +6,12 @@ or leaves the range in which small terms still count is not used. All functions 
 """
 
 import enum
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.truth.bounded_values import EPS, Array, Domain, Value, apply, leaf_value, only_real
+from dgltree.equations.truth.bounded_values import EPS, Array, Domain, Value, apply, leaf_value
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -125,7 +126,7 @@ class Evaluator:
                 stack.pop()
                 value = apply(node.function, arguments) if arguments else leaf_value(node, self.domain)
                 if self.domain in ("real", "positive"):
-                    value = only_real(value, arguments)
+                    value = _only_real(value, arguments)
                 self._values[node] = value
                 self._by_id[id(node)] = node, value
         return self._by_id[id(tree)][1]
@@ -138,6 +139,16 @@ class Evaluator:
         if value is not None:
             self._by_id[id(tree)] = tree, value
         return value
+
+
+def _only_real(value: Value, arguments: Sequence[Value]) -> Value:
+    """``value`` with NaN where it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
+    v, size, error = value
+    lost = np.abs(v.imag) > 1e-9 * size + 4 * error
+    for argument in arguments:
+        lost = lost | np.isnan(argument[0])
+    v = np.where(lost, np.nan, np.where(np.isnan(v), np.inf, v))
+    return v, np.where(lost, np.nan, size), np.where(lost, np.inf, error)
 
 
 def _real_alone(left: Value, right: Value) -> bool:

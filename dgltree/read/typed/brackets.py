@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dgltree.read.text import error_at
 from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces
 from dgltree.read.typed.phrase import phrase
-from dgltree.read.typed.tokens import Token
+from dgltree.read.typed.token import Token
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "|": "|"}
 BARS = "|"

@@ -6,7 +6,7 @@ from itertools import zip_longest
 
 from dgltree.read.text import error_at
 from dgltree.read.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS, SPELLINGS
-from dgltree.read.typed.tokens import Token
+from dgltree.read.typed.token import Token
 
 _FUNCTIONS = "|".join(sorted((s for s in SPELLINGS if s.islower() and s.isalpha()), key=len, reverse=True))
 _PART = re.compile(r"pi|[^\W\d_](?:_?[0-9]+)?")

@@ -62,3 +62,7 @@ ARGUMENT = re.compile(rf"\s*(?:[(\[^|²³⁻]|\\left)|\s+(?:\\|[√π]|{WORD})")
 MATHEMATICA = re.compile(r"(?<!\w)(?:[A-Z][A-Za-z]+\[|Pi(?!\w))|(?<!\w)I\s*[* ]\s*pi(?!\w)")
 """What only Mathematica, or SymPy, writes so."""
 ESCAPED_BLANK = re.compile(r"(?:\\_)+([0-9]*)")
+EULER_POWER = re.compile(r"\s*(?:\^|\*\*)\s*(\{[^{}]*\}|\([^()]*\)|[^\W\d_]\w*|-\s*\w+)")
+"""A capital E that is raised, to what is no whole number."""
+EULER_ELSEWHERE = re.compile(r"(?<!\w)E(?!\w)(?!\s*(?:\^|\*\*))|(?<!\w)E\s*(?:\^|\*\*)\s*[0-9]")
+"""A capital E that is a variable."""

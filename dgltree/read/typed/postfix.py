@@ -1,7 +1,7 @@
 """Signs behind a value: ``30°`` (also as LaTeX writes it, ``30^\\circ``), ``50%`` and ``n!``."""
 
 from dgltree.read.text import error_at
-from dgltree.read.typed.tokens import Token
+from dgltree.read.typed.token import Token
 
 TEMPERATURES = ("C", "F")
 OPERANDS = ("number", "fraction", "name", "word", "constant", "blank")

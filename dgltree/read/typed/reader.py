@@ -14,7 +14,8 @@ from dgltree.read.typed.names import split_names, standing
 from dgltree.read.typed.postfix import with_postfixes
 from dgltree.read.typed.separators import with_separators
 from dgltree.read.typed.subjects import check_subject
-from dgltree.read.typed.tokens import Token, tokens
+from dgltree.read.typed.token import Token
+from dgltree.read.typed.tokens import tokens
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 

@@ -2,7 +2,7 @@
 
 from dgltree.read.notation import FUNCTIONS, OPERATORS
 from dgltree.read.text import error_at
-from dgltree.read.typed.tokens import Token
+from dgltree.read.typed.token import Token
 
 OF_SEVERAL = {name for name, arities in FUNCTIONS.items() if max(arities) > 1}.union(OPERATORS)
 """Functions with a comma between their arguments."""

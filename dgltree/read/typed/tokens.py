@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from dgltree.arguments import nearest
 from dgltree.read.text import CONTROL, error_at
@@ -10,6 +9,8 @@ from dgltree.read.typed.formula import formula
 from dgltree.read.typed.patterns import (
     ARGUMENT,
     ESCAPED_BLANK,
+    EULER_ELSEWHERE,
+    EULER_POWER,
     GROUPED,
     LATEX,
     LATEX_NAME,
@@ -31,51 +32,15 @@ from dgltree.read.typed.spelling import (
     GREEK_COMMANDS,
     REASONS,
     SHORT,
-    SUBSCRIPTS,
     SUPERSCRIPTS,
     function_named,
 )
-
-
-class Token(NamedTuple):
-    """A piece of the text."""
-
-    kind: str
-    """number, fraction, name, word (a name that is never split), constant, blank, function, an operator's own
-    character, open, close, bar, frac, root (LaTeX's, with braces), over, sub (the base of a logarithm follows)"""
-    text: str
-    """As the strict notation has it."""
-    start: int
-    stop: int
-    gap: bool
-    """Whether white space stands before it."""
+from dgltree.read.typed.token import Token, arguments, lifted
 
 
 def tokens(text: str) -> list[Token]:
     """The tokens of ``text``. Raises ``ValueError`` with line, column and what would be right."""
     return list(_Lexer(text).run())
-
-
-EULER_POWER = re.compile(r"\s*(?:\^|\*\*)\s*(\{[^{}]*\}|\([^()]*\)|[^\W\d_]\w*|-\s*\w+)")
-EULER_ELSEWHERE = re.compile(r"(?<!\w)E(?!\w)(?!\s*(?:\^|\*\*))|(?<!\w)E\s*(?:\^|\*\*)\s*[0-9]")
-
-
-def arguments(text: str, start: int) -> int:
-    """How many arguments stand in the bracket that opens at ``start``; 0 where none does."""
-    if text[start : start + 1] not in ("(", "["):
-        return 0
-    depth, count = 0, 1
-    for character in text[start:]:
-        depth += (character in "([{") - (character in ")]}")
-        count += depth == 1 and character in ",;"
-        if not depth:
-            return count
-    return 0
-
-
-def lifted(digits: str) -> str:
-    """Subscript digits as plain ones."""
-    return "".join(SUBSCRIPTS[digit] for digit in digits)
 
 
 class _Lexer:
