@@ -15,7 +15,7 @@ BEHIND = {
 NOTHING = {
     "degree": "a sign of degrees stands behind nothing; write 30° or 30*pi/180",
     "percent": "a sign of percent stands behind nothing; write 50%",
-    "!": "a '!' stands behind nothing; write n! for a factorial",
+    "!": "a '!' stands behind no single value; write n! or (...)! for a factorial",
 }
 
 

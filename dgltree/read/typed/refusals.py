@@ -88,7 +88,7 @@ class Refusals:
         if before is not None and before.kind in ("name", "word"):
             hint = nearest(before.text, SPELLINGS)
             return error_at(self.text, before.start, f"unknown function '{before.text}' ({hint})")
-        left = re.search(r"[0-9]+$", self.text[max(0, place - 20) : place])
+        left = re.search(r"(?<![.0-9])[0-9]+$", self.text[max(0, place - 20) : place])
         right = re.match(r"[0-9]+", self.text[place + 1 : place + 20])
         if left and right:
             start, stop = place - len(left[0]), place + 1 + len(right[0])

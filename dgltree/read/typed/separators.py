@@ -6,6 +6,8 @@ from dgltree.read.typed.token import Token
 
 OF_SEVERAL = {name for name, arities in FUNCTIONS.items() if max(arities) > 1}.union(OPERATORS)
 """Functions with a comma between their arguments."""
+COMMANDS = ("frac", "binom", "root", "^", "close", "sub")
+"""Kinds of tokens before the braces of an argument of LaTeX."""
 ENDS = ("+", "-", "*", "=", ",", ":", "close", "bar")
 """Kinds of tokens that end what a colon divides by."""
 
@@ -69,9 +71,11 @@ def _is_decimal(tokens: list[Token], place: int) -> bool:
 
 def _is_alone(tokens: list[Token], opened: int, place: int) -> bool:
     """Whether two numbers, with signs or none, are all that is in a bracket: a point, or an interval."""
+    if opened < 0 or (tokens[opened].text == "{" and opened and tokens[opened - 1].kind in COMMANDS):
+        return False
     first = opened + 1 + (tokens[opened + 1].kind in "+-")
     last = place + 2 + (tokens[place + 2].kind in "+-") if place + 2 < len(tokens) else place
-    return opened >= 0 and first == place - 1 and last < len(tokens) and tokens[last].kind == "close"
+    return first == place - 1 and last < len(tokens) and tokens[last].kind == "close"
 
 
 def _two_numbers(text: str, tokens: list[Token], place: int) -> ValueError:

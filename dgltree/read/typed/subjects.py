@@ -14,7 +14,7 @@ _UNITS = (
 )
 _WORDS = (
     "solve|find|what|plus|minus|times|equals?|divided|multiplied|and|or|if|then|where|compute|evaluate|calculate|"
-    "how|let|show|prove|half|twice|of"
+    "how|let|choose|show|prove|half|twice|of"
 )
 
 
@@ -42,7 +42,7 @@ SUBJECTS = (
     _subject(
         "an integral", r"∫|∮|\\(?:i{0,3}int|oint)(?![A-Za-z])|(?<!\w)(?:[Ii]ntegrate|[Ii]ntegral|int)(?:\s*[(\[]|\s+of)"
     ),
-    _subject("a limit", r"\\lim(?![A-Za-z])|(?<!\w)(?:lim|[Ll]imit)(?=\s*[^\s=+*/^)])"),
+    _subject("a limit", r"\\lim(?![A-Za-z])|(?<!\w)(?:lim|[Ll]imit)(?![^\W_])(?=\s*[^\s=+*/^)])"),
     _subject("a sum over an index", r"∑|\\sum(?![A-Za-z])|(?<!\w)[Ss]um\s*[\[(]"),
     _subject("a product over an index", r"∏|\\prod(?![A-Za-z])|(?<!\w)(?:Product|prod)\s*[\[(]"),
     _subject(
@@ -81,7 +81,7 @@ _ARROWS = re.compile(r"->|→|⟶|⇌|\\(?:long)?rightarrow(?![A-Za-z])|\\to(?![
 _COMPOUND = re.compile(rf"(?=.*(?:[0-9]|[A-Z][a-z]))(?:{_ELEMENT})[0-9]*(?:{_ELEMENT}|\().*")
 _LOWERED = re.compile(r"_\{?\s*([0-9]+)\s*\}?")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_CROSS = re.compile(r"(?<![\w.])([0-9]+)[xX]([0-9]+)(?!\w)")
+_CROSS = re.compile(r"(?<![\w.])([0-9]+)([xXC])([0-9]+)(?!\w)")
 _APOSTROPHES = re.compile(r"(?<![\w.])[0-9]{1,3}(?:['’][0-9]{3})+(?![0-9])")
 
 
@@ -96,9 +96,10 @@ def check_subject(text: str) -> None:
         if found := subject.pattern.search(text):
             raise _refused(text, found.start(), found.end(), subject)
     crosses = list(_CROSS.finditer(text))
-    if crosses and len(crosses) == len(re.findall("[xX]", text)):
-        left, right = crosses[0].groups()
-        readings = f"{left}*{right} or {left}*x{right}"
+    if crosses and len(crosses) == len(re.findall("[xXC]", text)):
+        left, letter, right = crosses[0].groups()
+        product = f"binomial({left}, {right})" if letter == "C" else f"{left}*{right}"
+        readings = f"{product} or {left}*{letter}{right}"
         message = f"'{crosses[0][0]}' can mean {readings}; write the one you mean"
         raise error_at(text, crosses[0].start(), message)
 
