@@ -36,7 +36,7 @@ def run(name: str, arguments: list[str]) -> int:
     options = made.parse_intermixed_args(shielded(made, arguments))
     checker = Checker(options.equation.strip(), options.form)
     if not options.json:
-        for note in checker.typed.notes:
+        for note in checker.asked.notes:
             print(f"({note})")
     bad = 0
     for number, text in enumerate(_answers(options.answers), 1):

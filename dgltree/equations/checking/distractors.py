@@ -42,14 +42,14 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
     the answer is not right.
     """
     checker = Checker(equation)
-    if len(checker.typed.blanks) != 1:
-        raise ValueError(f"wrong answers are made for one blank, and the equation has {len(checker.typed.blanks)}")
+    if len(checker.asked.blanks) != 1:
+        raise ValueError(f"wrong answers are made for one blank, and the equation has {len(checker.asked.blanks)}")
     checked = checker.check(answer)
     if checked.mark is not Mark.RIGHT:
         raise ValueError(f"the answer has to be right to make wrong ones of it; {checked.answer} is {checked}")
     key = read_typed_expression(checked.answer)
     found: list[Tree] = []
-    for candidate in _candidates(checker.typed.equation, key):
+    for candidate in _candidates(checker.asked.equation, key):
         if len(found) == count:
             break
         if _is_wrong(checker, candidate) and all(_differ(candidate, other) for other in found):
