@@ -3,8 +3,8 @@
 import pytest
 
 from dgltree import Equation, read_equation, read_infix
-from dgltree.equations.truth.balls import Program
 from dgltree.equations.truth.conditions import LONGEST, MOST, conditions
+from dgltree.equations.truth.program import Program
 
 
 @pytest.mark.parametrize(

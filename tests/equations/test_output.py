@@ -33,7 +33,7 @@ def printed() -> list[dict[str, Any]]:
     lines: list[str] = []
     capture.setattr("builtins.print", lambda text="", **_: lines.append(text))
     try:
-        main(["complete", *LINES, "--json", "--budget", "2000"])
+        main(["complete", *LINES, "--json", "--budget", "2000", "--distractors", "2"])
     finally:
         capture.undo()
     return [json.loads(line) for line in lines if line.startswith("{")]
@@ -46,6 +46,7 @@ def test_every_line_of_json_follows_the_schema(printed: list[dict[str, Any]]) ->
     for answer in printed:
         assert list(checker.iter_errors(answer)) == []
         assert list(checker.iter_errors({**answer, "another": 1}))
+    assert [len(answer.get("distractors", [])) for answer in printed] == [0, 2, 2, 2, 2, 0, 0]
     assert list(checker.iter_errors({**printed[0], "fillers": [{"blanks": []}]}))
 
 
