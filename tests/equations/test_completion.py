@@ -119,3 +119,10 @@ def test_a_search_says_what_it_has_and_stops_when_told() -> None:
     assert said[-1].fillers == whole.fillers
     hard = read_equation("_*x = sin(x)*exp(y)*cos(x + y)^3*log(x)*tan(z)^5")
     assert Completer().complete(hard, told=lambda: True).stopped
+
+
+def test_a_guess_that_holds_on_a_part_is_shown_once_and_without_those_that_do_not_hold() -> None:
+    found = dgltree.complete("sqrt(1 - _) = cos(x)", budget=2000).fillers
+    assert str(found[0]) == "sin(x)^2"
+    assert {filler.verdict.domain for filler in found} == {Domain.PART}
+    assert not {"sin(abs(x))^2", "abs(sin(x))^2"} & {str(filler) for filler in found}

@@ -102,7 +102,8 @@ class Completer:
         guesses = dict.fromkeys([*lines.agreed(found, max(1, top // 2)), *liked])
         fillers = [Filler((tree,), lines.verdict(tree), found.get(tree, "a guess")) for tree in list(guesses)[:top]]
         valued = [filler for filler in fillers if "value" not in filler.verdict.reason]
-        return sorted(valued, key=lambda filler: filler.verdict.rank)
+        on_a_part = [filler for filler in valued if filler.verdict.domain is not Domain.NONE]
+        return sorted(on_a_part or valued, key=lambda filler: filler.verdict.rank)
 
 
 class _Asked:

@@ -76,9 +76,10 @@ class Lines:
         return any(self._values.overlap(tree, other) for other in shorter)
 
     def agreed(self, found: dict[Tree, str], most: int) -> list[Tree]:
-        """Where nothing holds: what agrees best at points, the shortest first."""
+        """Where nothing holds: what agrees best at points, the shortest first, each value once."""
         shortest = sorted(found, key=symbols)[:JUDGED]
-        return sorted(shortest, key=lambda tree: (self._verdicts.reach(tree), symbols(tree)))[:most]
+        best = sorted(shortest, key=lambda tree: (self._verdicts.reach(tree), symbols(tree)))
+        return [line.trees[0] for line in self._grouped(best, found)][:most]
 
     def _likely(self, found: dict[Tree, str], top: int) -> list[Tree]:
         """What seems to hold, the best first."""
