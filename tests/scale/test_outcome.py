@@ -12,6 +12,8 @@ import pyarrow
 
 from dgltree.datasets.settings.reading import Reading
 from dgltree.scale import running
+from dgltree.training.objectives.classes import Classes
+from dgltree.training.objectives.numbers import Numbers
 
 BLOCKS: dict[str, tuple[list[tuple[Any, Any]], int]] = {  # label and prediction, and how many were left out
     "a": ([("x", "x"), ("y", "x"), ("x", "x")], 2),
@@ -21,19 +23,26 @@ BLOCKS: dict[str, tuple[list[tuple[Any, Any]], int]] = {  # label and prediction
 }
 
 
+CLASSES = ("x", "y")
+
+
 def folder(blocks: dict[str, tuple[list[tuple[Any, Any]], int]], kind: Any) -> Any:
     def read(name: str, columns: list[str]) -> tuple[Any, int]:
         rows, lost = blocks[name]
         labels, said = ([row[k] for row in rows] for k in (0, 1))
-        table = pyarrow.table({"label": pyarrow.array(labels, "string"), "prediction": pyarrow.array(said, kind)})
+        probabilities = {
+            each: pyarrow.array([0.9 if one == each else 0.1 for one in said], "float32") for each in CLASSES
+        }
+        table = pyarrow.table(
+            {"label": pyarrow.array(labels, "string"), "prediction": pyarrow.array(said, kind), **probabilities}
+        )
         return table.select(columns) if columns else table, lost
 
     return SimpleNamespace(read=read)
 
 
-def job(classes: list[str] | None) -> Any:
-    model = SimpleNamespace(gives_numbers=classes is None, classes=classes or [])
-    return SimpleNamespace(model=model, reading=Reading())
+def job(objective: Any) -> Any:
+    return SimpleNamespace(model=SimpleNamespace(objective=objective), reading=Reading())
 
 
 def test_counts_of_blocks_add_up() -> None:
@@ -42,7 +51,7 @@ def test_counts_of_blocks_add_up() -> None:
 
 
 def test_metrics_of_classes_are_those_of_all_blocks_together() -> None:
-    found = running._evaluated(job(["x", "y"]), list(BLOCKS), folder(BLOCKS, "string"))
+    found = running._evaluated(job(Classes(CLASSES)), list(BLOCKS), folder(BLOCKS, "string"))
     assert (found.rows, found.left_out) == (6, 7)
     assert found.evaluation is not None
     assert found.evaluation.examples == 6
@@ -51,7 +60,7 @@ def test_metrics_of_classes_are_those_of_all_blocks_together() -> None:
 
 def test_metrics_of_numbers_are_those_of_all_blocks_together() -> None:
     blocks = {"a": ([("1", 1.5), ("2", 2.0)], 3), "b": ([("-1.5", 0.5)], 2)}
-    found = running._evaluated(job(None), list(blocks), folder(blocks, "float32"))
+    found = running._evaluated(job(Numbers()), list(blocks), folder(blocks, "float32"))
     assert (found.rows, found.left_out) == (3, 5)
     assert found.evaluation is not None
     assert found.evaluation.metrics["mae"] == pytest.approx((0.5 + 0 + 2) / 3)
@@ -60,4 +69,4 @@ def test_metrics_of_numbers_are_those_of_all_blocks_together() -> None:
 def test_nothing_to_compare_with_is_refused_with_how_much_there_was() -> None:
     blocks: dict[str, tuple[list[tuple[Any, Any]], int]] = {"a": ([], 3), "b": ([], 2)}
     with pytest.raises(ValueError, match="not one of 5 has a label"):
-        running._evaluated(job(["x"]), list(blocks), folder(blocks, "string"))
+        running._evaluated(job(Classes(CLASSES)), list(blocks), folder(blocks, "string"))

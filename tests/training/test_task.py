@@ -5,7 +5,8 @@ import pytest
 from dgltree import Tree, TreeDataset
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-from dgltree.training.build import classes_of, task_of
+from dgltree.training.build import task_of
+from dgltree.training.objectives.classes import Classes
 
 TREES = [Tree("leaf", token=token) for token in "abc"]
 
@@ -32,4 +33,5 @@ def test_numbers_with_a_fraction_ask_for_numbers_and_all_else_for_classes(labels
 
 def test_pairs_ask_for_a_task_of_pairs_and_classes_are_in_the_order_of_numbers_and_then_of_letters() -> None:
     assert task_of(TreeDataset([(TREES[0], TREES[1])] * 2, ["0.5", "1"])) == "pair"
-    assert classes_of(TreeDataset(TREES * 2, ["10", "9", "b", "-1", "a", "09"])) == ["09", "9", "10", "-1", "a", "b"]
+    data = TreeDataset(TREES * 2, ["10", "9", "b", "-1", "a", "09"])
+    assert Classes.of(data, nodes=False, class_weights=False).classes == ("09", "9", "10", "-1", "a", "b")
