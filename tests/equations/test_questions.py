@@ -29,7 +29,7 @@ def same(a: Tree, b: Tree) -> bool:
     names = sorted({*variables(a), *variables(b)})
     with mpmath.workdps(90):
         for k in range(3):
-            point = {name: mpmath.mpf(k + 2) / (place + 3) for place, name in enumerate(names)}
+            point = {name: mpmath.mpf(k + 2) / (place + 7) for place, name in enumerate(names)}
             point["i"] = mpmath.mpc(0, 1)
             left, right = (value(tree, point, school=True) for tree in (a, b))
             if left is None or right is None or abs(left - right) > mpmath.mpf(10) ** -60:
