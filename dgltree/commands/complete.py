@@ -147,7 +147,7 @@ def _shower(options: argparse.Namespace) -> Any:
         wrong = wrong_answers(found, options.distractors, write_one) if options.distractors else None
         if options.json:
             more = {} if wrong is None else {"distractors": wrong.texts}
-            print(write_json({"equation": asked.text, **described(found), "notes": list(asked.typed.notes), **more}))
+            print(write_json({"equation": asked.text, **described(found, asked.typed.notes), **more}))
             return
         notes = [f"      ({note})" for note in asked.typed.notes]
         print("\n".join([found.understood(write_whole), *found.lines(write_one, options.forms), *notes]), flush=True)

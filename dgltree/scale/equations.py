@@ -88,11 +88,11 @@ class Complete(TableJob):
     def answer(self, inputs: list[EquationRecord]) -> Answers:
         import pyarrow
 
-        found: list[Completion | ValueError] = []
+        found: list[dict[str, Any] | ValueError] = []
         with kernels("cached"):
             for start in range(0, len(inputs), self.completing.together):
                 found += self._answers(inputs[start : start + self.completing.together])
-        rows = [{"error": str(one)} if isinstance(one, ValueError) else described(one) for one in found]
+        rows = [{"error": str(one)} if isinstance(one, ValueError) else one for one in found]
         bad = [
             asked.place._replace(message=str(one))
             for asked, one in zip(inputs, found, strict=True)
@@ -100,12 +100,12 @@ class Complete(TableJob):
         ]
         return Answers(pyarrow.Table.from_pylist(rows, schema()), bad)
 
-    def _answers(self, some: list[EquationRecord]) -> list[Completion | ValueError]:
-        """The answers to some equations, in their order."""
+    def _answers(self, some: list[EquationRecord]) -> list[dict[str, Any] | ValueError]:
+        """The rows of some equations, in their order."""
         read = [self._typed(one) for one in some]
         good = [one for one in read if isinstance(one, Question)]
         answered = each(_answerer(self.completing), good) if good else iter(())
-        return [next(answered) if isinstance(one, Question) else one for one in read]
+        return [_row(next(answered), one) if isinstance(one, Question) else one for one in read]
 
     def _typed(self, asked: EquationRecord) -> Question | ValueError:
         value = asked.said(self.column)
@@ -122,6 +122,10 @@ class Complete(TableJob):
 
 
 _answerer = lru_cache(maxsize=1)(BatchCompletion.answerer)  # a list of fillers is encoded once
+
+
+def _row(found: Completion | ValueError, asked: Question) -> dict[str, Any] | ValueError:
+    return found if isinstance(found, ValueError) else described(found, asked.notes)
 
 
 def _text(value: Any) -> str | None:
@@ -150,6 +154,7 @@ def schema() -> "pyarrow.Schema":
             "blanks": pyarrow.list_(text),
             "unknown": text,
             "imaginary_unit": text,
+            "notes": pyarrow.list_(text),
             "found": pyarrow.bool_(),
             "fillers": pyarrow.list_(pyarrow.struct(filler)),
             "tried": pyarrow.int64(),

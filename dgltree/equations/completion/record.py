@@ -1,5 +1,6 @@
 """A completion as texts and numbers, which JSON and tables hold; ``dgltree/data/completion.schema.json`` says which."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from dgltree.equations.completion.result import Completion, Filler
@@ -8,14 +9,18 @@ from dgltree.read.latex_writer import write_latex, write_latex_equation
 from dgltree.trees.tree import Tree
 
 
-def described(found: Completion) -> dict[str, Any]:
-    """What was understood, the fillers, best first, with an expression for each blank, and the effort."""
+def described(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """What was understood, the fillers, best first, with an expression for each blank, and the effort.
+
+    ``notes`` are those of the question, as :class:`dgltree.read.typed.Question` has them.
+    """
     return {
         "understood": found.understood(write_equation),
         "understood_latex": found.understood(write_latex_equation),
         "blanks": list(found.blanks),
         "unknown": found.unknown,
         "imaginary_unit": found.unit,
+        "notes": list(notes),
         "found": found.found,
         "fillers": [_row(filler, found.blanks) for filler in found.fillers],
         "tried": found.tried,
