@@ -46,7 +46,7 @@ def test_hostile_equations_keep_the_seconds_and_the_memory() -> None:
     *rows, memory = done.stdout.splitlines()
     assert done.stderr == ""
     for name, row in zip(HOSTILE, map(json.loads, rows), strict=True):
-        assert row["seconds"] < SECONDS + 5, name  # seconds of a busy machine, where there was no end before
+        assert row["seconds"] < SECONDS + 10, name  # on a busy machine; before, there was no end
     assert int(memory) < GIGABYTE
 
 
