@@ -24,7 +24,7 @@ _UNIT_NAME = "imaginary_unit_of_sympy"
 def forms(tree: Tree) -> dict[str, list[Tree]]:
     """``expanded``, ``factored`` and ``simplified``, of each what SymPy has; some may be the tree itself."""
     expression = _expression(tree)
-    return {name: _trees(_tried(expression, ways)) for name, ways in _WAYS().items()}
+    return {name: _trees(_tried(expression, ways)) for name, ways in _ways().items()}
 
 
 def solutions(equation: Equation) -> list[Tree]:
@@ -51,7 +51,8 @@ def _fraction(leaf: Tree) -> Tree:
     return number(str(Fraction(leaf.token or "")))
 
 
-def _WAYS() -> dict[str, list[Callable[[Any], Any]]]:  # noqa: N802 - a table that needs SymPy
+def _ways() -> dict[str, list[Callable[[Any], Any]]]:
+    """By form, what SymPy is asked to do for it."""
     import sympy
 
     def expanded(expression: Any) -> Any:

@@ -36,8 +36,13 @@ class Compared:
     ) -> "Compared":
         """Compare answers (E, ...) with targets (E,), both by split."""
 
+        predicted = {
+            who: {split: objective.predicted(given) for split, given in by_split.items()}
+            for who, by_split in answers.items()
+        }
+
         def score(who: str, split: str) -> Callable[[Tensor], float]:
-            return lambda rows: objective.score(answers[who][split][rows], targets[split][rows])
+            return lambda rows: objective.score(predicted[who][split][rows], targets[split][rows])
 
         metrics = {
             who: {split: objective.evaluation(given, targets[split]) for split, given in by_split.items()}

@@ -71,11 +71,9 @@ def threads_for(prepared: Prepared) -> int:
     """Threads of torch that are worth it for the size of its batches, unless told."""
     options = prepared.options
     assert options.batch_nodes is not None
-    own, beside = (
-        options.batch_nodes // (options.devices * options.machines),
-        options.devices * (1 + loaders(prepared.splits["train"])) - 1,
-    )
-    return options.threads or threads.worth(own, options.hidden_size, beside)
+    own = options.batch_nodes // (options.devices * options.machines)
+    others = options.devices * (1 + loaders(prepared.splits["train"])) - 1
+    return options.threads or threads.worth(own, options.hidden_size, others)
 
 
 def loggers_of(options: FitOptions, folder: Path) -> list[Logger]:

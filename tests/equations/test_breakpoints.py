@@ -3,7 +3,7 @@
 import pytest
 from flint import fmpq
 
-from dgltree.equations.truth.breakpoints import beside_breakpoints, on_cuts
+from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.verdict import Domain, Grade
@@ -37,7 +37,7 @@ def test_the_domain_is_what_holds_on_cuts_and_next_to_poles_too(text: str, domai
 
 def test_real_points_are_on_both_sides_of_a_breakpoint() -> None:
     program = Program(read_typed("abs(x^2 - 7) = asin(x)").equation, school=True)
-    found = sorted(float(point["x"].p) / float(point["x"].q) for point in beside_breakpoints(program, ["x"]))
+    found = sorted(float(point["x"].p) / float(point["x"].q) for point in next_to_breakpoints(program, ["x"]))
     for place in (-(7**0.5), -1.0, 1.0, 7**0.5):
         near = [x for x in found if abs(x - place) < 0.1]
         assert min(near) < place < max(near)

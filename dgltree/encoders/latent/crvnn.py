@@ -168,8 +168,8 @@ class SequenceCRvNN(JoiningCore):
         largest = s.detach().masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
         M = largest.amax() if self.batch_maximum else largest
         A = (s - M).exp() * merges
-        beside = ((L + R) @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
-        return A / (A + (-M).exp() + beside + LEAST)
+        around = ((L + R) @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
+        return A / (A + (-M).exp() + around + LEAST)
 
 
 def _order(gone: Tensor, e: Tensor, lengths: Tensor, words: int) -> Tensor:

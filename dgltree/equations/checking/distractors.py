@@ -10,7 +10,7 @@ from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.truth.case import Case
 from dgltree.equations.truth.sample_points import points
-from dgltree.read.typed import read_typed_expression
+from dgltree.read.infix import read_infix
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -47,7 +47,7 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
     checked = checker.check(answer)
     if checked.mark is not Mark.RIGHT:
         raise ValueError(f"the answer has to be right to make wrong ones of it; {checked.answer} is {checked}")
-    key = read_typed_expression(checked.answer)
+    key = read_infix(checked.answer)
     found: list[Tree] = []
     for candidate in _candidates(checker.asked.equation, key):
         if len(found) == count:

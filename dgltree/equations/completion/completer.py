@@ -66,7 +66,7 @@ class Completer:
             told: asked again and again whether to answer at once with what there is.
             found: of one blank called with what there is by then, whenever the search finds more.
             form: ``expanded``, ``factored`` or ``simplified``: this form alone of the side without the blank.
-            unknown: the variable that the blank stands for.
+            unknown: the variable that the blank replaces.
 
         Raises ``ValueError`` for an equation without these blanks or with more than 12, one nested more than 200 deep,
         and a function or a leaf that has no value.

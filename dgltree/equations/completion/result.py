@@ -53,7 +53,7 @@ class Completion:
     memory: int
     """Bytes of the largest table of the search."""
     unknown: str | None = None
-    """The variable that the blank stands for, where the equation was to be solved."""
+    """The variable that the blank replaces, where the equation was to be solved."""
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
 

@@ -37,7 +37,7 @@ QUICK = 12_000  # of the first table
 LOOKED_THROUGH = 16_000  # entries that are joined with others
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
-BEARABLE = 5  # cost of a filler beside which longer ways need not be looked for
+BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
 class SearchResult(NamedTuple):

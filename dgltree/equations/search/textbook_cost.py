@@ -27,7 +27,7 @@ NUMBERS_OF = (FUNCTIONS | INVERSES) - {"exp", "log"}
 
 
 class _Habits(NamedTuple):
-    """What is to be said of a tree beside its length."""
+    """What counts for a tree next to its length."""
 
     avoided: float = 0.0
     bracket: bool = False

@@ -40,7 +40,7 @@ HEIGHTS: dict[tuple[str, Cut], list[Height]] = {
 }
 
 
-def beside_breakpoints(program: Program, names: Sequence[str]) -> Iterator[Point]:
+def next_to_breakpoints(program: Program, names: Sequence[str]) -> Iterator[Point]:
     """Real points next to breakpoints, on both sides."""
     for line in _lines(names, "real"):
         for _, _, t in _crossings(program, line, "real"):

@@ -6,7 +6,7 @@ from math import inf
 from typing import NamedTuple
 
 from dgltree.equations.truth.balls import Unjudged
-from dgltree.equations.truth.breakpoints import beside_breakpoints, on_cuts
+from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.compare import (
     ONE_SIDED,
     Found,
@@ -83,9 +83,9 @@ class Case:
             skipped += found.outcome is Outcome.OPEN
         return Trial(agreed, skipped, holes, None)
 
-    def beside_breakpoints(self, kind: str) -> tuple[Point, Found] | None:
+    def next_to_breakpoints(self, kind: str) -> tuple[Point, Found] | None:
         """A real point next to a breakpoint that refutes what other points did not."""
-        at = beside_breakpoints(self.school, self.names)
+        at = next_to_breakpoints(self.school, self.names)
         return self.trial(kind, (point for point in at if kind != "positive" or min(point.values()) > 0)).against
 
     def fails_on_a_cut(self) -> bool:

@@ -11,12 +11,13 @@ from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
 
 def everywhere(case: Case) -> Verdict | None:
+    """The verdict that it holds, or has no value, at all complex points; None where it does not."""
     if case.trial("complex", islice(points(case.names, "complex"), FIRST)).against is not None:
         return None
     sure = case.proved("complex")
     checked = case.trial("complex", islice(points(case.names, "complex"), CHECKED if sure else None))
     # a real point is a complex one, and shows where a side has no value at all
-    real = case.trial("complex", islice(points(case.names, "real"), CHECKED if sure else None), "complex")
+    real = case.trial("complex", islice(points(case.names, "real"), CHECKED if sure else None))
     if checked.against or real.against or checked.holes + real.holes > case.most_holes:
         return None
     agreed = checked.agreed + real.agreed

@@ -12,6 +12,7 @@ from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict, unde
 
 
 def constant(case: Case) -> Verdict:
+    """The verdict on an equation of numbers alone."""
     school, principal = (compare(program, {}, "complex") for program in (case.school, case.principal))
     found = school if school.outcome is Outcome.AGREE else principal
     if found.outcome is Outcome.DIFFER:

@@ -32,7 +32,7 @@ def _side(side: Ball, digits: int) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, Angle):
-        if value.beside != 0 or value.turned:
+        if value.offset != 0 or value.turned:
             return written(value(), 12)
         top, bottom = int(value.multiple.p), int(value.multiple.q)
         times = {1: "", -1: "-"}.get(top, str(top))

@@ -15,6 +15,7 @@ from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdi
 
 
 def one_variable(case: Case) -> Verdict:
+    """Where on the real line an equation holds that does not hold at all complex points."""
     name, line = case.name, case.line
     if line is not None and any(cell.state is State.HOLDS for cell in line.cells):
         line = _checked(case, line)
@@ -100,7 +101,7 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
         kind = DOMAINS[domain]
         trial = case.trial(kind, points(case.names, kind))
         if trial.against is None and trial.agreed >= NEEDED:
-            trial = trial._replace(against=case.beside_breakpoints(kind))
+            trial = trial._replace(against=case.next_to_breakpoints(kind))
         if trial.against is None and trial.agreed >= NEEDED:
             notes = (ROOTS,) if case.roots else ()
             return Verdict(

@@ -42,14 +42,14 @@ def one_complex() -> tuple[Any, ...]:
         around.append(acb(_signed(a, turn & 1), _signed(b, turn & 2)))
     axis = [acb(0, arb(fmpq(n, 4))) for n in (-90, -27, -9, -5, -3, -2, -1, 1, 2, 3, 5, 9, 27, 90)]
     real = [fmpq(n, 4) for n in (-90, -27, -9, -5, -3, -2, -1, 1, 2, 3, 5, 9, 27, 90)]
-    beside = [acb(fmpq(n, 16), fmpq(draw.choice((-9, -5, -2, 2, 5, 9)), 16)) for n in range(-127, 128, 9)]
+    off_axis = [acb(fmpq(n, 16), fmpq(draw.choice((-9, -5, -2, 2, 5, 9)), 16)) for n in range(-127, 128, 9)]
     turned = [
         Angle(fmpq(turns, 2), fmpq(n, 4), turned=True) for turns in (1, -1, 2, -2, 3, -4, 6) for n in (-9, -1, 2, 7)
     ]
     turned += [Angle(fmpq(turns, 2), fmpq(n, 4)) for turns in (0, 1, -1, 2, -3, 4) for n in (-7, 1, 5)]
     turned += [Angle(fmpq(k, 12), fmpq(1, 128)) for k in range(-18, 19)]  # next to poles of tan, and of tan(3x)
-    beside += [acb(n, fmpq(1, 64)) for n in range(-4, 5)]
-    return tuple(real[::2] + around[:8] + axis + real[1::2] + around[8:] + beside + turned)
+    off_axis += [acb(n, fmpq(1, 64)) for n in range(-4, 5)]
+    return tuple(real[::2] + around[:8] + axis + real[1::2] + around[8:] + off_axis + turned)
 
 
 def points(names: Sequence[str], kind: str) -> Iterator[Point]:
@@ -72,16 +72,16 @@ def is_positive(value: Any) -> bool:
 class Angle:
     """A multiple of pi and a multiple of i, or with ``turned`` the other way round, made with the bits that are set."""
 
-    def __init__(self, multiple: fmpq, beside: fmpq = ZERO, turned: bool = False) -> None:
-        self.multiple, self.beside, self.turned = multiple, beside, turned
+    def __init__(self, multiple: fmpq, offset: fmpq = ZERO, turned: bool = False) -> None:
+        self.multiple, self.offset, self.turned = multiple, offset, turned
 
     @property
     def positive(self) -> bool:
         return bool(self.multiple > 0)
 
     def __call__(self) -> acb:
-        angle, beside = arb.pi() * self.multiple, arb(self.beside)
-        return acb(beside, angle) if self.turned else acb(angle, beside)
+        angle, offset = arb.pi() * self.multiple, arb(self.offset)
+        return acb(offset, angle) if self.turned else acb(angle, offset)
 
 
 def _angle(k: int) -> Angle:

@@ -10,6 +10,7 @@ from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
 
 def several(case: Case) -> Verdict:
+    """Whether an equation holds at all real or all positive points that does not hold at all complex ones."""
     for domain in (Domain.REALS, Domain.POSITIVE):
         kind = DOMAINS[domain]
         if case.trial(kind, islice(points(case.names, kind), FIRST)).against is not None:
@@ -18,7 +19,7 @@ def several(case: Case) -> Verdict:
         trial = case.trial(kind, islice(points(case.names, kind), 2 * CHECKED if sure else None))
         if trial.against is not None or trial.holes > case.most_holes or trial.agreed < (1 if sure else NEEDED):
             continue
-        if not sure and case.beside_breakpoints(kind) is not None:
+        if not sure and case.next_to_breakpoints(kind) is not None:
             continue
         notes = (ROOTS,) if case.roots and domain is Domain.REALS else ()
         but = conditions(case.equation) if domain is Domain.REALS else ()

@@ -11,7 +11,7 @@ BEHIND = {
     "percent": (("/", "/"), ("number", "100"), ("close", ")")),
     "!": (("close", ")"),),
 }
-"""What stands for a sign behind its value: kinds and texts of tokens."""
+"""What takes the place of a sign after its value: kinds and texts of tokens."""
 NOTHING = {
     "degree": "a sign of degrees stands behind nothing; write 30° or 30*pi/180",
     "percent": "a sign of percent stands behind nothing; write 50%",
@@ -23,7 +23,7 @@ def with_postfixes(text: str, tokens: list[Token]) -> list[Token]:
     """``tokens`` with a product, a quotient or a function for each sign.
 
     Raises ``ValueError`` for a sign behind nothing, behind what can be more than its value, for degrees of a
-    temperature, for a double factorial, and for a ``%`` that can mean a part of what stands before or a remainder.
+    temperature, for a double factorial, and for a ``%`` that can mean a part of what precedes it or a remainder.
     """
     return _Postfixes(text, tokens).run()
 

@@ -30,7 +30,7 @@ class Question(NamedTuple):
     form: str = ""
     """The form that is asked for, a value of ``FORMS``."""
     unknown: str | None = None
-    """The variable that the blank stands for, in all its places."""
+    """The variable that the blank replaces, in all its places."""
     notes: tuple[str, ...] = ()
     """As of :class:`dgltree.read.typed.Typed`."""
 

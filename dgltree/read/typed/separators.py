@@ -57,7 +57,7 @@ def _with_decimals(text: str, tokens: list[Token]) -> list[Token]:
 
 
 def _is_decimal(tokens: list[Token], place: int) -> bool:
-    """Whether a comma stands between the digits of one number: not of ``1,000``, nor of ``1,2,3``."""
+    """Whether a comma is in the middle of one number: not of ``1,000``, nor of ``1,2,3``."""
     if tokens[place].kind != "," or tokens[place].gap or tokens[place + 1].gap:
         return False
     sides = [tokens[place - 1], tokens[place + 1]]
@@ -65,8 +65,8 @@ def _is_decimal(tokens: list[Token], place: int) -> bool:
         return False
     if len(sides[1].text) == 3 and sides[0].text != "0":
         return False
-    beside = (tokens[place - 2].kind if place > 1 else "", tokens[place + 2].kind if place + 2 < len(tokens) else "")
-    return "," not in beside
+    outside = (tokens[place - 2].kind if place > 1 else "", tokens[place + 2].kind if place + 2 < len(tokens) else "")
+    return "," not in outside
 
 
 def _is_alone(tokens: list[Token], opened: int, place: int) -> bool:
@@ -86,7 +86,7 @@ def _two_numbers(text: str, tokens: list[Token], place: int) -> ValueError:
 
 
 def _with_quotients(text: str, tokens: list[Token]) -> list[Token]:
-    """``1/2 : 3/4`` is (1/2)/(3/4): what stands behind a colon is bracketed."""
+    """``1/2 : 3/4`` is (1/2)/(3/4): what follows a colon is bracketed."""
     found: list[Token] = []
     closing: dict[int, Token] = {}
     for place, token in enumerate(tokens):

@@ -16,11 +16,11 @@ class Token(NamedTuple):
     start: int
     stop: int
     gap: bool
-    """Whether white space stands before it."""
+    """Whether there is white space before it."""
 
 
 def arguments(text: str, start: int) -> int:
-    """How many arguments stand in the bracket that opens at ``start``; 0 where none does."""
+    """How many arguments are in the bracket that opens at ``start``; 0 where none opens there."""
     if text[start : start + 1] not in ("(", "["):
         return 0
     depth, count = 0, 1

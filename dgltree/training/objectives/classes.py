@@ -61,10 +61,11 @@ class Classes(Objective):
         return (len(self.classes),)
 
     def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
-        weights = None if self.weights is None else self.weights.to(found.device)
+        if self.weights is not None:
+            self.weights = self.weights.to(found.device)  # copied in the first step alone
         known = targets != NO_LABEL
-        mean = nn.functional.cross_entropy(found, targets, weights, ignore_index=NO_LABEL)
-        return mean, (known if weights is None else weights[targets.clamp(min=0)] * known).sum()
+        mean = nn.functional.cross_entropy(found, targets, self.weights, ignore_index=NO_LABEL)
+        return mean, (known if self.weights is None else self.weights[targets.clamp(min=0)] * known).sum()
 
     def finish(self, readout: Readout) -> None:
         """Logits have no scale of their own."""
@@ -78,8 +79,8 @@ class Classes(Objective):
         right = answers[known].gather(1, targets[known].unsqueeze(1)).double()
         return float(-right.clamp(min=SMALLEST).log().mean())
 
-    def score(self, answers: Tensor, targets: Tensor) -> float:
-        return float((answers.argmax(1) == targets).double().mean())
+    def score(self, predicted: Tensor, targets: Tensor) -> float:
+        return float((predicted == targets).double().mean())
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         """By the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599) and a normal prior of its log."""

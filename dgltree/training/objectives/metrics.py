@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -31,8 +31,7 @@ class Evaluation:
     examples: int
     metrics: dict[str, float]
     """accuracy and macro_f1, the share of the most frequent label, and of probabilities their calibration error
-    (0 to 1); or r2, and rmse and mae in the unit
-    of the labels."""
+    (0 to 1); or r2, and rmse and mae in the unit of the labels."""
     confusion: Tensor | None = None
     """(classes, classes) int64: row the label, column the prediction; of classes alone."""
     names: tuple[str, ...] = ()
@@ -54,26 +53,6 @@ class Evaluation:
         return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def of_classes(predicted: Tensor, labels: Tensor, classes: tuple[str, ...]) -> Evaluation:
-    """The metrics of classes.
-
-    Args:
-        predicted: (E,) int64, class numbers.
-        labels: (E,) int64, class numbers; ``UNSEEN`` counts as an error.
-        classes: the names.
-    """
-    metrics = ClassMetrics(classes)
-    metrics.update(predicted, labels)
-    return metrics.found()
-
-
-def of_numbers(answers: Tensor, labels: Tensor) -> Evaluation:
-    """The metrics of numbers (E,) and what they should be (E,)."""
-    metrics = NumberMetrics()
-    metrics.update(answers, labels)
-    return replace(metrics.found(), answers=(answers, labels))
-
-
 class ClassMetrics:
     """The metrics of classes, of which ``update`` is given some examples at a time.
 
@@ -89,7 +68,10 @@ class ClassMetrics:
         self._off: Tensor | None = None
 
     def update(self, predicted: Tensor, labels: Tensor, sure: Tensor | None = None) -> None:
-        """Arguments as of :func:`of_classes`, and with ``sure`` (E,) the probabilities of what is predicted."""
+        """Class numbers (E,) int64 and what they should be, where ``UNSEEN`` counts as an error.
+
+        With ``sure`` (E,), the probabilities of what is predicted, their calibration is measured, too.
+        """
         if sure is not None:
             place = (sure.double() * BINS).long().clamp(max=BINS - 1)
             off = torch.zeros(BINS, dtype=torch.float64) if self._off is None else self._off

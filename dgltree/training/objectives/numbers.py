@@ -57,9 +57,9 @@ class Numbers(Objective):
     def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
         return float((answers.double() - targets).square().mean())
 
-    def score(self, answers: Tensor, targets: Tensor) -> float:
+    def score(self, predicted: Tensor, targets: Tensor) -> float:
         spread = (targets.double() - targets.double().mean()).square().mean()
-        return 1 - self.answer_loss(answers, targets) / float(spread) if spread else math.nan
+        return 1 - self.answer_loss(predicted, targets) / float(spread) if spread else math.nan
 
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         return 1.0

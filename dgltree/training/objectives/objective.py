@@ -79,8 +79,8 @@ class Objective(ABC):
         """How wrong answers are on the mean: log loss, or squared error."""
 
     @abstractmethod
-    def score(self, answers: Tensor, targets: Tensor) -> float:
-        """The monitored metric of answers."""
+    def score(self, predicted: Tensor, targets: Tensor) -> float:
+        """The monitored metric of what :meth:`predicted` gives."""
 
     @abstractmethod
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
