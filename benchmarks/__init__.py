@@ -1,1 +1,1 @@
-"""Speed and memory of dgltree beside its peers, measured in the same run: what ``scripts/bench`` runs."""
+"""Speed and memory of dgltree next to its peers, measured in the same run: what ``scripts/bench`` runs."""

@@ -25,12 +25,9 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         yield Skipped(name, "the train extra is not installed")
         return
     with tempfile.TemporaryDirectory() as folder:
-        _run("generate", "--preset", "paper-train", "--out", folder, "--seed", "0")
-        where = ("--trainer.default_root_dir", folder, "--data.train", str(Path(folder) / "train.parquet"))
-        how = ("--data.batch_size", "32", "--trainer.max_epochs", str(EPOCHS))
-        kind = "gpu" if device == "cuda" else "cpu"
-        fit = ("fit", "--config", str(CONFIG), *where, *how, "--trainer.accelerator", kind)
-        rounds = [{mode: _epoch(Path(folder), mode, fit) for mode in ("on", "off")} for _ in range(2)]
+        run("generate", "--preset", "paper-train", "--out", folder, "--seed", "0")
+        arguments = fit(Path(folder), Path(folder), EPOCHS, "gpu" if device == "cuda" else "cpu")
+        rounds = [{mode: _epoch(Path(folder), mode, arguments) for mode in ("on", "off")} for _ in range(2)]
         seconds = {mode: min(found[mode] for found in rounds) for mode in ("on", "off")}
     yield Row(name, seconds["on"], "s, everything included", 10, 20, falling=True, ours_s=seconds["on"])
     if device == "cpu":
@@ -38,15 +35,22 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         yield Row(name, ratio, "times the torch path", 2.5, 1.5, ours_s=seconds["on"], peers=peers)
 
 
-def _epoch(folder: Path, mode: str, fit: tuple[str, ...]) -> float:
+def fit(data: Path, out: Path, epochs: int, kind: str = "cpu") -> tuple[str, ...]:
+    """Arguments of ``verification``: of the set in the folder ``data``, on a kind of device."""
+    where = ("--trainer.default_root_dir", str(out), "--data.train", str(data / "train.parquet"))
+    how = ("--data.batch_size", "32", "--trainer.max_epochs", str(epochs))
+    return ("fit", "--config", str(CONFIG), *where, *how, "--trainer.accelerator", kind)
+
+
+def _epoch(folder: Path, mode: str, arguments: tuple[str, ...]) -> float:
     """Seconds of the last epoch, with kernels "on" or "off"."""
-    _run("verification", *fit, DGLTREE_KERNELS=mode)
+    run("verification", *arguments, DGLTREE_KERNELS=mode)
     last = (folder / "epochs.jsonl").read_text(encoding="utf-8").splitlines()[-1]
     found: float = json.loads(last)["seconds"]
     return found
 
 
-def _run(*arguments: str, **environment: str) -> None:
+def run(*arguments: str, **environment: str) -> None:
     """A command of ``python -m tasks.equations``, in a process of its own with as many threads as this one has."""
     threads = {"OMP_NUM_THREADS": str(torch.get_num_threads()), **environment}
     command = [sys.executable, "-m", "tasks.equations", *arguments]

@@ -22,8 +22,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         yield Skipped(name, "the train extra is not installed")
         return
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "trees.tsv"
-        file.write_text(_table(), encoding="utf-8")
+        file = written(Path(folder))
         steps = {"ours": (), "one thread": ("--threads", "1"), "two threads": ("--threads", "2")}
         times = in_turn({key: lambda more=more: _fit(file, more) for key, more in steps.items()}, repeats)
     ours, one = times["ours"].median, times["one thread"].median
@@ -32,9 +31,12 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     yield Row(name, ours / one, "times one thread", 1, 1.1, falling=True, ours_s=ours, peers=others, spread=spread)
 
 
-def _table() -> str:
-    rng = random.Random(0)
-    return "tree\tlabel\n" + "".join(f"{expression(rng, 5)}\t{rng.choice('ab')}\n" for _ in range(TREES))
+def written(folder: Path) -> Path:
+    """A file of labelled trees in a folder."""
+    rng, file = random.Random(0), folder / "trees.tsv"
+    rows = [f"{expression(rng, 5)}\t{rng.choice('ab')}\n" for _ in range(TREES)]
+    file.write_text("tree\tlabel\n" + "".join(rows), encoding="utf-8")
+    return file
 
 
 def expression(rng: random.Random, depth: int) -> str:

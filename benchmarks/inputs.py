@@ -1,4 +1,4 @@
-"""What is measured on: the published data where its folder is there, generated data otherwise."""
+"""Inputs of the measurements: the published data where its folder is there, generated data otherwise."""
 
 import os
 import random

@@ -5,11 +5,27 @@ import json
 import platform
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from benchmarks import batches, encoders, epoch, fit, kernels, latent, page, propagate, rank, reading, scale, verdict
+from benchmarks import (
+    batches,
+    earlier,
+    encoders,
+    epoch,
+    fit,
+    kernels,
+    latent,
+    page,
+    propagate,
+    rank,
+    reading,
+    scale,
+    serving,
+    verdict,
+)
 from benchmarks.inputs import data_folder
 from benchmarks.row import Row, Skipped
 from dgltree.files import replacing
@@ -26,6 +42,7 @@ SUITES = {
     "epoch": epoch.rows,
     "fit": fit.rows,
     "page": page.rows,
+    "serving": serving.rows,
     "verdict": verdict.rows,
 }
 
@@ -34,17 +51,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit status is 1 where a row is under its least."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
-        "--suite", nargs="+", choices=[*SUITES, "all"], default=["all"], help="suites to run (default: all)"
+        "--suite", nargs="+", choices=[*SUITES, "earlier", "all"], default=["all"], help="suites to run (default: all)"
     )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--threads", type=int, default=1, help="use this many CPU threads (default 1)")
     parser.add_argument(
         "--repeats", type=int, default=7, help="repeats of each measurement, whose median is printed (default 7)"
     )
+    parser.add_argument(
+        "--earlier", type=Path, help="for the suite 'earlier': an older checkout of the project to compare with"
+    )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
     options = parser.parse_args(arguments)
     if options.repeats < 1 or options.threads < 1:
         parser.error("--repeats and --threads are 1 or more")
+    if options.earlier and not (options.earlier / "dgltree").is_dir():
+        parser.error(f"--earlier {options.earlier}: no checkout of dgltree")
     if options.device == "cuda" and not torch.cuda.is_available():
         print("skipped: --device cuda, but torch finds no CUDA device; the same suites run with --device cpu")
         return 0
@@ -63,8 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _rows(suite: str, options: argparse.Namespace) -> Iterator[Row | Skipped]:
     """The rows of a suite, as far as the packages that it needs are there."""
+    suites = SUITES | {"earlier": partial(earlier.rows, options.earlier)}
     try:
-        yield from SUITES[suite](options.device, options.repeats)
+        yield from suites[suite](options.device, options.repeats)
     except ModuleNotFoundError as error:
         yield Skipped(f"what else is in {suite}", f"{error.name} is not installed")
 

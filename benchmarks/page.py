@@ -23,6 +23,20 @@ ASKED = 60
 """Equations whose answers are timed."""
 CLIENTS = 10
 REQUESTS = 1000
+TYPE = """
+() => new Promise((ready) => {
+  const field = document.querySelector("#equation-text"), rows = document.querySelector(".rows-of-fillers");
+  field.value = "tan(x) * _ = sin(x)";
+  const start = performance.now();
+  new MutationObserver((_, watch) => {
+    if (!rows.querySelector('[data-filler="cos(x)"]') || rows.hasAttribute("aria-busy")) return;
+    watch.disconnect();
+    ready(performance.now() - start);
+  }).observe(rows, { childList: true, subtree: true });
+  field.dispatchEvent(new Event("input"));
+})
+"""
+"""Milliseconds from a key to the list of the new text, of which 120 wait for the next key."""
 
 
 def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
@@ -46,7 +60,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         with ThreadPoolExecutor(CLIENTS) as pool:
             spent = list(pool.map(lambda _: _spent(_asking(url, "equation/rank", asked), 20), range(CLIENTS)))
         yield _answers(
-            f"an answer from the list, {CLIENTS} clients at once", [one for many in spent for one in many], None
+            f"an answer from the list, {CLIENTS} clients at once", [one for many in spent for one in many], 300
         )
         yield from _memory(process.pid, _asking(url, "equation/rank", asked))
 
@@ -72,19 +86,29 @@ def _paint(url: str, repeats: int) -> Iterator[Row | Skipped]:
         return
     from playwright.sync_api import sync_playwright
 
-    paints, lists = [], []
+    paints, lists, typed, sizes = [], [], [], []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for _ in range(repeats + 1):
             page = browser.new_page()
+            received: list[int] = []
+            network = page.context.new_cdp_session(page)
+            network.send("Network.enable")
+            network.on("Network.loadingFinished", lambda event, to=received: to.append(event["encodedDataLength"]))
             page.goto(url)
             page.locator(".list tbody tr").first.wait_for()
             lists.append(page.evaluate("performance.now()"))
             paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+            page.wait_for_load_state("networkidle")
+            sizes.append(sum(received) / 1024)
+            typed.append(page.evaluate(TYPE))
             page.close()
         browser.close()
     yield Row("first paint", statistics.median(paints[1:]), "ms", 1000, 1000, falling=True)
     yield Row("the first ranked filler on the page", statistics.median(lists[1:]), "ms", falling=True)
+    yield Row("from the last key to the new list", statistics.median(typed[1:]), "ms", falling=True)
+    size = statistics.median(sizes[1:])
+    yield Row("over the wire until nothing is loaded any more", size, "KB", 300, 300, falling=True)
 
 
 def _asking(url: str, path: str, texts: list[str]) -> Callable[[int], None]:

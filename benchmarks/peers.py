@@ -1,4 +1,4 @@
-"""What dgltree is compared with: the same mathematics as others run it, and the bare products as the limit."""
+"""Peers that dgltree is compared with: the same mathematics as others run it, and the bare products as the limit."""
 
 import math
 import warnings
@@ -151,7 +151,7 @@ def child_sum_input(trees: list[Tree], vocabulary: Vocabulary, width: int) -> di
 
 
 class LiteralONLSTM(nn.Module):
-    """One ON-LSTM layer as its equations stand (arXiv 1810.09536): a map for each gate, a step at a time.
+    """One ON-LSTM layer as its equations are written (arXiv 1810.09536): a map for each gate, a step at a time.
 
     ``like`` gives the weights: a layer of :class:`dgltree.encoders.ONLSTM`.
     """

@@ -75,7 +75,7 @@ def _measured(name: str, file: Path, nodes: int) -> Row:
 
 def _read(file: Path, send: Connection) -> None:
     """Seconds, and the bytes that this process and the largest of its workers hold more than there were before."""
-    STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak anew
+    STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak again
     before, start = resident("VmRSS"), time.perf_counter()
     TreeDataset.from_file(file)
     seconds = time.perf_counter() - start

@@ -24,7 +24,7 @@ class Row:
 
     name: str
     ratio: float
-    """The figure that ``aim`` and ``least`` are about, in ``unit``."""
+    """The number that ``aim`` and ``least`` are about, in ``unit``."""
     unit: str
     """Such as "times recursion" or "ms an equation"."""
     aim: float | None = None

@@ -74,7 +74,7 @@ def _peak(recompute: bool, send: Connection) -> None:
     vocabulary = Vocabulary.from_trees(side for equation in known for side in equation)
     cell, trees = TreeSMU(vocabulary, 50, stack_size=5, no_op=True), with_nodes(batch(known, vocabulary), TRAINED)
     planned = plan(trees, cell)
-    STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak anew
+    STATUS.with_name("clear_refs").write_text("5", encoding="ascii")  # begins the peak again
     before = resident("VmRSS")
     training_step(cell, lambda: root_states(planned, cell, recompute=recompute))()
     send.send((trees.num_nodes, resident("VmHWM") - before, kept_bytes(cell, planned.schedule)))

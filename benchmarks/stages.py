@@ -1,4 +1,4 @@
-"""What a tree costs in each step of ``dgltree encode --ray``: seconds of a CPU, without Ray.
+"""Cost of a tree in each step of ``dgltree encode --ray``: seconds of a CPU, without Ray.
 
 .venv/bin/python -m benchmarks.stages make 200000 trees.parquet
 .venv/bin/python -m benchmarks.stages time runs/trees trees.parquet

@@ -1,4 +1,4 @@
-"""What torch has no public call for, in one place, for the day on which torch changes it."""
+"""Internals of torch without a public call, in one place, for the day on which torch changes it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +10,11 @@ from torch import Tensor, nn
 def version_of(tensor: Tensor) -> int:
     """How often a tensor was changed in place; -1 for an inference tensor, for which torch does not count."""
     return -1 if tensor.is_inference() else tensor._version
+
+
+def library() -> str:
+    """The file of torch's own code, which is linked with its BLAS."""
+    return str(torch._C.__file__)
 
 
 def hooks_of(module: nn.Module) -> tuple[object, ...]:

@@ -109,6 +109,7 @@ def test_the_lstm_reads_to_the_end_of_each_sequence() -> None:
     torch.testing.assert_close(sequence_lstm(embedding, lstm, ids, torch.tensor([3, 1]))[1:], alone)
 
 
+@pytest.mark.slow
 def test_generated_input_is_the_same_every_time() -> None:
     for make in (equations, treebank, formulas):
         first = make(5)

@@ -10,6 +10,8 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.cells import Cell
 from dgltree.cells.check import check_batch, check_nodes, read_of
+from dgltree.engine.kernels.choice import planned_layout
+from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, schedule
 
 
@@ -29,6 +31,8 @@ class PlannedBatch(PickledAsArrays):
     """Whether it is for cells that add up their children; see ``Cell.any_arity``."""
     checked: tuple[object, ...] | None
     """What the nodes were found good for; see :func:`dgltree.cells.check.read_of`."""
+    layout: Layout | None = None
+    """Where the gates of a pass through a kernel lie, if it is for a cell that has one."""
     versions: tuple[int, ...] = field(init=False)
     """Of the batch's tensors when it was planned."""
 
@@ -56,7 +60,11 @@ class PlannedBatch(PickledAsArrays):
             return tensor.to(device)
 
         self.check_unchanged()
-        return PlannedBatch(self.batch.map(moved), self.schedule.map(moved), self.share, self.any_arity, self.checked)
+        if self.device == torch.device(device):  # as of a tensor, nothing is made anew
+            return self
+        layout = None if self.layout is None else self.layout.to(device)
+        batch, schedule = self.batch.map(moved), self.schedule.map(moved)
+        return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout)
 
     def check_for(self, cell: Cell) -> None:
         """``ValueError`` where a cell cannot run on the batch, or not by this schedule, or where it was changed since.
@@ -93,4 +101,6 @@ def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> Pla
         check_batch(cell, batch)
         check_nodes(cell, batch)
     checked = None if cell is None else read_of(cell)
-    return PlannedBatch(batch, schedule(batch, share, by_arity=not any_arity), share, any_arity, checked)
+    steps = schedule(batch, share, by_arity=not any_arity)
+    layout = None if cell is None else planned_layout(cell, steps)
+    return PlannedBatch(batch, steps, share, any_arity, checked, layout)

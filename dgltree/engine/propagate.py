@@ -95,11 +95,12 @@ def _planned_states(
     if planned.share and x is not None and x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
     with torch.autocast(planned.device.type, enabled=False):  # the buffers of states have one dtype, the cell's
-        return planned, _run(cell, planned.schedule, planned.batch, traced, recompute)
+        return planned, _run(cell, planned, traced, recompute)
 
 
-def _run(cell: Cell, schedule: Schedule, batch: TreeBatch, traced: Trace, recompute: bool) -> State:
+def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
+    schedule, batch = planned.schedule, planned.batch
     weights, own = cell.map_weights(), cell.own_parameters()
     tensors = [*cell.parameters(), *weights.values(), *([] if batch.x is None else [batch.x])]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
@@ -108,7 +109,7 @@ def _run(cell: Cell, schedule: Schedule, batch: TreeBatch, traced: Trace, recomp
             "the batch was planned within torch.inference_mode, whose tensors gradients cannot pass: plan it outside, "
             "or compute within torch.no_grad()"
         )
-    steps = None if recompute or traced.names else fused_pass(cell, schedule, record)
+    steps = None if recompute or traced.names else fused_pass(cell, schedule, record, planned.layout)
     check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes())
     rows = schedule if steps is None else steps.schedule
     leaf = cell.leaf_states(batch, rows.node[: rows.leaves], rows.leaf_segments)

@@ -27,7 +27,7 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch, propagate, root_states
 from dgltree.cells import CELLS, Cell
 from dgltree.engine import accumulate
-from dgltree.engine.kernels import cell_pass
+from dgltree.engine.kernels import cell_pass, compiled_pass
 from dgltree.engine.kernels.choice import kernels
 
 DRAWS = [(3, 3, 1), (6, 2, 2), (10, 6, 3), (25, 3, 4)]  # (depth, arity, seed)
@@ -210,6 +210,7 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
             at_once = gradients()
             patch.setattr(accumulate, "TOGETHER", 3)
             patch.setattr(cell_pass, "TOGETHER", 3)
+            patch.setattr(compiled_pass, "TOGETHER", 3)
             for found, expected in zip(gradients(), at_once, strict=True):
                 assert_close(found, expected, name)
 

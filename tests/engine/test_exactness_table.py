@@ -31,6 +31,7 @@ def test_the_documented_table_has_every_row_under_the_limits() -> None:
     assert_exact(rows)
 
 
+@pytest.mark.slow
 def test_the_command_makes_rows(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     script = str(ROOT / "scripts" / "exactness")
     monkeypatch.setattr(sys, "argv", [script, "--trees", "4", "--rows", "child_sum, any"])

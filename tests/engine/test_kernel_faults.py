@@ -92,7 +92,7 @@ def test_a_fault_is_told_once_and_the_states_are_those_of_torch(
 def test_what_is_not_compiled_waits_where_only_compiled_code_may_run(
     name: str, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
-    kernel = NUMBA.load(make_cell(name).fused().family)
+    kernel = NUMBA.load(f"{make_cell(name).fused().family} pass")
     monkeypatch.setattr(kernel, "compile", lambda options, dtype, backward, compile_it: compile_it)
     cell = make_cell(name)
     with kernels("cached"), torch.no_grad():
@@ -196,3 +196,36 @@ def test_a_command_says_when_it_compiles_and_not_when_it_reads(tmp_path: Path) -
         assert not done.returncode, done.stderr
         told.append([line for line in done.stderr.splitlines() if "compiling" in line])
     assert told == [["dgltree: compiling kernels for this machine, which takes up to a minute and is done once"], []]
+
+
+GRADIENTS = """
+import hashlib
+import torch
+from dgltree import batch, propagate
+from helpers import random_tree
+from rows import make_cell
+
+for kind in ("tree_lstm", "tree_smu", "child_sum"):
+    cell = make_cell(kind, hidden_size=50).float()
+    trees = batch([random_tree(8, 2, seed) for seed in range(40)], cell.vocabulary)
+    propagate(trees, cell)["h"].square().sum().backward()
+    for name, parameter in cell.named_parameters():
+        if parameter.grad is not None:
+            print(kind, name, hashlib.sha256(parameter.grad.numpy().tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_the_process_that_compiles_computes_to_the_bit_what_later_ones_do(tmp_path: Path) -> None:
+    pytest.importorskip("numba", reason="Numba is not installed")
+    given = os.environ | {
+        "DGLTREE_KERNELS": "on",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    command = [sys.executable, "-c", GRADIENTS]
+    first, second = (
+        subprocess.run(command, env=given, capture_output=True, text=True, timeout=300, check=True).stdout
+        for _ in range(2)
+    )
+    assert first.splitlines() == second.splitlines() != []

@@ -81,6 +81,9 @@ NUMBA = Backend(
         "lstm": "numba_lstm.NumbaLSTMKernel",
         "sum": "numba_sum.SumKernel",
         "on_lstm": "numba_on_lstm.ONLSTMKernel",
+        "stack pass": "numba_stack.StackRuns",
+        "lstm pass": "numba_lstm.LSTMRuns",
+        "sum pass": "numba_sum.SumRuns",
     },
 )
 TRITON = Backend(

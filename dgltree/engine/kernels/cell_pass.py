@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from itertools import starmap
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,9 +12,9 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
-from dgltree.cells.typed import TypedLinear, Weights, product
-from dgltree.engine.kernels.kernel import States
-from dgltree.engine.kernels.layout import Key, MatrixRun, layout
+from dgltree.cells.typed import Weights, product
+from dgltree.engine.kernels.kernel import Sent, States
+from dgltree.engine.kernels.layout import KEY, Key, Layout, MatrixRun, gate_maps
 from dgltree.engine.schedule import Schedule, Step
 
 TOGETHER = 8192
@@ -45,20 +46,20 @@ class CellPass(ABC):
         cell: which says that it is covered.
         fused: what it says.
         schedule: the schedule, of one step at least.
+        layout: of that schedule and cell.
         kernel: the class of kernels.
         record: whether a backward pass may follow.
     """
 
-    def __init__(self, cell: Cell, fused: Fused, schedule: Schedule, kernel: Any, record: bool) -> None:
+    def __init__(self, cell: Cell, fused: Fused, schedule: Schedule, layout: Layout, kernel: Any, record: bool) -> None:
         self.cell, self.fused, self.kernel, self.record = cell, fused, kernel, record
         self.schedule = schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
         [(self.part, shape)] = [(part, shape) for part, shape in cell.state.items() if part != "h"]
         self.depth, self.n = prod(shape[:-1]), shape[-1]
         self.base = 0 if cell.leaf == "gates" else schedule.leaves
-        keys: list[Key] = list(dict.fromkeys(step.arity for step in schedule.steps))
-        self.maps: dict[Key, TypedLinear] = {key: cell.named_maps()[f"gates_{cell.key(key)}"] for key in keys}
-        self.layout = layout(schedule, self.maps, record or cell.input_size is not None)
-        self.masks: list[Tensor] = []
+        self.layout, self.maps = layout, gate_maps(cell, schedule)
+        self.keep = record or cell.input_size is not None
+        """Whether all gates have a place."""
         self.weights: dict[str, Tensor]
         self.wanted: set[str]
         self.states: States
@@ -68,7 +69,7 @@ class CellPass(ABC):
         """Of states, and with a backward pass to come of gates, and what that pass makes for each edge."""
         schedule, n = self.schedule, self.n
         numbers = (len(schedule) + schedule.leaves) * n + (len(schedule) - self.base) * self.depth * n
-        gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self.layout.rows.items())
+        gates = sum(rows * self.maps[key].affine.fan_out for key, rows in self._slots().items())
         backward = (len(schedule) + 2 * len(schedule.children)) * n if self.record else 0
         return (numbers + gates + backward) * next(self.cell.parameters()).element_size()
 
@@ -132,11 +133,23 @@ class CellPass(ABC):
         if not self.base:
             memory[: schedule.leaves] = leaf_memory.view(schedule.leaves, self.depth, n)
         self.states = States(h, memory, self.base, schedule.children)
+        self.masks = [self._draw(step) for step in schedule.steps]
         self.read = [x is not None for x in x_pre]
         self.pre = {
-            key: h.new_empty(self.layout.rows[key], self.maps[key].affine.fan_out) if x is None else x.detach()
-            for key, x in zip(self.maps, x_pre, strict=True)
+            key: h.new_empty(slots, self.maps[key].affine.fan_out) if x is None else x.detach().contiguous()
+            for (key, slots), x in zip(self._slots().items(), x_pre, strict=True)
         }
+
+    def _slots(self) -> dict[Key, int]:
+        """How many rows of gates there is room for, of each map."""
+        if self.keep:
+            return self.layout.rows
+        steps = self.schedule.steps
+        return {key: max(step.stop - step.start for step in steps if step.arity == key) for key in self.maps}
+
+    def _sent(self, d_h: Tensor, d_memory: Tensor, edge_h: Tensor, edge_gates: Tensor, row_memory: Tensor) -> Sent:
+        own = self.layout
+        return Sent(d_h, d_memory, own.parents, edge_h, edge_gates, row_memory, own.pointer, own.edges)
 
     def _leaf_gradients(self, like: Tensor) -> tuple[Tensor, Tensor]:
         """Room for them."""
@@ -148,29 +161,17 @@ class CellPass(ABC):
         return [gates if read else None for gates, read in zip(self.pre.values(), self.read, strict=True)]
 
     def _draw(self, step: Step) -> Tensor:
-        """What dropout multiplies u by, drawn as ``combine`` would."""
+        """What dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""
         h, cell = self.states.h, self.cell
         if not (cell.training and cell.dropout):
             return h.new_empty(0, self.n)
-        mask = cell.drop(h.new_ones(step.stop - step.start, self.n))
-        if self.record:
-            self.masks.append(mask)
-        return mask
-
-    def _drawn(self, k: int) -> Tensor:
-        return self.masks[k] if self.masks else self.states.h.new_empty(0, self.n)
-
-    def _parents(self) -> Tensor:
-        """(edges,) int64, the row that each edge leads to."""
-        schedule, device = self.schedule, self.schedule.parent.device
-        steps = torch.tensor([(step.start, step.edges.stop - step.edges.start) for step in schedule.steps])
-        starts, edges = steps.to(device, non_blocking=True).unbind(1)
-        return schedule.parent + starts.repeat_interleave(edges, output_size=len(schedule.parent))
+        return cell.drop(h.new_ones(step.stop - step.start, self.n))
 
     def _runs_of_matrices(self, key: Key) -> dict[int, list[MatrixRun]]:
         """Those of one matrix have their gates one after another."""
         found: dict[int, list[MatrixRun]] = {}
-        for run in self.layout.sorted(self.schedule, key):
+        number, ordered = list(self.maps).index(key), self.layout.table[self.layout.order]
+        for run in starmap(MatrixRun, ordered[ordered[:, KEY] == number].tolist()):
             found.setdefault(run.matrix, []).append(run)
         return found
 

@@ -12,14 +12,21 @@ from torch import Tensor
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
 from dgltree.engine.kernels.backends import BACKENDS
+from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
+from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
 from dgltree.engine.kernels.kernel import Kernel
+from dgltree.engine.kernels.layout import Layout, layout
 from dgltree.engine.kernels.summed import SummedPass
 from dgltree.engine.schedule import Schedule
 
 MODES = ("on", "cached", "off")
 DTYPES = (torch.float32, torch.float64)
+COMPILED: dict[str, type[CellPass]] = {"stack": CompiledPass, "lstm": CompiledPass, "sum": CompiledSumPass}
+"""A family's passes as compiled calls, for the CPU with a BLAS whose products can be called there."""
+STEPWISE: dict[str, type[CellPass]] = {"stack": ConcatenatedPass, "lstm": ConcatenatedPass, "sum": SummedPass}
+"""Its passes step by step, for everything else."""
 UNRELATED = ("reset_parameters", "_abc_impl")
 """What a subclass may have of its own, besides what Python names, without other mathematics."""
 
@@ -40,20 +47,33 @@ def kernels(mode: str) -> Iterator[None]:
         _mode.reset(token)
 
 
-def fused_pass(cell: Cell, schedule: Schedule, record: bool) -> CellPass | None:
+def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | None = None) -> CellPass | None:
     """A pass of the cell, as it stands, through its kernel; None: torch's operations compute ``combine``.
 
     Args:
         cell: any.
         schedule: of what.
         record: whether there may be a backward pass.
+        known: the layout that was made when the batch was planned, if one was; one for another cell is not used.
     """
-    found = _kernel(cell, record) if schedule.steps else None
-    if found is None:
+    fused = fused_of(cell) if schedule.steps else None
+    if fused is None:
         return None
-    kernel, fused = found
-    kind = SummedPass if fused.family == "sum" else ConcatenatedPass
-    return kind(cell, fused, schedule, kernel, record)
+    weight, family = next(cell.parameters()), f"{fused.family} pass"
+    backend = BACKENDS.get(weight.device.type)
+    whole = backend is not None and family in backend.families and product_address(weight.dtype) is not None
+    kernel = step_kernel(family if whole else fused.family, fused.options, weight, record)
+    if kernel is None:
+        return None
+    if known is None or not known.fits(cell):
+        known = layout(schedule, cell)
+    passes = COMPILED if whole else STEPWISE
+    return passes[fused.family](cell, fused, schedule, known, kernel, record)
+
+
+def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
+    """What passes of the cell through a kernel read of a schedule; None where there is no kernel for it."""
+    return layout(schedule, cell) if schedule.steps and fused_of(cell) is not None else None
 
 
 def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:

@@ -23,10 +23,21 @@ SOURCES = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(Path(__fi
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """Decorates a kernel: without Python's lock, and kept on disk for these ``SOURCES``."""
-    made = njit(nogil=True, cache=True, **FLAGS)(function)
+    """Decorates a kernel: without Python's lock, kept on disk for these ``SOURCES``, and put whole into its callers.
+
+    A function that is called and not put in is linked: the process that compiles it to its own code of it, later ones
+    to the copy that LLVM optimised with the caller, whose last bits may differ.
+    """
+    made = njit(nogil=True, cache=True, forceinline=True, **FLAGS)(function)
     made._cache._cache_file._source_stamp = SOURCES
     return made
+
+
+@compiled
+def copy(into, of):
+    """Into (n,): of (n,). In ``into[:] = of`` Numba compiles messages of errors as well, half of a kernel's time."""
+    for j in range(len(into)):
+        into[j] = of[j]
 
 
 AS_WRITTEN: dict[str, Any] = {"fastmath": {"contract", "nsz"}, "error_model": "numpy"}

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass, Gradients, gates_of, rows_of
-from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, States
-from dgltree.engine.kernels.layout import Key, MatrixRun
+from dgltree.engine.kernels.kernel import Gates, Kernel, States
+from dgltree.engine.kernels.layout import Key, MatrixRun, table
 from dgltree.engine.kernels.threads import Products, each
 from dgltree.engine.schedule import Step
 
@@ -22,11 +22,12 @@ class ConcatenatedPass(CellPass):
         self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
         self._start(leaf_h, leaf_memory, x_pre, weights)
+        self.runs = self.layout.runs(self.keep)
         schedule, h = self.schedule, self.states.h
-        kernel = self.kernel(self.fused.options, self.states, self.layout.table())
+        kernel = self.kernel(self.fused.options, self.states, table(self.runs))
         columns = {key: self._of("gates", key).weight.mT.unbind() for key in self.maps}
         run, products, read = 0, Products(), dict(zip(self.maps, self.read, strict=True))
-        for step, runs in zip(schedule.steps, self.layout.steps, strict=True):
+        for step, runs, mask in zip(schedule.steps, self.runs, self.masks, strict=True):
             i = h.index_select(0, schedule.children[step.edges]).view(
                 step.stop - step.start, (step.arity or 0) * self.n
             )
@@ -34,7 +35,7 @@ class ConcatenatedPass(CellPass):
             for own in runs:
                 products.add(rows_of(i, own, step), weight[own.matrix], gates_of(gates, own), int(read[step.arity]))
             products.run()
-            kernel.forward(step.start, step.stop, self._gates(step, run, self._draw(step)), self.depth, self.depth)
+            kernel.forward(step.start, step.stop, self._gates(step, run, mask), self.depth, self.depth)
             run += len(runs)
         return self.states
 
@@ -44,13 +45,13 @@ class ConcatenatedPass(CellPass):
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
         edge_h, edge_gates = (d_h.new_empty(len(schedule.children), self.n) for _ in range(2))
-        kernel = self.kernel(self.fused.options, states, self.layout.table())
-        kernel.start_backward(Sent(d_h, d_memory, self._parents(), edge_h, edge_gates, row_memory))
-        run, products = sum(map(len, self.layout.steps)), Products()
+        kernel = self.kernel(self.fused.options, states, table(self.runs))
+        kernel.start_backward(self._sent(d_h, d_memory, edge_h, edge_gates, row_memory))
+        run, products = sum(map(len, self.runs)), Products()
         for k in reversed(range(len(schedule.steps))):
-            step, runs = schedule.steps[k], self.layout.steps[k]
+            step, runs = schedule.steps[k], self.runs[k]
             run -= len(runs)
-            kernel.backward(step.start, step.stop, self._gates(step, run, self._drawn(k)))
+            kernel.backward(step.start, step.stop, self._gates(step, run, self.masks[k]))
             d_i = edge_h[step.edges].view(step.stop - step.start, (step.arity or 0) * self.n)
             weight, gates = self._of("gates", step.arity).weight, self.pre[step.arity]
             for own in runs:

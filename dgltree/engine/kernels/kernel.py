@@ -65,6 +65,10 @@ class Sent(NamedTuple):
     row_memory: Tensor
     """(R - base, depth, n): the gradient of the children's memories put together. It may be the memory of the states,
     because a row is read for the last time before it is written."""
+    pointer: Tensor
+    """(R + 1,) int64: where in ``edges`` each row's edges to its parents begin."""
+    edges: Tensor
+    """(edges,) int64, sorted by child and number."""
 
 
 class Kernel(ABC):
@@ -73,7 +77,7 @@ class Kernel(ABC):
     Args:
         options: what the cell says of its options, see :class:`dgltree.cells.fused.Fused`.
         states: where it reads and writes.
-        table: (runs, 5) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
+        table: (runs, 6) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
     """
 
     @abstractmethod

@@ -1,15 +1,23 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, pairwise, starmap
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from torch import Tensor
 
+from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.run_lengths import run_lengths
+from dgltree.cells import Cell
 from dgltree.cells.typed import TypedLinear
 from dgltree.engine.schedule import Schedule
 
-START, STOP, SLOT, MATRIX, EDGE = range(5)
+START, STOP, SLOT, MATRIX, EDGE, KEY = range(COLUMNS := 6)
 """Columns of a table of runs."""
+MOST = 256
+"""Rows of a run: between product and kernel its gates stay in a cache. The last bits of results depend on it."""
 Key = int | None
 """What a map belongs to: an arity, or None where the rows of a step have several."""
 
@@ -24,45 +32,117 @@ class MatrixRun(NamedTuple):
     matrix: int
     edge: int
     """The first edge of the schedule that leads to them."""
+    key: int
+    """The number of their map."""
 
     @property
     def rows(self) -> int:
         return self.stop - self.start
 
 
-class Layout(NamedTuple):
-    """The runs of a schedule's steps, and how many rows of gates each map has."""
+@dataclass
+class Layout(PickledAsArrays):
+    """The runs of a schedule's steps, how many rows of gates each map has, and which edges lead where."""
 
-    steps: list[list[MatrixRun]]
+    leaf_step: bool
+    """Whether the leaves are a step."""
+    matrices: dict[Key, dict[int, int]]
+    """Function to matrix, of each map."""
     rows: dict[Key, int]
+    table: Tensor
+    """(runs, 6) int64, on the CPU: a MatrixRun in each row, step after step, of at most ``MOST`` rows each."""
+    steps: list[int]
+    """(steps + 1,), the first run of each step, and the number of all."""
+    groups: Tensor
+    """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all."""
+    order: Tensor
+    """(runs,) int64, on the CPU: the runs by map, matrix and slot."""
+    first_edge: Tensor
+    """(R + 1,) int64: the first edge that leads to each row, and the number of all."""
+    parents: Tensor
+    """(edges,) int64: the row that each edge leads to."""
+    pointer: Tensor
+    """(R + 1,) int64: where in ``edges`` each row's edges to its parents begin."""
+    edges: Tensor
+    """(edges,) int64, sorted by child and number."""
 
-    def table(self) -> torch.Tensor:
-        """(runs, 5) int64, step after step."""
-        return torch.tensor(list(chain.from_iterable(self.steps)), dtype=torch.int64).view(-1, 5)
+    def to(self, device: torch.device | str) -> "Layout":
+        """The same; what only a CPU reads stays there."""
+        moved = {name: getattr(self, name).to(device) for name in ("first_edge", "parents", "pointer", "edges")}
+        return replace(self, **moved)
 
-    def sorted(self, schedule: Schedule, key: Key) -> list[MatrixRun]:
-        """The runs of one map, in the order of their gates."""
-        runs = (own for own, step in zip(self.steps, schedule.steps, strict=True) if step.arity == key)
-        return sorted(chain.from_iterable(runs), key=lambda run: run.slot)
+    def fits(self, cell: Cell) -> bool:
+        """Whether it is one of this cell, too."""
+        maps = cell.named_maps()
+        own = {key: maps.get(f"gates_{cell.key(key)}") for key in self.matrices}
+        return self.leaf_step == (cell.leaf == "gates") and all(
+            linear is not None and linear.position == self.matrices[key] for key, linear in own.items()
+        )
+
+    def runs(self, keep: bool) -> list[list[MatrixRun]]:
+        """Those of each step, as long as they are; with ``keep`` all gates have a place, else those of one step."""
+        found = []
+        for first, last in pairwise(self.steps):
+            parts = starmap(MatrixRun, self.table[first:last].tolist())
+            same = [list(each) for _, each in groupby(parts, lambda run: run.matrix)]
+            runs = [each[0]._replace(stop=each[-1].stop) for each in same]
+            found.append(runs if keep else [run._replace(slot=run.start - runs[0].start) for run in runs])
+        return found
 
 
-def layout(schedule: Schedule, maps: dict[Key, TypedLinear], keep: bool) -> Layout:
-    """The layout of a pass; with ``keep`` all gates have a place, otherwise those of one step at a time."""
-    runs = [
-        [(matrix, k, start, stop) for matrix, start, stop in maps[step.arity].runs(step.segments)]
-        for k, step in enumerate(schedule.steps)
-    ]
-    steps: list[list[MatrixRun]] = [[] for _ in runs]
-    rows: dict[Key, int] = dict.fromkeys(maps, 0)
-    for key in maps:
-        own = [k for k, step in enumerate(schedule.steps) if step.arity == key]
-        together = [sorted(chain.from_iterable(runs[k] for k in own))] if keep else [runs[k] for k in own]
-        for part in together:
-            slot = 0
-            for matrix, k, start, stop in part:
-                step = schedule.steps[k]
-                edge = step.edges.start + start * (step.arity or 0)
-                steps[k].append(MatrixRun(step.start + start, step.start + stop, slot, matrix, edge))
-                slot += stop - start
-            rows[key] = max(rows[key], slot)
-    return Layout([sorted(step) for step in steps], rows)
+def table(steps: list[list[MatrixRun]]) -> Tensor:
+    """(runs, 6) int64, of the runs of some steps."""
+    return torch.tensor(list(chain.from_iterable(steps)), dtype=torch.int64).view(-1, COLUMNS)
+
+
+def gate_maps(cell: Cell, schedule: Schedule) -> dict[Key, TypedLinear]:
+    """The maps of the gates, of a schedule's steps."""
+    maps, keys = cell.named_maps(), dict.fromkeys(step.arity for step in schedule.steps)
+    return {key: maps[f"gates_{cell.key(key)}"] for key in keys}
+
+
+def layout(schedule: Schedule, cell: Cell) -> Layout:
+    """Of a pass of a cell along a schedule that has steps."""
+    leaf_step = cell.leaf == "gates"
+    schedule = schedule.with_leaf_step() if leaf_step else schedule
+    maps, parents = gate_maps(cell, schedule), _parents(schedule)
+    first_edge = _starts(parents, len(schedule))
+    runs, steps = _runs(schedule, maps)
+    runs[:, EDGE] = first_edge[runs[:, START]]
+    order = np.lexsort((runs[:, START], runs[:, MATRIX], runs[:, KEY]))
+    key, length = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order]
+    rows, slot = np.bincount(key, length, len(maps)).astype(np.int64), length.cumsum() - length
+    runs[order, SLOT] = slot - (rows.cumsum() - rows)[key]
+    groups = [*(first for first, _ in run_lengths(key, runs[order, MATRIX])), len(runs)]
+    children, device = schedule.children.cpu().numpy(), schedule.children.device
+    pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
+    on_cpu = [torch.from_numpy(array) for array in (runs, np.array(groups), order)]
+    there = [torch.from_numpy(array).to(device) for array in (first_edge, parents, pointer, edges)]
+    matrices = {key: linear.position for key, linear in maps.items()}
+    counts = dict(zip(maps, rows.tolist(), strict=True))
+    return Layout(leaf_step, matrices, counts, on_cpu[0], steps, on_cpu[1], on_cpu[2], *there)
+
+
+def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray, list[int]]:
+    """The table but for slots and edges, and the first run of each step."""
+    numbers = {key: number for number, key in enumerate(maps)}
+    runs, steps = [], [0]
+    for step in schedule.steps:
+        for matrix, lo, hi in maps[step.arity].runs(step.segments):
+            for start in range(lo, hi, MOST):
+                stop = min(start + MOST, hi)
+                runs.append((step.start + start, step.start + stop, 0, matrix, 0, numbers[step.arity]))
+        steps.append(len(runs))
+    return np.array(runs, np.int64), steps
+
+
+def _parents(schedule: Schedule) -> np.ndarray:
+    """(edges,) the row that each edge leads to."""
+    starts = np.array([step.start for step in schedule.steps])
+    edges = [step.edges.stop - step.edges.start for step in schedule.steps]
+    return schedule.parent.cpu().numpy() + np.repeat(starts, edges)
+
+
+def _starts(numbers: np.ndarray, count: int) -> np.ndarray:
+    """(count + 1,) how many of some numbers are smaller than 0, 1, ..., count."""
+    return np.concatenate([[0], np.bincount(numbers, minlength=count).cumsum()])

@@ -5,12 +5,12 @@ from functools import cache
 from typing import Any, ClassVar
 
 import numba
-import numpy as np
 import torch
 from torch import Tensor
 
 from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, States
-from dgltree.engine.kernels.pulling import inverse, leaves
+from dgltree.engine.kernels.layout import COLUMNS
+from dgltree.engine.kernels.pulling import leaves
 from dgltree.engine.kernels.threads import over_rows
 
 Arguments = tuple[Any, ...]
@@ -22,7 +22,7 @@ class NumbaStates:
 
     Args:
         states: where it reads and writes.
-        table: (runs, 5) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
+        table: (runs, 6) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
     """
 
     def __init__(self, states: States, table: Tensor) -> None:
@@ -34,11 +34,8 @@ class NumbaStates:
         """As :meth:`dgltree.engine.kernels.kernel.Kernel.leaves`."""
         over_rows(leaves, 0, len(d_h), *self._leaves(d_h, d_memory))
 
-    def _begin(self, sent: Sent) -> None:
-        self._receive(sent, *inverse(self._children, len(self._h)))
-
-    def _receive(self, sent: Sent, pointer: np.ndarray, edges: np.ndarray) -> None:
-        h, memory, parents, edge_h, edge_gates, row_memory = (tensor.numpy() for tensor in sent)
+    def _receive(self, sent: Sent) -> None:
+        h, memory, parents, edge_h, edge_gates, row_memory, pointer, edges = (tensor.numpy() for tensor in sent)
         self._given = h, memory, pointer, edges, parents
         self._left, self._row_memory = (edge_gates, edge_h), row_memory
 
@@ -64,7 +61,7 @@ class NumbaKernel(NumbaStates, Kernel):
         gates = Gates(some, some, some, 0, 0)
         needed: list[tuple[Any, Arguments]] = [(cls.forward_rows, (0, 0, *kernel._forward(gates, 0, 0)))]
         if backward:
-            kernel._receive(nothing.sent, nothing.index, nothing.index)
+            kernel._receive(nothing.sent)
             needed.append((cls.backward_rows, (0, 0, *kernel._backward(gates))))
             needed += nothing.ends(kernel)
         return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
@@ -73,7 +70,7 @@ class NumbaKernel(NumbaStates, Kernel):
         over_rows(self.forward_rows, start, stop, *self._forward(gates, depth, kept))
 
     def start_backward(self, sent: Sent) -> None:
-        self._begin(sent)
+        self._receive(sent)
 
     def backward(self, start: int, stop: int, gates: Gates) -> None:
         over_rows(self.backward_rows, start, stop, *self._backward(gates))
@@ -95,14 +92,14 @@ class Nothing:
     def __init__(self, dtype: torch.dtype) -> None:
         rows, memory = torch.empty(0, dtype=torch.int64), torch.empty(0, 0, 0, dtype=dtype)
         self.matrix = torch.empty(0, 0, dtype=dtype)
-        self.index, self.table = rows.numpy(), torch.empty(0, 5, dtype=torch.int64)
+        self.table = torch.empty(0, COLUMNS, dtype=torch.int64)
         self.states = States(self.matrix, memory, 0, rows)
-        self.sent = Sent(self.matrix, memory, rows, self.matrix, self.matrix, memory)
+        self.sent = Sent(self.matrix, memory, rows, self.matrix, self.matrix, memory, rows, rows)
 
     def ends(self, kernel: NumbaStates) -> list[tuple[Any, Arguments]]:
-        """What every backward pass begins and ends with."""
+        """What every backward pass ends with."""
         own = kernel._leaves(self.matrix, self.sent.memory)
-        return [(inverse, (self.index, 0)), (leaves, (0, 0, *own))]
+        return [(leaves, (0, 0, *own))]
 
 
 def is_compiled(function: Any, arguments: Arguments, compile_it: bool) -> bool:

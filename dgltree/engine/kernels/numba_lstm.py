@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import activate, compiled
-from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
+from dgltree.engine.kernels.compiled import activate, compiled, copy
+from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
 from dgltree.engine.kernels.numba_kernel import NumbaKernel
+from dgltree.engine.kernels.numba_pass import NumbaRuns
+from dgltree.engine.kernels.numba_runs import ARITY, gates_of, inputs_of, mask_of, pre_activations, send_back
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
 
 
@@ -44,12 +46,42 @@ def backward(
         undo(d_c[0], d_h, a, memory[row - base, 0], mask[row - first] if len(mask) else unmasked)
         for k in range(arity):
             f, own = a[(3 + k) * n : (4 + k) * n], kept_gates[edge + k]
-            for j in range(n):
-                own[j] = f[j]
+            copy(own, f)
             undo_add(f, own, d_c[0], children[edge + k] - base, memory)
-        into, d = d_memory[row - base, 0], d_c[0]
-        for j in range(n):
-            into[j] = d[j]
+        copy(d_memory[row - base, 0], d_c[0])
+
+
+@compiled
+def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, spaces, options):
+    """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
+    inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
+    arities, depth = maps[:, ARITY], memory.shape[1]
+    for run in range(lo, hi):
+        gates, bias = gates_of(run, table, maps, h)
+        gates = pre_activations(
+            run, own, table, maps, blas, inputs_of(run, table, maps, children, h, inputs), gates, room
+        )
+        forward(
+            table[run, START], table[run, STOP], 0, own, gates, bias, mask_of(run, table, mask, base), children, base,
+            memory, h, arities[table[run, KEY]], depth, depth, options
+        )  # fmt: skip
+
+
+@compiled
+def backward_runs(
+    lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_c, pointer, edges, parents,
+    kept_gates, sent, options
+):  # fmt: skip
+    """Runs ``lo:hi``, from the last to the first."""
+    arities = maps[:, ARITY]
+    for run in range(hi - 1, lo - 1, -1):
+        gates, _ = gates_of(run, table, maps, memory)
+        backward(
+            table[run, START], table[run, STOP], run, table, gates, mask_of(run, table, mask, base), children, base,
+            memory, d_memory, given_h, given_c, pointer, edges, parents, kept_gates, sent, arities[table[run, KEY]],
+            options
+        )  # fmt: skip
+        send_back(run, table, maps, blas, gates, sent)
 
 
 class NumbaLSTMKernel(NumbaKernel):
@@ -57,3 +89,10 @@ class NumbaLSTMKernel(NumbaKernel):
 
     forward_rows = staticmethod(forward)
     backward_rows = staticmethod(backward)
+
+
+class LSTMRuns(NumbaRuns):
+    """Passes of these cells."""
+
+    forward_runs = staticmethod(forward_runs)
+    backward_runs = staticmethod(backward_runs)

@@ -7,9 +7,11 @@ in scratch space that the first cache holds.
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import activate, compiled, tanh
-from dgltree.engine.kernels.layout import EDGE, MATRIX, SLOT, START, STOP
+from dgltree.engine.kernels.compiled import activate, compiled, copy, tanh
+from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.numba_kernel import NumbaKernel
+from dgltree.engine.kernels.numba_pass import NumbaRuns
+from dgltree.engine.kernels.numba_runs import ARITY, gates_of, inputs_of, mask_of, pre_activations, send_back
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
 from dgltree.engine.kernels.stack_update import (
     gather,
@@ -87,7 +89,41 @@ def backward(
         undo_weigh(a, d_w, w, n, count, normalize)
         undo_push(a, d_u, gate, dropped, data_gate)
         undo_gather(a, g, kept_gates[edge : edge + arity], d_Sc, own, base, memory)
-        d_memory[row - base] = d_Sc
+        for r in range(depth):
+            copy(d_memory[row - base, r], d_Sc[r])
+
+
+@compiled
+def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, spaces, options):
+    """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
+    inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
+    arities, depth = maps[:, ARITY], memory.shape[1]
+    for run in range(lo, hi):
+        gates, bias = gates_of(run, table, maps, h)
+        gates = pre_activations(
+            run, own, table, maps, blas, inputs_of(run, table, maps, children, h, inputs), gates, room
+        )
+        forward(
+            table[run, START], table[run, STOP], 0, own, gates, bias, mask_of(run, table, mask, base), children, base,
+            memory, h, arities[table[run, KEY]], depth, depth, options
+        )  # fmt: skip
+
+
+@compiled
+def backward_runs(
+    lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_S, pointer, edges, parents,
+    kept_gates, sent, options
+):  # fmt: skip
+    """Runs ``lo:hi``, from the last to the first."""
+    arities = maps[:, ARITY]
+    for run in range(hi - 1, lo - 1, -1):
+        gates, _ = gates_of(run, table, maps, memory)
+        backward(
+            table[run, START], table[run, STOP], run, table, gates, mask_of(run, table, mask, base), children, base,
+            memory, d_memory, given_h, given_S, pointer, edges, parents, kept_gates, sent, arities[table[run, KEY]],
+            options
+        )  # fmt: skip
+        send_back(run, table, maps, blas, gates, sent)
 
 
 class NumbaStackKernel(NumbaKernel):
@@ -95,3 +131,10 @@ class NumbaStackKernel(NumbaKernel):
 
     forward_rows = staticmethod(forward)
     backward_rows = staticmethod(backward)
+
+
+class StackRuns(NumbaRuns):
+    """Passes of these cells."""
+
+    forward_runs = staticmethod(forward_runs)
+    backward_runs = staticmethod(backward_runs)

@@ -9,13 +9,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.engine.kernels.compiled import activate, compiled, sigmoid
+from dgltree.engine.kernels.compiled import activate, compiled, copy, sigmoid
 from dgltree.engine.kernels.kernel import Sent, States, SumGates
-from dgltree.engine.kernels.layout import MATRIX, SLOT, START, STOP
+from dgltree.engine.kernels.layout import COLUMNS, MATRIX, MOST, SLOT, START, STOP
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
 from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, NumbaStates, is_compiled
+from dgltree.engine.kernels.numba_pass import NumbaRuns
+from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back
+from dgltree.engine.kernels.numba_runs import (
+    WEIGHT,
+    gates_of,
+    mask_of,
+    pre_activations,
+    take,
+    weight_gradient_of,
+    weight_of,
+)
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
-from dgltree.engine.kernels.threads import over_rows
+from dgltree.engine.kernels.threads import over_groups, over_rows
 
 
 @compiled
@@ -75,9 +86,100 @@ def backward(
             undo_add(own, f[edge], d_c[0], children[edge] - base, memory)
             for j in range(len(d_x)):
                 d_x[j] += own[j]
-        into, d = d_memory[row - base, 0], d_c[0]
-        for j in range(n):
-            into[j] = d[j]
+        copy(d_memory[row - base, 0], d_c[0])
+
+
+@compiled
+def forward_runs(lo, hi, table, maps, blas, mask, children, base, memory, h, pointer, f, message, f_bias, spaces):
+    """Runs ``lo:hi``, one after another; ``spaces`` are the sizes of what is needed on the way."""
+    inputs, room, own = np.empty(spaces[0], h.dtype), np.empty(spaces[1], h.dtype), np.empty((1, COLUMNS), np.int64)
+    n = h.shape[1]
+    for run in range(lo, hi):
+        start, stop, weight = table[run, START], table[run, STOP], message[table[run, MATRIX]]
+        for first in range(pointer[start], pointer[stop], MOST):
+            last = min(first + MOST, pointer[stop])
+            of_edges = inputs[: (last - first) * n].reshape(last - first, n)
+            take(of_edges, children[first:last], h)
+            multiply(blas, of_edges, weight, f[first:last], 0)
+        total = inputs[: (stop - start) * n].reshape(stop - start, n) if pointer[start] < pointer[stop] else h[:0]
+        add_up(start, start + len(total), pointer, start, children, h, total)
+        gates, bias = gates_of(run, table, maps, h)
+        gates = pre_activations(run, own, table, maps, blas, total, gates, room)
+        forward(
+            start, stop, 0, own, gates, bias, mask_of(run, table, mask, base), children, base, memory, h, pointer, f,
+            f_bias
+        )  # fmt: skip
+
+
+@compiled
+def backward_runs(
+    lo, hi, table, maps, blas, mask, children, base, memory, d_memory, given_h, given_c, inverse_pointer, edges,
+    parents, f, sent, pointer, d_f, message
+):  # fmt: skip
+    """Runs ``lo:hi``, from the last to the first."""
+    total = np.empty((MOST, memory.shape[2]), memory.dtype)
+    for run in range(hi - 1, lo - 1, -1):
+        start, stop, slot = table[run, START], table[run, STOP], table[run, SLOT]
+        gates, _ = gates_of(run, table, maps, memory)
+        backward(
+            start, stop, run, table, gates, mask_of(run, table, mask, base), children, base, memory, d_memory, given_h,
+            given_c, inverse_pointer, edges, parents, f, sent, pointer, d_f
+        )  # fmt: skip
+        first, last = pointer[start], pointer[stop]
+        if first < last:
+            weight = weight_of(WEIGHT, run, table, maps, memory)
+            multiply_back(blas, gates[slot : slot + stop - start], weight, total[: stop - start], 0)
+            for edge in range(first, last):
+                copy(sent[edge], total[parents[edge] - start])
+            multiply_back(blas, d_f[first:last], message[table[run, MATRIX]], sent[first:last], 1)
+
+
+@compiled
+def gradients_of_gates(lo, hi, groups, order, table, maps, blas, children, h, together, pointer):
+    """As :func:`dgltree.engine.kernels.numba_runs.gradients`, where the inputs are sums over children."""
+    i = np.empty((together, h.shape[1]), h.dtype)
+    for group in range(lo, hi):
+        first, k = order[groups[group]], 0
+        gates, _ = gates_of(first, table, maps, h)
+        d_weight, d_bias = weight_gradient_of(first, table, maps, h)
+        slot = table[first, SLOT]
+        for place in range(groups[group], groups[group + 1]):
+            run = order[place]
+            start, stop = table[run, START], table[run, STOP]
+            if pointer[start] == pointer[stop]:  # leaves, which come first
+                add_gradients(blas, gates[slot : slot + stop - start], i[:0], d_weight[:0], d_bias)
+                slot += stop - start
+                continue
+            for row in range(start, stop):
+                add_up(row, row + 1, pointer, row, children, h, i[k : k + 1])
+                k += 1
+                if k == together:
+                    add_gradients(blas, gates[slot : slot + k], i, d_weight, d_bias)
+                    slot, k = slot + k, 0
+        add_gradients(blas, gates[slot : slot + k], i[:k], d_weight, d_bias)
+
+
+@compiled
+def gradients_of_messages(
+    lo, hi, groups, order, table, blas, children, h, together, pointer, d_f, d_message, d_f_bias
+):  # fmt: skip
+    """Of the weights of the messages' gates, to which they are added."""
+    n = h.shape[1]
+    child, d_out = np.empty((together, n), h.dtype), np.empty((together, n), h.dtype)
+    for group in range(lo, hi):
+        k, own = 0, table[order[groups[group]], MATRIX]
+        d_weight = d_message[own] if len(d_message) else h[:0]
+        d_bias = d_f_bias[own] if len(d_f_bias) else h[0][:0]
+        for place in range(groups[group], groups[group + 1]):
+            run = order[place]
+            for edge in range(pointer[table[run, START]], pointer[table[run, STOP]]):
+                copy(child[k], h[children[edge]])
+                copy(d_out[k], d_f[edge])
+                k += 1
+                if k == together:
+                    add_gradients(blas, d_out, child, d_weight, d_bias)
+                    k = 0
+        add_gradients(blas, d_out[:k], child[:k], d_weight, d_bias)
 
 
 class SumKernel(NumbaStates):
@@ -85,27 +187,26 @@ class SumKernel(NumbaStates):
 
     Args:
         states: where it reads and writes.
-        table: (runs, 5) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
-        parents: (edges,) int64, the row that each edge leads to.
+        table: (runs, 6) int64, see :class:`dgltree.engine.kernels.layout.Layout`.
+        first_edge: (R + 1,) int64, the first edge that leads to each row.
     """
 
-    def __init__(self, states: States, table: Tensor, parents: Tensor) -> None:
+    def __init__(self, states: States, table: Tensor, first_edge: Tensor) -> None:
         super().__init__(states, table)
-        count = torch.bincount(parents, minlength=len(states.h))
-        self._pointer = torch.nn.functional.pad(count.cumsum(0), (1, 0)).numpy()
+        self._pointer = first_edge.numpy()
 
     @classmethod
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backwards: bool, compile_it: bool) -> bool:
         """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
         nothing = Nothing(dtype)
-        some, (_, _, parents, *_) = nothing.matrix, nothing.sent
-        kernel, gates = cls(nothing.states, nothing.table, parents), SumGates(some, some, some, some, some, 0)
+        some, first_edge = nothing.matrix, nothing.sent.pointer
+        kernel, gates = cls(nothing.states, nothing.table, first_edge), SumGates(some, some, some, some, some, 0)
         needed: list[tuple[Any, Arguments]] = [
             (add_up, (0, 0, *kernel._sums(0, some))),
             (forward, (0, 0, *kernel._forward(gates))),
         ]
         if backwards:
-            kernel._receive(nothing.sent, nothing.index, nothing.index)
+            kernel._receive(nothing.sent)
             needed += [(backward, (0, 0, *kernel._backward(gates, some))), *nothing.ends(kernel)]
         return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
 
@@ -119,7 +220,7 @@ class SumKernel(NumbaStates):
 
     def start_backward(self, sent: Sent) -> None:
         """A backward pass begins, from the last step to the first."""
-        self._begin(sent)
+        self._receive(sent)
 
     def backward(self, start: int, stop: int, gates: SumGates, d_f: Tensor) -> None:
         """The gradients of the pre-activations of rows ``start:stop``, whose parents are done; those of f in d_f."""
@@ -137,3 +238,40 @@ class SumKernel(NumbaStates):
         places = self._children, self._base, self._memory, self._row_memory
         own = gates.run, self._table, gates.pre.numpy(), gates.mask.numpy()
         return *own, *places, *self._given, *self._left, self._pointer, d_f.numpy()
+
+
+class SumRuns(NumbaRuns):
+    """Passes of these cells, of which ``more`` is f, d_f (edges, n), and the message's weights and biases."""
+
+    forward_runs = staticmethod(forward_runs)
+    backward_runs = staticmethod(backward_runs)
+    gradient_groups = staticmethod(gradients_of_gates)
+
+    @classmethod
+    def nothing(cls, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        edges, weights = torch.empty(0, 0, dtype=dtype), torch.empty(0, 0, 0, dtype=dtype)
+        return edges, edges, weights, edges, weights, edges
+
+    def gradients(self, together: int) -> None:
+        """Adds those of the messages' weights, too, to the last two of ``more``."""
+        super().gradients(together)
+        over_groups(gradients_of_messages, self.layout, *self._message_gradients(together))
+
+    def _forward(self) -> Arguments:
+        f, _, weight, bias = (tensor.numpy() for tensor in self.more[:4])
+        *before, spaces, _ = super()._forward()
+        return *before, self.layout.first_edge.numpy(), f, weight, bias, spaces
+
+    def _backward(self) -> Arguments:
+        *before, _ = super()._backward()
+        return *before, self.layout.first_edge.numpy(), self.more[1].numpy(), self.more[2].numpy()
+
+    def _gradients(self, together: int) -> Arguments:
+        return *super()._gradients(together), self.layout.first_edge.numpy()
+
+    def _message_gradients(self, together: int) -> Arguments:
+        groups, order, table, _, *others = self._gradients(together)
+        return groups, order, table, *others, *(self.more[k].numpy() for k in (1, 4, 5))
+
+    def _ends(self) -> list[tuple[Any, Arguments]]:
+        return [*super()._ends(), (gradients_of_messages, (0, 0, *self._message_gradients(1)))]

@@ -4,33 +4,14 @@ A parent writes at its own place, and its children read there, in the order of t
 place, and every sum has one order, whatever the number of threads.
 """
 
-import numpy as np
-
-from dgltree.engine.kernels.compiled import compiled
-
-
-@compiled
-def inverse(children, rows):
-    """Where each row's edges to its parents stand, (rows + 1,), among the edges (edges,) sorted by child and number."""
-    pointer = np.zeros(rows + 1, np.int64)
-    for child in children:
-        pointer[child + 1] += 1
-    for row in range(rows):
-        pointer[row + 1] += pointer[row]
-    edges, following = np.empty(len(children), np.int64), pointer[:-1].copy()
-    for edge in range(len(children)):
-        edges[following[children[edge]]] = edge
-        following[children[edge]] += 1
-    return pointer, edges
+from dgltree.engine.kernels.compiled import compiled, copy
 
 
 @compiled
 def pull_h(d_h, row, given, pointer, edges, sent):
     """Into d_h (n,): what was given for the row, and what its parents sent along their edges, (edges, n)."""
     n = len(d_h)
-    own = given[row]
-    for j in range(n):
-        d_h[j] = own[j]
+    copy(d_h, given[row])
     for i in range(pointer[row], pointer[row + 1]):
         other = sent[edges[i]]
         for j in range(n):
@@ -43,7 +24,8 @@ def pull_memory(d_S, row, given, pointer, edges, parents, base, gates, sent):
     stands for all its children, (rows, depth, n), times the gate (edges, n) of this one."""
     depth, n = d_S.shape
     if len(given):
-        d_S[:] = given[row - base]
+        for r in range(depth):
+            copy(d_S[r], given[row - base, r])
     else:
         d_S[:] = 0
     for i in range(pointer[row], pointer[row + 1]):

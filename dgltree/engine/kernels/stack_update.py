@@ -6,7 +6,7 @@ under it the children's stacks put together, Sc. All inner loops go over n eleme
 
 import numpy as np
 
-from dgltree.engine.kernels.compiled import compiled, series, tanh
+from dgltree.engine.kernels.compiled import compiled, copy, series, tanh
 
 
 @compiled
@@ -15,7 +15,7 @@ def weigh(w, a, n, pop, noop, normalize):
     count = 1 + pop + noop
     if not normalize:
         for k in range(count):
-            w[k] = a[(2 + k) * n : (3 + k) * n]
+            copy(w[k], a[(2 + k) * n : (3 + k) * n])
         return
     half = a.dtype.type(0.5)  # e^(s - 1/2), for s from 0 to 1
     if count == 3:
@@ -42,8 +42,7 @@ def weigh(w, a, n, pop, noop, normalize):
 def push_down(u, a, gate, mask, data_gate):
     """Into u (n,): what is pushed, of the activated gates."""
     n = len(u)
-    for j in range(n):
-        u[j] = a[j]
+    copy(u, a[:n])
     if len(mask):
         for j in range(n):
             u[j] *= mask[j]

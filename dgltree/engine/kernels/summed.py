@@ -8,7 +8,8 @@ from torch import Tensor
 
 from dgltree.cells.typed import Runs, TypedLinear
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass, Gradients, gates_of, rows_of
-from dgltree.engine.kernels.kernel import Sent, States, SumGates
+from dgltree.engine.kernels.kernel import States, SumGates
+from dgltree.engine.kernels.layout import table
 from dgltree.engine.kernels.threads import Products
 from dgltree.engine.schedule import Step
 
@@ -25,13 +26,13 @@ class SummedPass(CellPass):
         self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
         self._start(leaf_h, leaf_memory, x_pre, weights)
+        self.runs = self.layout.runs(self.keep)
         schedule, h, gates = self.schedule, self.states.h, self.pre[None][:, : 3 * self.n]
-        self.parents = self._parents()
         self.f = h.new_empty(len(schedule.children), self.n)
-        kernel = self.kernel(self.states, self.layout.table(), self.parents)
+        kernel = self.kernel(self.states, table(self.runs), self.layout.first_edge)
         weight, message = (self._of(name, None).weight.mT for name in ("gates", "message"))
         run, products = 0, Products()
-        for step, runs in zip(schedule.steps, self.layout.steps, strict=True):
+        for step, runs, mask in zip(schedule.steps, self.runs, self.masks, strict=True):
             total, sent = self._sums(kernel, step), self.f[step.edges]
             children = h.index_select(0, schedule.children[step.edges])
             for matrix, start, stop in self._edge_runs(step):
@@ -40,7 +41,7 @@ class SummedPass(CellPass):
                 into = weight[own.matrix, : total.shape[1]]
                 products.add(rows_of(total, own, step), into, gates_of(gates, own), int(self.read[0]))
             products.run()
-            kernel.forward(step.start, step.stop, self._gates(run, self._draw(step)))
+            kernel.forward(step.start, step.stop, self._gates(run, mask))
             run += len(runs)
         return self.states
 
@@ -50,14 +51,14 @@ class SummedPass(CellPass):
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
         edge_h, d_f = (d_h.new_empty(len(schedule.children), self.n) for _ in range(2))
-        kernel = self.kernel(states, self.layout.table(), self.parents)
-        kernel.start_backward(Sent(d_h, d_memory, self.parents, edge_h, self.f, row_memory))
+        kernel = self.kernel(states, table(self.runs), self.layout.first_edge)
+        kernel.start_backward(self._sent(d_h, d_memory, edge_h, self.f, row_memory))
         weight, message = (self._of(name, None).weight for name in ("gates", "message"))
-        run, gates, products = sum(map(len, self.layout.steps)), self.pre[None][:, : 3 * self.n], Products()
+        run, gates, products = sum(map(len, self.runs)), self.pre[None][:, : 3 * self.n], Products()
         for k in reversed(range(len(schedule.steps))):
-            step, runs = schedule.steps[k], self.layout.steps[k]
+            step, runs = schedule.steps[k], self.runs[k]
             run -= len(runs)
-            kernel.backward(step.start, step.stop, self._gates(run, self._drawn(k)), d_f)
+            kernel.backward(step.start, step.stop, self._gates(run, self.masks[k]), d_f)
             if not has_children(step):
                 continue
             total, back, own_f = d_h.new_empty(step.stop - step.start, self.n), edge_h[step.edges], d_f[step.edges]

@@ -6,14 +6,18 @@ the other layers refuse to be used from several Python threads.
 """
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, partial
+from itertools import pairwise
 
 import torch
 from torch import Tensor
+
+from dgltree.engine.kernels.layout import START, STOP, Layout
 
 LEAST = 256
 """Rows for which it pays to wake a thread."""
@@ -59,6 +63,36 @@ def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: 
         return
     bounds = [start + (stop - start) * k // parts for k in range(parts + 1)]
     _together([lambda k=k: function(bounds[k], bounds[k + 1], *arguments) for k in range(parts)])  # type: ignore[misc]
+
+
+def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *arguments: object) -> None:
+    """``function(lo, hi, *arguments)`` for ranges that make up all runs, one step after another, or from the last to
+    the first; those of one step do not depend on each other.
+    """
+    count = _count.get()
+    if count == 1:
+        function(0, len(layout.table), *arguments)
+        return
+    rows = (layout.table[:, STOP] - layout.table[:, START]).cumsum(0).tolist()
+    ranges: list[list[int]] = []
+    for lo, hi in pairwise(layout.steps):
+        before = rows[lo - 1] if lo else 0
+        parts = min(count, (rows[hi - 1] - before) // LEAST)
+        cuts = [before + (rows[hi - 1] - before) * k / max(parts, 1) for k in range(1, parts)]
+        bounds = sorted({lo, *(bisect_left(rows, cut, lo, hi) for cut in cuts), hi})
+        if ranges and len(bounds) == 2 and len(ranges[-1]) == 2:  # small steps in one call
+            bounds = [ranges.pop()[0], hi]
+        ranges.append(bounds)
+    for bounds in reversed(ranges) if backward else ranges:
+        _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
+
+
+def over_groups(function: Callable[..., None], layout: Layout, *arguments: object) -> None:
+    """``function(lo, hi, *arguments)`` for ranges that make up all groups of a layout, which are independent."""
+    groups = len(layout.groups) - 1
+    parts = min(_count.get(), groups)
+    bounds = [groups * k // parts for k in range(parts + 1)]
+    _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
 
 
 class Products:
@@ -111,6 +145,9 @@ def _multiply(parts: list[tuple[Tensor, Tensor, Tensor, int]]) -> None:
 
 def _together(functions: list[Callable[[], None]]) -> None:
     """All of them, the first in this thread."""
+    if len(functions) == 1:
+        functions[0]()
+        return
     pool = _pool(_count.get() - 1)
     others: list[Future[None]] = [pool.submit(function) for function in functions[1:]]
     try:

@@ -41,13 +41,14 @@ class TritonKernel(Kernel):
         where: dict[str, Any] = {"device": "cpu" if triton.knobs.runtime.interpret else "cuda", "dtype": dtype}
         child, depth, width = torch.zeros(1, dtype=torch.int64, device=where["device"]), 8, 64
         states = States(torch.zeros(2, 1, **where), torch.zeros(2, depth, 1, **where), 0, child)
-        kernel = cls(options, states, torch.tensor([[1, 2, 0, 0, 0]]))
+        kernel = cls(options, states, torch.tensor([[1, 2, 0, 0, 0, 0]]))
         row, stack = torch.zeros(1, width, **where), torch.zeros(1, depth, 1, **where)
         gates = Gates(row, row, row[:0], 1, 0)
         kernel.forward(1, 2, gates, depth, depth)
         if backward:
+            pointer = torch.tensor([0, 1, 1], device=child.device)
             edge, given = torch.zeros(1, 1, **where), torch.zeros(2, 1, **where)
-            kernel.start_backward(Sent(given, stack[:0], child + 1, edge, edge.clone(), states.memory))
+            kernel.start_backward(Sent(given, stack[:0], child + 1, edge, edge.clone(), states.memory, pointer, child))
             kernel.backward(1, 2, gates)
             kernel.leaves(edge.clone(), stack)
         return True
@@ -62,17 +63,14 @@ class TritonKernel(Kernel):
         )  # fmt: skip
 
     def start_backward(self, sent: Sent) -> None:
-        children = self._states.children
-        in_order, edges = torch.sort(children, stable=True)
-        rows = torch.arange(len(self._states.h) + 1, device=children.device)
-        self._sent, self._pointer, self._edges = sent, torch.searchsorted(in_order, rows), edges
+        self._sent = sent
 
     def backward(self, start: int, stop: int, gates: Gates) -> None:
         sent, (_, memory, base, children) = self._sent, self._states
         self._launch(
             self.backward_row, stop - start, gates.arity,
             start, self._first, self._runs, gates.pre, gates.mask, children, memory, sent.row_memory, sent.h,
-            sent.memory, self._pointer, self._edges, sent.parents, sent.edge_gates, sent.edge_h, base,
+            sent.memory, sent.pointer, sent.edges, sent.parents, sent.edge_gates, sent.edge_h, base,
             self._n, gates.pre.shape[1], gates.arity, self._depth, DROPPED=len(gates.mask) > 0,
             GIVEN=len(sent.memory) > 0, **self._options,
         )  # fmt: skip
@@ -81,7 +79,7 @@ class TritonKernel(Kernel):
         sent = self._sent
         self._launch(
             leaves, len(d_h), None,
-            d_h, d_memory, sent.h, sent.memory, self._pointer, self._edges, sent.parents, sent.edge_gates, sent.edge_h,
+            d_h, d_memory, sent.h, sent.memory, sent.pointer, sent.edges, sent.parents, sent.edge_gates, sent.edge_h,
             sent.row_memory, self._states.base, self._depth, self._n, MEMORY=len(d_memory) > 0,
             GIVEN=len(sent.memory) > 0,
         )  # fmt: skip

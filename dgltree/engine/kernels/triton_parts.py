@@ -43,8 +43,8 @@ def _grown(x):
 
 @triton.jit
 def find(row, first, runs, arity):
-    """Where a row's gates lie, its matrix, and its first edge; ``runs`` (rows, 5) has those of rows from ``first``."""
-    run = runs + (row - first) * 5
+    """Where a row's gates lie, its matrix, and its first edge; ``runs`` (rows, 6) has those of rows from ``first``."""
+    run = runs + (row - first) * 6
     place = row - tl.load(run + START)
     return tl.load(run + SLOT) + place, tl.load(run + MATRIX), tl.load(run + EDGE) + place * arity
 

@@ -1,0 +1,94 @@
+"""Numba: a pass as one compiled call forward; and backward one for the steps, one for leaves, and one for weights."""
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from dgltree.engine.kernels.kernel import Sent, States
+from dgltree.engine.kernels.layout import Layout
+from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, NumbaStates, is_compiled
+from dgltree.engine.kernels.numba_runs import COLUMNS_OF_MAPS, gradients
+from dgltree.engine.kernels.threads import over_groups, over_runs
+
+
+class NumbaRuns(NumbaStates):
+    """A subclass names its compiled functions of runs ``lo:hi``.
+
+    Args:
+        options: what the cell says of its options, see :class:`dgltree.cells.fused.Fused`.
+        states: where it reads and writes.
+        layout: the runs.
+        maps: (maps, columns) int64, see :mod:`dgltree.engine.kernels.numba_runs`.
+        blas: the address of the product of matrices of this dtype.
+        mask: (R - base, n), what dropout multiplies u by; (0, n) without dropout.
+        spaces: how many numbers the inputs of a run take at most, and its gates where they are not kept.
+        more: what else a family has.
+    """
+
+    forward_runs: ClassVar[Any]
+    backward_runs: ClassVar[Any]
+    gradient_groups: ClassVar[Any] = staticmethod(gradients)
+
+    def __init__(
+        self,
+        options: tuple[int, ...],
+        states: States,
+        layout: Layout,
+        maps: Tensor,
+        blas: int,
+        mask: Tensor,
+        spaces: tuple[int, int],
+        more: tuple[Tensor, ...],
+    ) -> None:
+        super().__init__(states, layout.table)
+        self.layout, self.more = layout, more
+        self._options, self._maps, self._blas, self._spaces = options, maps.numpy(), blas, spaces
+        self._mask = mask.numpy()
+
+    @classmethod
+    def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
+        """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
+        nothing, rows = Nothing(dtype), torch.empty(0, dtype=torch.int64)
+        layout = Layout(False, {}, {}, nothing.table, [], rows, rows, rows, rows, rows, rows)
+        maps = torch.empty(0, COLUMNS_OF_MAPS, dtype=torch.int64)
+        runs = cls(options, nothing.states, layout, maps, 0, nothing.matrix, (0, 0), cls.nothing(dtype))
+        needed: list[tuple[Any, Arguments]] = [(cls.forward_runs, (0, 0, *runs._forward()))]
+        if backward:
+            runs._receive(nothing.sent)
+            needed += [(cls.backward_runs, (0, 0, *runs._backward())), *nothing.ends(runs), *runs._ends()]
+        return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
+
+    @classmethod
+    def nothing(cls, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        """What else a family has, without entries."""
+        return ()
+
+    def forward(self) -> None:
+        """The states of all rows."""
+        over_runs(self.forward_runs, self.layout, False, *self._forward())
+
+    def backward(self, sent: Sent) -> None:
+        """The gradients of all pre-activations."""
+        self._receive(sent)
+        over_runs(self.backward_runs, self.layout, True, *self._backward())
+
+    def gradients(self, together: int) -> None:
+        """Adds those of the weights of the gates; the inputs of so many rows are gathered at a time."""
+        over_groups(self.gradient_groups, self.layout, *self._gradients(together))
+
+    def _forward(self) -> Arguments:
+        places = self._children, self._base, self._memory, self._h
+        return self._table, self._maps, self._blas, self._mask, *places, self._spaces, self._options
+
+    def _backward(self) -> Arguments:
+        places = self._children, self._base, self._memory, self._row_memory
+        own = self._table, self._maps, self._blas, self._mask
+        return *own, *places, *self._given, *self._left, self._options
+
+    def _gradients(self, together: int) -> Arguments:
+        groups, order = self.layout.groups.numpy(), self.layout.order.numpy()
+        return groups, order, self._table, self._maps, self._blas, self._children, self._h, together
+
+    def _ends(self) -> list[tuple[Any, Arguments]]:
+        return [(self.gradient_groups, (0, 0, *self._gradients(1)))]

@@ -1,0 +1,91 @@
+"""Numba: matrix products within compiled code, by a BLAS whose address is handed over.
+
+An address is an argument, because Numba does not keep code on disk that has one in it.
+"""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from dgltree.engine.kernels.compiled import compiled
+
+AS_IT_LIES, TRANSPOSED = ord("N"), ord("T")
+
+
+@intrinsic
+def pointer(typingctx: Any, address: Any) -> Any:
+    """An address as a pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(types.voidptr))
+
+    return types.voidptr(address), generate
+
+
+@intrinsic
+def gemm(typingctx: Any, blas: Any, kinds: Any, sizes: Any, a: Any, b: Any, beta: Any, c: Any) -> Any:
+    """``c = a b + beta c`` by Fortran's rules: two kinds, sizes (m, n, k, lda, ldb, ldc), and arrays of one dtype."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def held(value: Any) -> Any:
+            place = cgutils.alloca_once(builder, value.type)
+            builder.store(value, place)
+            return place
+
+        def data(which: int) -> Any:
+            return context.make_array(signature.args[which])(context, builder, args[which]).data
+
+        address, kinds, sizes, beta = args[0], args[1], args[2], args[5]
+        letters = [held(builder.trunc(kind, ir.IntType(8))) for kind in cgutils.unpack_tuple(builder, kinds)]
+        m, n, k, lda, ldb, ldc = (held(size) for size in cgutils.unpack_tuple(builder, sizes))
+        one = held(ir.Constant(beta.type, 1.0))
+        given = [*letters, m, n, k, one, data(3), lda, data(4), ldb, held(beta), data(6), ldc]
+        kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
+        builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+        return context.get_dummy_value()
+
+    return types.void(blas, kinds, sizes, a, b, beta, c), generate
+
+
+@compiled
+def multiply(blas, v, weight, out, beta):
+    """``out = v weight^T + beta out``: (rows, in), (out, in) and the first columns of (rows, out or more)."""
+    rows, fan_in, fan_out = len(v), weight.shape[1], weight.shape[0]
+    if not fan_in:
+        if beta == 0:
+            out[:] = 0
+    elif rows:
+        sizes = fan_out, rows, fan_in, fan_in, fan_in, out.shape[1]
+        gemm(blas, (TRANSPOSED, AS_IT_LIES), sizes, weight, v, out.dtype.type(beta), out)
+
+
+@compiled
+def multiply_back(blas, d_out, weight, into, beta):
+    """``into = d_out weight + beta into``: the first columns of (rows, out or more), (out, in) and (rows, in)."""
+    fan_in, fan_out = weight.shape[1], weight.shape[0]
+    if fan_in and len(into):
+        sizes = fan_in, len(into), fan_out, fan_in, d_out.shape[1], fan_in
+        gemm(blas, (AS_IT_LIES, AS_IT_LIES), sizes, weight, d_out, into.dtype.type(beta), into)
+
+
+@compiled
+def add_gradients(blas, d_out, v, d_weight, d_bias):
+    """Adds those of a product: of outputs, the first columns of (rows, out or more), and inputs (rows, in).
+
+    ``d_weight`` (out, in) and ``d_bias`` (out,) have no rows where they are not wanted.
+    """
+    rows, fan_in = len(d_out), v.shape[1]
+    if len(d_weight) and fan_in and rows:
+        sizes = fan_in, len(d_weight), rows, fan_in, d_out.shape[1], fan_in
+        gemm(blas, (AS_IT_LIES, TRANSPOSED), sizes, v, d_out, v.dtype.type(1), d_weight)
+    total = d_bias.copy()
+    total[:] = 0
+    for row in range(rows):
+        d = d_out[row]
+        for j in range(len(total)):
+            total[j] += d[j]
+    for j in range(len(total)):
+        d_bias[j] += total[j]

@@ -1,0 +1,132 @@
+"""Numba: the products of a pass, run after run, around the kernels of rows.
+
+Each family's own file has the loops ``forward_runs`` and ``backward_runs``, those of two families line by line alike:
+Numba keeps no function on disk that gets another compiled one as an argument or closes over it, so that a shared loop
+would be compiled anew in every process.
+
+A table of maps has the columns below; of those of a run, all are of one map.
+"""
+
+import numpy as np
+from numba import carray
+
+from dgltree.engine.kernels.compiled import compiled, copy
+from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
+from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back, pointer
+
+ARITY, FAN_IN, FAN_OUT, MATRICES, WIDTH, SLOTS, READ, GATES, WEIGHT, BIAS, D_WEIGHT, D_BIAS = range(
+    COLUMNS_OF_MAPS := 12
+)
+"""Columns of a table of maps: sizes of the weights (matrices, out, in) and of the gates (slots, width), whether x added
+to these, and addresses, 0 where there is none. Of children that are added up the arity counts as 1."""
+
+
+@compiled
+def matrix(address, rows, columns, like):
+    """(rows, columns) at an address; no rows at 0."""
+    return carray(pointer(address), (rows if address else 0, columns), like.dtype)
+
+
+@compiled
+def weight_of(column, run, table, maps, like):
+    """(out, in), the matrix of a run, or its gradient, without rows where that is not wanted."""
+    own, address = maps[table[run, KEY]], maps[table[run, KEY], column]
+    before = table[run, MATRIX] * own[FAN_OUT] * own[FAN_IN] * like.itemsize
+    return matrix(address + before if address else address, own[FAN_OUT], own[FAN_IN], like)
+
+
+@compiled
+def weight_gradient_of(run, table, maps, like):
+    """(out, in) and (out,), to which the gradients of a run's matrix and bias are added; 0 of what is not wanted."""
+    own = maps[table[run, KEY]]
+    biases = matrix(own[D_BIAS], own[MATRICES], own[FAN_OUT], like)
+    none = matrix(own[D_BIAS], 1, 0, like)
+    return weight_of(D_WEIGHT, run, table, maps, like), biases[table[run, MATRIX]] if len(biases) else none.reshape(-1)
+
+
+@compiled
+def gates_of(run, table, maps, like):
+    """(slots, width), the gates of the map of a run, and (matrices, out), its biases."""
+    own = maps[table[run, KEY]]
+    gates = matrix(own[GATES], own[SLOTS], own[WIDTH], like)
+    return gates, matrix(own[BIAS], own[MATRICES], own[FAN_OUT], like)
+
+
+@compiled
+def room_for(run, table, maps, room):
+    """Of gates that are not kept: (rows, width) in a scratch space."""
+    rows, width = table[run, STOP] - table[run, START], maps[table[run, KEY], WIDTH]
+    return room[: rows * width].reshape(rows, width)
+
+
+@compiled
+def inputs_of(run, table, maps, children, h, room):
+    """(rows, arity * n): the children's h side by side, in a scratch space."""
+    n, arity, rows = h.shape[1], maps[table[run, KEY], ARITY], table[run, STOP] - table[run, START]
+    edge, i = table[run, EDGE], room[: rows * arity * n].reshape(rows * arity, n)
+    take(i, children[edge : edge + rows * arity], h)
+    return i.reshape(rows, arity * n)
+
+
+@compiled
+def take(into, places, rows):
+    """Into (places, n): some rows, (R, n)."""
+    for k in range(len(places)):
+        copy(into[k], rows[places[k]])
+
+
+@compiled
+def pre_activations(run, own, table, maps, blas, inputs, gates, room):
+    """Of a run, without bias: their (slots, width), and in ``own`` (1, columns) where they lie; from its inputs."""
+    copy(own[0], table[run])
+    if not len(gates):
+        own[0, SLOT], gates = 0, room_for(run, table, maps, room)
+    first, rows = own[0, SLOT], table[run, STOP] - table[run, START]
+    weight = weight_of(WEIGHT, run, table, maps, inputs)
+    multiply(blas, inputs, weight, gates[first : first + rows], maps[table[run, KEY], READ])
+    return gates
+
+
+@compiled
+def mask_of(run, table, mask, base):
+    """A run's rows of what dropout multiplies by."""
+    return mask[table[run, START] - base : table[run, STOP] - base] if len(mask) else mask
+
+
+@compiled
+def send_back(run, table, maps, blas, gates, sent):
+    """Into sent (edges, n): the gradients of the inputs, from those of the pre-activations."""
+    arity, rows, slot = maps[table[run, KEY], ARITY], table[run, STOP] - table[run, START], table[run, SLOT]
+    if arity:
+        edge, n = table[run, EDGE], sent.shape[1]
+        into = sent[edge : edge + rows * arity].reshape(rows, arity * n)
+        weight = weight_of(WEIGHT, run, table, maps, sent)
+        multiply_back(blas, gates[slot : slot + rows], weight, into, 0)
+
+
+@compiled
+def gradients(lo, hi, groups, order, table, maps, blas, children, h, together):
+    """Of the weights, to which they are added: of groups ``lo:hi`` of runs that have one matrix.
+
+    Inputs are gathered once more, for so many rows ``together``.
+    """
+    n = h.shape[1]
+    for group in range(lo, hi):
+        first = order[groups[group]]
+        gates, _ = gates_of(first, table, maps, h)
+        arity, slot, k = maps[table[first, KEY], ARITY], table[first, SLOT], 0
+        d_weight, d_bias = weight_gradient_of(first, table, maps, h)
+        rows = 0
+        for place in range(groups[group], groups[group + 1]):
+            rows += table[order[place], STOP] - table[order[place], START]
+        i = np.empty((min(rows, together), arity * n), h.dtype)
+        for place in range(groups[group], groups[group + 1]):
+            run = order[place]
+            for row in range(table[run, STOP] - table[run, START]):
+                edge = table[run, EDGE] + row * arity
+                take(i[k].reshape(arity, n), children[edge : edge + arity], h)
+                k += 1
+                if k == len(i):
+                    add_gradients(blas, gates[slot : slot + k], i, d_weight, d_bias)
+                    slot, k = slot + k, 0
+        add_gradients(blas, gates[slot : slot + k], i[:k], d_weight, d_bias)

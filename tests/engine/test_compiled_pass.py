@@ -1,0 +1,149 @@
+"""Passes as compiled calls: with a BLAS that is there and right, by the layout of the plan; else step by step."""
+
+import ctypes
+import pickle
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from engines import KERNELS, assert_close, check, gradients
+from helpers import chain, random_dag, random_tree, suited
+from rows import make_cell
+from torch import Tensor
+
+from dgltree import Tree, TreeBatch, batch, plan, propagate
+from dgltree.cells import Cell
+from dgltree.engine.kernels import blas, choice
+from dgltree.engine.kernels.choice import fused_pass, kernels
+from dgltree.engine.kernels.compiled_pass import CompiledPass
+
+pytest.importorskip("numba", reason="the fast extra is not installed")
+FAMILIES = ["tree_smu, no_op", "tree_lstm", "child_sum"]
+OPTIONS = ["tree_smu, leaf gates", "tree_lstm, inputs", "child_sum, any arity, leaf gates", "child_sum, typed"]
+TREES = [random_tree(6, 3, 1), random_dag(30, 4, 2), Tree("call", [chain(k % 3) for k in range(12)])]
+
+
+@pytest.fixture(autouse=True)
+def on() -> Iterator[None]:
+    with kernels("on"):
+        yield
+
+
+@pytest.fixture
+def untried() -> Iterator[None]:
+    blas.product_address.cache_clear()
+    yield
+    blas.product_address.cache_clear()
+
+
+def flat(cell: Cell, trees: list[Tree]) -> TreeBatch:
+    return batch(suited(cell, trees), cell.vocabulary)
+
+
+def results(cell: Cell, trees: object) -> dict[str, Tensor]:
+    states = propagate(trees, cell)
+    return {**states, **gradients(cell, states)}
+
+
+@pytest.mark.parametrize("name", FAMILIES + OPTIONS)
+def test_with_a_blas_a_pass_is_compiled_and_without_one_it_goes_step_by_step(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = make_cell(name)
+    trees = flat(cell, TREES)
+    assert isinstance(fused_pass(cell, plan(trees, cell).schedule, record=True), CompiledPass)
+    monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    steps = fused_pass(cell, plan(trees, cell).schedule, record=True)
+    assert steps is not None
+    assert not isinstance(steps, CompiledPass)
+    for engine in KERNELS.values():
+        check(cell, trees, engine)
+
+
+@pytest.mark.parametrize("name", FAMILIES + OPTIONS)
+@pytest.mark.parametrize("whole", [True, False])
+def test_more_rows_than_a_product_takes_at_once_agree(name: str, whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not whole:
+        monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    cell = make_cell(name)
+    trees = flat(cell, [Tree("pow", (chain(1), chain(k % 2))) for k in range(1500)] + TREES)
+    found = results(cell, trees)
+    with torch.no_grad():
+        inferred = propagate(trees, cell)
+    with kernels("off"):
+        expected = results(cell, trees)
+    for what, tensor in expected.items():
+        assert_close(found[what], tensor, what)
+        if what in inferred:
+            assert_close(inferred[what], tensor, what)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_weights_that_want_no_gradients_leave_those_of_the_leaves(name: str) -> None:
+    found = {}
+    for mode in ("on", "off"):
+        cell = make_cell(name)
+        for linear in cell.named_maps().values():
+            linear.requires_grad_(False)
+        with kernels(mode):
+            propagate(flat(cell, TREES), cell)["h"].square().sum().backward()
+        found[mode] = cell.embedding.weight.grad
+        assert all(parameter.grad is None for parameter in cell.maps.parameters())
+    assert_close(found["on"], found["off"], "the embedding")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_torch_brings_products_that_are_found_and_right(dtype: torch.dtype) -> None:
+    assert blas.product_address(dtype) is not None
+
+
+def test_a_blas_that_is_not_found_is_not_used(monkeypatch: pytest.MonkeyPatch, untried: None) -> None:
+    monkeypatch.setitem(blas.NAMES, torch.float64, ("no_such_product_", np.float64))
+    assert blas.product_address(torch.float64) is None
+
+
+def test_a_blas_whose_product_is_wrong_is_not_used(monkeypatch: pytest.MonkeyPatch, untried: None) -> None:
+    nothing = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 13)(lambda *_: None)
+    monkeypatch.setattr(blas.ctypes, "CDLL", lambda path: {"sgemm_": nothing, "dgemm_": nothing})
+    assert blas.product_address(torch.float32) is None
+    assert blas.product_address(torch.float64) is None
+
+
+@pytest.mark.parametrize(
+    ("planned_for", "name"),
+    [
+        ("tree_lstm", "tree_lstm, shared weights"),
+        ("tree_lstm, shared weights", "tree_lstm"),
+        ("child_sum", "child_sum, typed"),
+        ("tree_rnn", "tree_smu, no_op"),
+    ],
+)
+def test_a_plan_for_another_cell_gives_the_same_states_and_gradients(planned_for: str, name: str) -> None:
+    other, cell = make_cell(planned_for), make_cell(name)
+    trees = flat(cell, TREES)
+    expected = results(cell, plan(trees, cell))
+    for what, tensor in results(cell, plan(trees, other)).items():
+        assert torch.equal(tensor, expected[what]), what
+
+
+@pytest.mark.parametrize("name", FAMILIES + OPTIONS)
+def test_a_plan_from_another_process_is_run_by_the_layout_that_it_brings(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = make_cell(name)
+    planned = plan(flat(cell, TREES), cell)
+    expected = results(cell, planned)
+    sent = pickle.loads(pickle.dumps(planned))
+    monkeypatch.setattr(choice, "layout", lambda *_: pytest.fail("the layout was made again"))
+    for what, tensor in results(cell, sent).items():
+        assert torch.equal(tensor, expected[what]), what
+
+
+def test_weights_of_several_dtypes_are_refused() -> None:
+    """Compiled code would read the bits of one as those of the other."""
+    cell = make_cell("tree_lstm")
+    linear = next(linear for name, linear in cell.named_maps().items() if name.startswith("gates"))
+    linear.bias = torch.nn.Parameter(linear.bias.detach().float())
+    with pytest.raises(ValueError, match=r"several dtypes: torch\.float32, torch\.float64"):
+        propagate(flat(cell, TREES), cell)
