@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -23,6 +24,7 @@ from dgltree.explore.guard import Guard
 from dgltree.explore.open_models import Opened
 from dgltree.explore.own_trees import OwnTreesRoom
 from dgltree.explore.sequences import SequencesRoom
+from dgltree.explore.titles import title
 from dgltree.explore.worker import GoneError, Stream, TurnedAwayError, Worker
 from dgltree.read.json_text import write_json
 
@@ -34,7 +36,19 @@ READ_TO_THE_END = 32 * 1024 * 1024
 """Bytes of a request that is too large which are still taken, and dropped, so that the browser reads the answer."""
 SLOWEST = 10.0
 """Seconds for a request to arrive."""
-SECONDS = {"read": 10.0, "rank": 20.0, "look": 20.0, "time": 20.0, "trees": 60.0, "map": 300.0, "search": 30.0}
+SMALLEST = 1024
+"""Bytes of an answer that is worth compressing."""
+SECONDS = {
+    "read": 10.0,
+    "rank": 20.0,
+    "judge": 20.0,
+    "look": 20.0,
+    "time": 20.0,
+    "trees": 60.0,
+    "explain": 60.0,
+    "map": 300.0,
+    "search": 30.0,
+}
 """The workers, and how long a request may take each."""
 GONE = 499
 """The status for a client that no longer listens; nobody reads it."""
@@ -61,7 +75,7 @@ def make_app(opened: Opened, hosts: Collection[str], token: str) -> Starlette:
     equations, sequences, own_trees = EquationsRoom(opened), SequencesRoom(opened), OwnTreesRoom(opened)
     endpoints = [endpoint for room in (equations, sequences, own_trees, BatchesRoom()) for endpoint in room.endpoints()]
     there = {
-        "equations": list(opened.equations),
+        "equations": [{"name": name, "title": title(name, model)} for name, model in opened.equations.items()],
         "sequences": sequences.about(),
         "trees": list(opened.own_trees),
     }
@@ -88,6 +102,7 @@ def make_app(opened: Opened, hosts: Collection[str], token: str) -> Starlette:
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     app = Starlette(routes=routes, lifespan=running)
+    app.add_middleware(GZipMiddleware, minimum_size=SMALLEST, compresslevel=9)
     app.add_middleware(Guard, hosts=hosts, token=token)
     return app
 

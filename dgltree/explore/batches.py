@@ -19,10 +19,10 @@ from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.typed import read_typed_expression
 from dgltree.trees.tree import Tree
 
-LONGEST = 8000
+LONGEST = 20_000
 """Characters of all trees."""
 MOST_TREES = 24
-MOST_NODES = 600
+MOST_NODES = 2000
 WIDTH = 64
 """Of the states that are timed."""
 SECONDS = 0.8
@@ -78,7 +78,7 @@ def _trees(asked: RequestFields) -> list[Tree]:
     trees = [unfolded(tree) for tree in _read(lines)]
     nodes = sum(tree.size for tree in trees)
     if nodes > MOST_NODES:
-        raise ValueError(f"{nodes:,} nodes; the page shows up to {MOST_NODES}")
+        raise ValueError(f"{nodes:,} nodes; the page shows up to {MOST_NODES:,}")
     return trees
 
 

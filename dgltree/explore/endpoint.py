@@ -26,6 +26,13 @@ class RequestFields:
             raise ValueError(f"{len(found):,} characters; the page takes up to {longest:,}")
         return found
 
+    def texts(self, name: str, most: int, longest: int) -> list[str]:
+        """At most so many texts of at most so many characters each."""
+        found = self._fields.get(name)
+        if not isinstance(found, list) or len(found) > most or not all(isinstance(one, str) for one in found):
+            raise ValueError(f"{name} is no list of up to {most} texts")
+        return [RequestFields({name: one}).text(name, longest) for one in found]
+
     def flag(self, name: str) -> bool:
         """Yes or no; no where nothing is said."""
         found = self._fields.get(name, False)

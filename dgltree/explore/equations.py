@@ -1,5 +1,8 @@
 """The room of equations: what may fill a blank, and what a network does on the way to its score."""
 
+import time
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import torch
@@ -15,8 +18,10 @@ from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.pretrained.fillers import shipped_fillers
 from dgltree.equations.ranking.model_names import Names
 from dgltree.equations.ranking.probabilities import probabilities
-from dgltree.equations.truth.verdict import Grade
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.explore.endpoint import Endpoint, RequestFields
+from dgltree.explore.equation_plot import plot
 from dgltree.explore.open_models import Opened
 from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
@@ -51,7 +56,10 @@ class EquationsRoom:
         return [
             Endpoint("equation/read", "read", answer=self.read),
             Endpoint("equation/rank", "rank", answer=self.rank, first=self._rank_once),
-            Endpoint("equation/verify", "rank", answer=self.verify),
+            Endpoint("equation/judge", "judge", answer=self.judge),
+            Endpoint("equation/own", "judge", answer=self.own),
+            Endpoint("equation/verify", "judge", answer=self.verify),
+            Endpoint("equation/plot", "judge", answer=self.plot),
             Endpoint("equation/path", "look", answer=self.path),
             Endpoint("equation/search", "search", stream=self.search, first=self._search_once),
         ]
@@ -75,9 +83,37 @@ class EquationsRoom:
             raise ValueError("the list is for one blank; the search fills several")
         if (deep := len(find_blank(typed.equation).steps)) > DEEPEST:
             raise ValueError(f"the blank is {deep} nodes below its side's root; the page ranks up to {DEEPEST}")
+        start = time.monotonic()
         with kernels("off"):
-            [found] = ranked.complete([typed.equation], TOP)
-        return _found(found)
+            [found] = ranked.rank([typed.equation], TOP)
+        rows = [_unjudged(tree, score) for tree, score in zip(found.fillers, found.scores.tolist(), strict=True)]
+        seconds = round(time.monotonic() - start, 3)
+        return {"fillers": rows, "blanks": typed.blanks, "tried": len(ranked), "seconds": seconds}
+
+    def judge(self, asked: RequestFields) -> dict[str, Any]:
+        """Where the equation holds with each of some fillers in its one blank."""
+        typed = _typed(asked)
+        fillers = [read_typed_expression(text) for text in asked.texts("fillers", TOP, LONGEST)]
+        judge = Judge()
+        return {"verdicts": [_verdict(judge.verdict(typed.equation.fill(filler))) for filler in fillers]}
+
+    def own(self, asked: RequestFields) -> dict[str, Any]:
+        """A filler of the user's own, judged, with a model's score; None where it does not know a part of it."""
+        model, typed = asked.one_of("model", self.models), _typed(asked)
+        filler = read_typed_expression(asked.text("filler", LONGEST))
+        whole, score = typed.equation.fill(filler), None
+        if _knows_numbers(whole, model):
+            with suppress(ValueError), evaluating(model), kernels("off"):
+                encoded = _filled(typed.equation, filler, model).encoded
+                score = float(model(batch(encoded, model.cell.vocabulary))[0])
+        return _unjudged(filler, score) | _verdict(Judge().verdict(whole)) | {"source": "yours"}
+
+    def plot(self, asked: RequestFields) -> dict[str, Any]:
+        """Both sides as curves, with the blank filled where there is one; nothing for several variables."""
+        equation, filler = _typed(asked).equation, asked.text("filler", LONGEST)
+        if filler:
+            equation = equation.fill(read_typed_expression(filler))
+        return {"plot": plot(equation, verify(equation).verdict), **_written(equation)}
 
     def verify(self, asked: RequestFields) -> dict[str, Any]:
         """Where an equation without a blank holds, and what a model says of it."""
@@ -85,14 +121,7 @@ class EquationsRoom:
         with kernels("off"):
             found, score = verify(typed.equation), _score(typed.equation, model)
         against = None if found.counterexample is None else str(found.counterexample)
-        verdict = found.verdict
-        return {
-            "verdict": verdict.short,
-            "holds": verdict.holds,
-            "undecided": verdict.grade is Grade.UNDECIDED,
-            "against": against,
-            "score": score,
-        }
+        return {**_verdict(found.verdict), "against": against, "score": score}
 
     def search(self, asked: RequestFields, send: Send, stop: Stop) -> None:
         """Fillers as the search finds them, and at last all of them."""
@@ -169,9 +198,8 @@ def _against(model: EquationModel, along: Tensor, other: Tensor, side: int) -> T
 
 
 def _score(equation: Equation, model: EquationModel) -> float | None:
-    """The network's score from 0 to 1; None where it does not know a number or a function of the equation."""
-    numbers = {node for side in equation for node in side.distinct() if node.function in NUMBERS}
-    if not all(model.cell.vocabulary.knows_token(number.token or "") for number in numbers):
+    """The network's score from 0 to 1; None where it does not know a part of the equation."""
+    if not _knows_numbers(equation, model):
         return None
     try:
         return float(probabilities(model, [equation])[0])
@@ -179,8 +207,17 @@ def _score(equation: Equation, model: EquationModel) -> float | None:
         return None
 
 
+def _knows_numbers(equation: Equation, model: EquationModel) -> bool:
+    numbers = {node for side in equation for node in side.distinct() if node.function in NUMBERS}
+    return all(model.cell.vocabulary.knows_token(number.token or "") for number in numbers)
+
+
 def _typed(asked: RequestFields) -> Question:
-    return read_question(asked.text("text", LONGEST))
+    return _question(asked.text("text", LONGEST))
+
+
+_question = lru_cache(maxsize=128)(read_question)
+"""The page asks several things of one text."""
 
 
 def _written(equation: Equation) -> dict[str, str]:
@@ -208,9 +245,16 @@ def _row(filler: Filler) -> dict[str, Any]:
         "texts": [write_infix(tree) for tree in filler.trees],
         "latex": [write_latex(tree) for tree in filler.trees],
         "forms": [write_infix(tree) for tree in filler.forms],
-        "verdict": filler.verdict.short,
-        "holds": filler.verdict.holds,
-        "undecided": filler.verdict.grade is Grade.UNDECIDED,
+        **_verdict(filler.verdict),
         "source": filler.source,
         "score": filler.score,
     }
+
+
+def _unjudged(tree: Tree, score: float | None) -> dict[str, Any]:
+    """A row of the list, whose verdict follows."""
+    return {"texts": [write_infix(tree)], "latex": [write_latex(tree)], "forms": [], "verdict": None, "score": score}
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {"verdict": verdict.short, "holds": verdict.holds, "undecided": verdict.grade is Grade.UNDECIDED}

@@ -9,10 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dgltree.batching.batch import unbatch
 from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.splitting.splits import split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.engine.kernels.choice import kernels
+from dgltree.explore.as_given import given_texts, written
 from dgltree.explore.endpoint import RequestFields
 from dgltree.explore.open_models import OwnTrees
 from dgltree.training.folder import CARD
@@ -35,7 +37,7 @@ class ModelAnswers(ABC):
 
     def __init__(self, own: OwnTrees) -> None:
         assert own.data is not None
-        self.trained = own.trained
+        self.trained, self._path = own.trained, own.path
         self.card = read_card(own.folder)
         self._all = own.trained.objective.labelled(own.data)
 
@@ -44,6 +46,19 @@ class ModelAnswers(ABC):
         """The examples, in the model's vocabulary: those of the test set where it is the training's file, else all."""
         part = self._part if self.is_test else None
         return self.trained.dataset(self._all.select(range(min(MOST, len(self._all)))) if part is None else part)
+
+    def text(self, example: int) -> str:
+        """How the trees of an example are written in the file; else as they were read, in its notation."""
+        given = self._texts[example]
+        if given is not None:
+            return given
+        trees = unbatch(self.data.select([example]).as_read().trees)
+        return " · ".join(written(tree, self.trained.reading) for tree in trees)
+
+    @cached_property
+    def _texts(self) -> list[str | None]:
+        assert self._path is not None
+        return given_texts(self._path, self.data)
 
     @cached_property
     def answers(self) -> Tensor:

@@ -20,9 +20,15 @@ class OwnTrees:
 
     folder: Path
     trained: TrainedModel
-    file: str | None
+    path: str | None
+    """The file of the trees, or a folder."""
     data: TreeDataset | None
     """Trees to look at, as the file has them; None where no file was named."""
+
+    @property
+    def file(self) -> str | None:
+        """The name of the file alone."""
+        return None if self.path is None else Path(self.path).name
 
 
 @dataclass
@@ -61,9 +67,7 @@ def _open(name: str, trees: str | None, opened: Opened) -> None:
         data = None
         if trees is not None:
             data = TreeDataset.from_file(trees, cached=False, progress=True, named=False, **trained.reading.to_json())
-        opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(
-            Path(name), trained, None if trees is None else Path(trees).name, data
-        )
+        opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(Path(name), trained, trees, data)
         model: TreeModel = trained.model
     else:
         model = open_any(name)

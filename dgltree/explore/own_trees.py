@@ -8,6 +8,8 @@ import torch
 from dgltree.batching.batch import batch, unbatch
 from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
+from dgltree.explore.as_given import node_names
+from dgltree.explore.decisive import decisive
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.model_answers import ModelAnswers, answers_of, read_card
 from dgltree.explore.open_models import Opened, OwnTrees
@@ -15,7 +17,6 @@ from dgltree.explore.projection import STAGES, neighbouring, principal
 from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
 from dgltree.explore.worker import Send, Stop
 from dgltree.models.tree_model import evaluating
-from dgltree.read.brief import brief
 from dgltree.training.folder import EPOCHS, read_epochs
 from dgltree.training.neighbours import nearest_vectors
 
@@ -38,6 +39,7 @@ class OwnTreesRoom:
             Endpoint("trees/card", "trees", answer=self.card),
             Endpoint("trees/examples", "trees", answer=self.examples),
             Endpoint("trees/tree", "trees", answer=self.tree),
+            Endpoint("trees/explain", "explain", answer=self.explain),
             Endpoint("trees/map", "map", stream=self.map),
         ]
 
@@ -76,14 +78,21 @@ class OwnTreesRoom:
         """One example: its nodes with their states, and the trees whose vectors are nearest to its own."""
         answered = self._of(asked)
         example = asked.whole("example", 0, len(answered.data) - 1)
-        trees = [unfolded(tree) for tree in unbatch(answered.data.select([example]).trees)]
+        one, reading = answered.data.select([example]), answered.trained.reading
+        trees, as_read = ([unfolded(tree) for tree in unbatch(part.trees)] for part in (one, one.as_read()))
         return {
             **_example(answered, example),
-            "nodes": drawn(trees),
+            "nodes": drawn(as_read, node_names(as_read, reading)),
             "parts": _parts(answered, trees),
             "answers": answered.ranked(example),
             "near": _near(answered, example),
         }
+
+    def explain(self, asked: RequestFields) -> dict[str, Any]:
+        """Which subtrees of one example decide the answer to it."""
+        answered = self._of(asked)
+        [found] = answered.trained.explain(answered.data.select([asked.whole("example", 0, len(answered.data) - 1)]))
+        return decisive(found, answered.trained.reading)
 
     def map(self, asked: RequestFields, send: Send, stop: Stop) -> None:
         """The vectors in the plane: after each stage of t-SNE, or by their principal components at once."""
@@ -130,13 +139,12 @@ def _written(own: OwnTrees) -> dict[str, Any] | None:
 
 def _example(answered: ModelAnswers, i: int) -> dict[str, Any]:
     data = answered.data
-    trees = unbatch(data.select([i]).trees)
     name = data.ids[i] or data.bad_at(i, "").name
     return {
         "example": i,
         "id": name,
         "label": data.labels[i],
-        "text": " · ".join(map(brief, trees)),
+        "text": answered.text(i),
         **answered.said(i),
     }
 

@@ -9,6 +9,7 @@ from dgltree.batching.batch import batch
 from dgltree.encoders import Attention, Beams, Distances, Merges, Parse, SequenceEncoder
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.open_models import Opened
+from dgltree.explore.titles import title
 from dgltree.explore.tree_drawing import HUNDREDTH, unfolded
 from dgltree.induction import right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, Status, score_sentence
@@ -47,6 +48,7 @@ class SequencesRoom:
         return [
             {
                 "name": name,
+                "title": title(name, model),
                 "pairs": isinstance(model, PairModel),
                 "examples": [pair for word, pairs in EXAMPLES.items() if _knows(model, word) for pair in pairs],
             }

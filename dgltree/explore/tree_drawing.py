@@ -1,6 +1,6 @@
 """Trees and states as the page draws them: plain numbers and texts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.engine.propagate import propagate
 from dgltree.engine.trace import EVERYTHING
+from dgltree.trees.picture import node_name
 from dgltree.trees.tree import Tree
 
 MOST_NODES = 2000
@@ -21,12 +22,8 @@ HUNDREDTH = 100
 
 
 def name_of(node: Tree) -> str:
-    """What stands in the circle of a node."""
-    own = SIGNS.get(node.function, node.function)
-    said = node.token if node.value is None else f"{node.value:g}"
-    if said is None:
-        return own
-    return f"{own}:{said}" if node.children else said
+    """What is written in a node of a formula."""
+    return node_name(SIGNS.get(node.function, node.function), node.token, node.value, not node.children)
 
 
 def unfolded(tree: Tree) -> Tree:
@@ -42,14 +39,14 @@ def unfolded(tree: Tree) -> Tree:
     return built[0]
 
 
-def drawn(trees: Sequence[Tree]) -> list[dict[str, Any]]:
+def drawn(trees: Sequence[Tree], name: Callable[[Tree], str] = name_of) -> list[dict[str, Any]]:
     """The nodes of unfolded trees in preorder, each with its name and the place of its parent, -1 for a root."""
     nodes: list[dict[str, Any]] = []
     stack = [(tree, -1) for tree in reversed(trees)]
     while stack:
         node, parent = stack.pop()
         stack.extend((child, len(nodes)) for child in reversed(node.children))
-        nodes.append({"name": name_of(node), "parent": parent})
+        nodes.append({"name": name(node), "parent": parent})
     return nodes
 
 

@@ -98,11 +98,11 @@ def classes(points: ArrayLike, numbers: ArrayLike, names: Sequence[str]) -> "Fig
 
 
 RATES = 12
-"""Classes up to which a field has room for a rate beside its count."""
+"""Classes up to which a field has room for a rate next to its count."""
 
 
 def confusion(counts: ArrayLike, names: Sequence[str], title: str = "") -> "Figure":
-    """How often what class (rows) is taken for which (columns), (C, C): counts, and their shares of the row."""
+    """A confusion matrix of counts (C, C), true classes in rows, predicted ones in columns, with shares of the row."""
     counts = np.asarray(counts)
     room = len(names) <= RATES
     side = 1.6 + (0.62 if room else 0.42) * len(names)
@@ -119,16 +119,28 @@ def confusion(counts: ArrayLike, names: Sequence[str], title: str = "") -> "Figu
     return figure
 
 
+DPI = 200
+MOST_PIXELS = 4000
+"""Of a side, about: confusions of 86 classes are 38 inches wide, and would take ten seconds to draw."""
+
+
 def save(figure: "Figure", stem: str | Path) -> list[Path]:
-    """Write ``stem.png`` and ``stem.svg``, each at once; the same figure gives the same bytes."""
+    """Write ``stem.png`` and ``stem.svg``, each at once; the same plot gives the same bytes."""
     files = [Path(f"{stem}.{kind}") for kind in ("png", "svg")]
-    with styled():
-        for file in files:
-            kind = file.suffix[1:]
-            metadata = {"Date": None} if kind == "svg" else {"Software": None}
-            with replacing(file) as beside:
-                figure.savefig(beside, format=kind, dpi=200, bbox_inches="tight", metadata=metadata)
+    for file in files:
+        save_as(figure, file)
     return files
+
+
+def save_as(figure: "Figure", file: Path) -> None:
+    """Write a ``.png`` or ``.svg`` file at once. Raises ``ValueError`` for another kind."""
+    kind = file.suffix[1:].lower()
+    if kind not in ("png", "svg"):
+        raise ValueError(f"{file}: pictures are written as .png or .svg")
+    metadata = {"Date": None} if kind == "svg" else {"Software": None}
+    with styled(), replacing(file) as beside:
+        dpi = min(DPI, MOST_PIXELS / max(figure.get_size_inches()))
+        figure.savefig(beside, format=kind, dpi=dpi, bbox_inches="tight", metadata=metadata)
 
 
 def _figure(width: float = 6.4, height: float = 3.8) -> "tuple[Figure, Axes]":
@@ -169,7 +181,7 @@ def lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> 
 
 
 def label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
-    """Names beside the last points, moved apart where they would cover each other, each tied to its line."""
+    """Names next to the last points, moved apart where they would cover each other, each tied to its line."""
     ends = sorted(ends, key=lambda end: end[3])
     scaled = axes.yaxis.get_transform().transform  # a logarithmic axis has logarithms
     low, high = scaled(axes.get_ylim())

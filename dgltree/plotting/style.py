@@ -1,4 +1,4 @@
-"""What all pictures share: fonts, colours, and fields that are shaded by their values."""
+"""Common style of all pictures: fonts, colours, and fields that are shaded by their values."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -33,7 +33,7 @@ def styled() -> AbstractContextManager[None]:
 
 
 def new_figure(width: float, height: float) -> "Figure":
-    """An empty figure, in inches."""
+    """An empty plot, its size in inches."""
     from matplotlib.figure import Figure
 
     with styled():

@@ -6,7 +6,7 @@ from typing import Literal
 from dgltree.trees.tree import Tree
 
 MARK = "|"
-"""What the function of an intermediate node ends with: ``NP|`` stands for some of the children of an ``NP``."""
+"""The end of an intermediate node's function: ``NP|`` has some of the children of an ``NP``."""
 
 
 def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
@@ -35,7 +35,7 @@ def unbinarize(tree: Tree) -> Tree:
     """The tree that :func:`binarize` was called with.
 
     Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
-    token, value or label, beside another one, or with more or fewer than two children.
+    token, value or label, next to another one, or with more or fewer than two children.
     """
     if _is_intermediate(tree):
         raise ValueError(f"the root is an intermediate node, {tree.function!r}; expected the node that it is part of")

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from dgltree.trees.picture import framed, node_name, tree_svg
+
 T = TypeVar("T")
 
 REPR_LIMIT = 200  # a larger tree is summarised by repr: debuggers and test reports print whatever they meet
@@ -105,6 +107,11 @@ class Tree:
             return f"<Tree {self.function!r}: {self.size} nodes, depth {self.depth}>"
         return self.fold(_constructor_text)
 
+    def _repr_html_(self) -> str:
+        """A picture for notebooks, of the nodes nearest to the root, under 50 KB."""
+        title = f"Tree of {self.size:,} node{'s' * (self.size != 1)}, depth {self.depth}"
+        return framed(title, [tree_svg(self, name_of, lambda node: node.children)])
+
     def __copy__(self) -> "Tree":
         return self
 
@@ -114,7 +121,7 @@ class Tree:
     def __reduce__(self) -> tuple[Any, ...]:
         """Flat: the distinct nodes, children before parents, each with the positions of its children.
 
-        The hash is left out, because Python salts the hashes of texts anew in every process.
+        The hash is left out, because Python salts the hashes of texts differently in every process.
         """
         nodes = list(self.distinct())
         position = {id(node): i for i, node in enumerate(nodes)}
@@ -170,6 +177,11 @@ class Tree:
         """A copy with some of ``function, children, token, value, label`` changed."""
         now = {name: getattr(self, name) for name in ("function", "children", "token", "value", "label")}
         return Tree(**{**now, **fields})
+
+
+def name_of(node: Tree) -> str:
+    """The token or number of a leaf, else the function; of an inner node with a token both."""
+    return node_name(node.function, node.token, node.value, not node.children)
 
 
 def _constructor_text(node: Tree, children: list[str]) -> str:

@@ -1,12 +1,14 @@
 """A client of the application, and a browser that looks at the page of the command."""
 
-import shutil
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from explore_page import COOKIE, HOST, TOKEN, Running
+from own_trees import SMALL, graded_table
+
+from dgltree.commands.main import main
 
 
 @pytest.fixture(scope="session")
@@ -52,23 +54,25 @@ def client(opened: Any) -> Iterator[Any]:
         yield made
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
-    """Debian's browser."""
-    api = pytest.importorskip("playwright.sync_api", reason="the test extra is not installed")
-    pytest.importorskip("uvicorn", reason="the explore extra is not installed")
-    path = shutil.which("chromium")
-    if path is None:
-        pytest.skip("no chromium is installed: apt-get install --no-install-recommends chromium")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture(scope="module")
 def running() -> Iterator[Running]:
+    pytest.importorskip("uvicorn", reason="the explore extra is not installed")
     made = Running()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """The page of two models of one file, ``numbers`` and ``classes``: its labels are 0 to 85, its first test tree is
+    large."""
+    pytest.importorskip("lightning", reason="the train extra is not installed")
+    folder = tmp_path_factory.mktemp("graded")
+    (folder / "trees.tsv").write_text(graded_table(), encoding="utf-8")
+    for name, task in (("numbers", "regress"), ("classes", "classify")):
+        how = ["--task", task, "--no-baseline", *SMALL, "--epochs", "1"]
+        assert main(["fit", str(folder / "trees.tsv"), "--out", str(folder / name), *how]) == 0
+    made = Running(str(folder / "numbers"), str(folder / "classes"), "--trees", str(folder / "trees.tsv"))
     yield made
     made.end()
 

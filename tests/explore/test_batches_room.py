@@ -49,8 +49,8 @@ def test_each_way_is_timed(client: Any) -> None:
         ("", "no trees: write one a line"),
         ("x\nsin(", "line 2, column 4"),
         ("x\n" * 25, "25 trees; the page shows up to 24"),
-        ("+".join("x" * 400), "799 nodes; the page shows up to 600"),
-        ("x" * 9000, "9,000 characters"),
+        ("+".join("x" * 1400), "2,799 nodes; the page draws up to 2,000"),
+        ("x" * 21_000, "21,000 characters"),
     ],
 )
 def test_what_cannot_be_drawn_is_told(client: Any, text: str, message: str) -> None:

@@ -32,10 +32,13 @@ def test_the_list_is_ranked_as_the_library_ranks_it(client: Any, opened: Any) ->
     equation = dgltree.read_equation(TEXT)
     with kernels("off"):
         [own] = FillerList(opened.equations["default"], dgltree.shipped_fillers()).complete([equation], 3)
-    for row, filler in zip(found["fillers"], own.fillers, strict=False):
+    texts = [row["texts"][0] for row in found["fillers"]]
+    verdicts = ask(client, "equation/judge", text=TEXT, fillers=texts)["verdicts"]
+    assert len(verdicts) == len(texts) and {row["verdict"] for row in found["fillers"]} == {None}
+    for row, verdict, filler in zip(found["fillers"], verdicts, own.fillers, strict=False):
         assert row["texts"] == [write_infix(filler.trees[0])]
         assert row["score"] == pytest.approx(filler.score, abs=1e-4)
-        assert (row["verdict"], row["holds"]) == (filler.verdict.short, filler.verdict.holds)
+        assert (verdict["verdict"], verdict["holds"]) == (filler.verdict.short, filler.verdict.holds)
     assert found["fillers"][0]["texts"] == ["cos(y)^2"]
     deep = "sin(" * 70 + "_" + ")" * 70 + " = x"
     assert "70 nodes below" in refusal(client, "equation/rank", text=deep, model="default")
@@ -92,6 +95,33 @@ def test_an_equation_without_a_blank_is_verified(client: Any) -> None:
     assert 0 <= wrong["score"] <= 1
     unknown = ask(client, "equation/verify", text="x + 48611 = 48611 + x", model="default")
     assert (unknown["verdict"], unknown["score"]) == ("holds everywhere (proved)", None)
+
+
+def test_a_filler_of_ones_own_is_judged_and_scored(client: Any) -> None:
+    ranked = ask(client, "equation/rank", text=TEXT, model="default")["fillers"]
+    for row in ranked[:3]:
+        own = ask(client, "equation/own", text=TEXT, model="default", filler=row["texts"][0])
+        assert (own["texts"], own["source"]) == (row["texts"], "yours")
+        assert own["score"] == pytest.approx(row["score"], abs=1e-3)
+    unknown = ask(client, "equation/own", text=TEXT, model="default", filler="48611")
+    assert (unknown["score"], unknown["verdict"]) == (None, "does not hold")
+    assert "line 1, column" in refusal(client, "equation/own", text=TEXT, model="default", filler="cos(")
+    assert "no list of up to" in refusal(client, "equation/judge", text=TEXT, fillers="x")
+
+
+def test_both_sides_are_curves_that_part_where_the_verdict_says(client: Any) -> None:
+    shown = ask(client, "equation/plot", text="sqrt(x^2) = x", filler="")["plot"]
+    x = shown["x"]
+    assert shown["left"] == pytest.approx([abs(v) for v in x], abs=1e-4) and shown["right"] == pytest.approx(
+        x, abs=1e-4
+    )
+    [[first, last]] = shown["apart"]
+    assert (x[first], x[last]) == (-5.0, max(v for v in x if v < 0))
+    assert shown["part"] == [[0.0, None]]
+    one_side = ask(client, "equation/plot", text="log(x^2) = _", filler="2*log(x)")["plot"]
+    assert one_side["right"][0] is None and one_side["apart"][0][0] == 0 and one_side["apart"][0][1] < 200
+    assert ask(client, "equation/plot", text="sin(y)^2 + _ = 1", filler="cos(y)^2")["plot"]["apart"] == []
+    assert ask(client, "equation/plot", text="x + y = y + x", filler="")["plot"] is None
 
 
 def pieces(answer: Any) -> list[dict[str, Any]]:

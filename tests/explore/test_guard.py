@@ -74,14 +74,19 @@ def test_a_mistake_of_ours_is_told_in_the_terminal_alone(opened: Any, monkeypatc
     assert (answer.status_code, answer.json()) == (500, {"error": "a mistake of ours; the terminal says more"})
 
 
+@pytest.fixture(scope="module")
+def app(opened: Any) -> Any:
+    from dgltree.explore.app import make_app
+
+    return make_app(opened, [HOST], TOKEN)
+
+
 @pytest.fixture
-def stranger(opened: Any) -> Any:
+def stranger(app: Any) -> Any:
     """One who has no cookie."""
     from starlette.testclient import TestClient
 
-    from dgltree.explore.app import make_app
-
-    return TestClient(make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", follow_redirects=False)
+    return TestClient(app, base_url=f"http://{HOST}", follow_redirects=False)
 
 
 @pytest.mark.parametrize(

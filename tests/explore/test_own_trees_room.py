@@ -81,6 +81,26 @@ def test_a_tree_has_its_states_and_the_neighbours_that_similar_finds(trees: Any,
     assert [one["example"] for one in found["near"]] == [one.example for one in own if one.example != 3][:6]
 
 
+def test_the_subtrees_that_decide_are_those_of_the_model(trees: Any, fitted: Path) -> None:
+    """Each effect is the difference of two predictions, of the tree and of the tree with a leaf in its place."""
+    worst = ask(trees, "trees/examples", model="model", all=True, start=0)["rows"]
+    example = next(one["example"] for one in worst if "*" in one["text"])
+    tree, found = (ask(trees, f"trees/{what}", model="model", example=example) for what in ("tree", "explain"))
+    model, data = TrainedModel.load(fitted / "model"), TreeDataset.from_file(fitted / "trees.tsv")
+    [whole] = [data[i][0] for i, name in enumerate(data.ids) if name == tree["id"]]
+    assert isinstance(whole, dgltree.Tree) and len(whole.children) == 2
+    assert any(node == dgltree.Tree("Symbol", token="x") for node in whole.children[0].preorder())
+    hidden = [dgltree.Tree("Symbol", token="<unk>"), whole.children[1]]
+    answers = model.predict([whole, whole.replace(children=hidden)])
+    place = list(model.classes).index(found["prediction"])
+    assert found["support"] == pytest.approx(float(answers[0, place]), abs=1e-6)
+    assert found["effects"][0] is None and len(found["effects"]) == len(tree["nodes"]) == whole.size
+    assert found["effects"][1] == pytest.approx(float(answers[0, place] - answers[1, place]), abs=1e-6)
+    first = found["ranked"][0]
+    assert len(found["ranked"]) == 5 and found["effects"][first["node"]] == first["effect"]
+    assert "is no whole number" in refusal(trees, "trees/explain", model="model", example=10**6)
+
+
 def pieces(answer: Any) -> list[dict[str, Any]]:
     return [json.loads(event.removeprefix("data: ")) for event in answer.text.split("\n\n") if event]
 

@@ -25,7 +25,7 @@ def test_an_equation_is_ranked_searched_and_looked_into_as_one_types(page: Any, 
     assert page.title() == "Equation · dgltree"
     rows(page, "By search").first.wait_for()
     inside = page.locator(".inside")
-    inside.get_by_role("heading", name="Inside default").wait_for()
+    inside.get_by_role("heading", name="Inside Tree-LSTM, shipped").wait_for()
     assert inside.locator(".node.path").count() == 2
     assert "memory cell c" in inside.inner_text()
     page.locator(".effort", has_text="expressions tried").wait_for()
@@ -60,7 +60,7 @@ def test_what_the_address_says_is_shown_again(page: Any, running: Running) -> No
 def test_answers_to_an_earlier_text_are_grey_and_cannot_be_clicked(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     page.locator(".inside").wait_for()
-    assert page.locator("main [aria-busy=true]").count() == 0
+    page.locator("main [aria-busy=true]").first.wait_for(state="detached")
     page.locator(TEXT).fill("x + _ = ")
     page.locator("#equation-wrong", has_text=re.compile(".")).wait_for()
     assert page.locator(".lists[aria-busy=true], .insides[aria-busy=true], .shown[aria-busy=true]").count() == 3
@@ -78,13 +78,48 @@ def test_mistakes_are_told_where_one_types(page: Any, running: Running) -> None:
     page.locator(TEXT).fill("")
     page.locator(".empty").wait_for()
     page.locator(TEXT).fill("sqrt(x^2) = -x")
-    page.locator(".verdict", has_text="A point that shows it").wait_for()
+    page.locator(".verdict", has_text="A point where it fails").wait_for()
+
+
+def test_a_mistake_is_marked_where_it_was_typed(page: Any, running: Running) -> None:
+    page.goto(running.url)
+    page.locator(TEXT).fill("x + # = _")
+    page.locator("#equation-wrong mark").wait_for()
+    assert page.locator("#equation-wrong mark").inner_text() == "#"
+    assert page.locator(".place-of-mistake").inner_text() == "x + # = _"
+
+
+def test_both_sides_are_curves_with_a_band_where_they_part(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=sqrt(x^2)+%3D+x")
+    page.locator(".plot .apart-band").wait_for()
+    assert page.locator(".verdict .check").inner_text() == "✓ holds for x ≥ 0 (proved)"
+    line, band = page.locator(".plot .side-left").bounding_box(), page.locator(".plot .apart-band").bounding_box()
+    assert band["x"] == pytest.approx(line["x"], abs=8) and band["width"] == pytest.approx(line["width"] / 2, abs=8)
+    page.locator(".plot svg").hover(position={"x": 100, "y": 90})
+    assert re.fullmatch(r"x = −[\d.]+: left [\d.]+, right −[\d.]+", page.locator(".plot .reading").inner_text())
+    page.locator(TEXT).fill("sin(x)^2 + _ = 1")
+    page.locator(".plot", has_text="They do not part anywhere between −5 and 5").wait_for()
+
+
+def test_a_filler_of_ones_own_joins_the_list(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
+    page.locator(".inside").wait_for()
+    page.get_by_label("A filler of your own").fill("1 - sin(x)^2")
+    page.keyboard.press("Enter")
+    own = page.locator("tr[data-filler='1 - sin(x)^2']")
+    own.get_by_text("everywhere (proved)").wait_for()
+    assert re.fullmatch(r"[+−]\d+\.\d\d", own.locator(".figure").inner_text())
+    page.locator(".inside", has_text="correct with probability").wait_for()
+    assert "filler=1+-+sin" in page.url
+    page.get_by_label("A filler of your own").fill("cos(")
+    page.keyboard.press("Enter")
+    page.locator(".own .wrong", has_text="line 1, column").wait_for()
 
 
 def test_pictures_and_tables_are_saved(page: Any, running: Running, tmp_path: Any) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     with page.expect_download() as saved:
-        page.locator(".inside").get_by_role("button", name="SVG").click()
+        page.locator(".inside").get_by_role("button", name="Download tree as SVG").click()
     picture = saved.value.path().read_text(encoding="utf-8")
     assert picture.startswith("<svg") and "xmlns=" in picture and "class=" not in picture and "fill=" in picture
     with page.expect_download() as saved:
@@ -108,7 +143,7 @@ def test_what_is_no_longer_asked_is_never_shown_as_an_error(page: Any, running: 
     """The path of one filler is given up for another's, whose answer takes its time."""
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     inside = page.locator(".inside")
-    inside.get_by_role("heading", name="Inside default").wait_for()
+    inside.get_by_role("heading", name="Inside Tree-LSTM, shipped").wait_for()
     held: list[Any] = []
     page.route("**/api/equation/path", lambda route: held.append(route))
     for place in (1, 2):

@@ -24,7 +24,7 @@ LARGEST = 300_000
 CLOSE = 14
 """Grey levels of 255 by which a small copy may differ on average: fonts and times are not the same everywhere."""
 ROOMS = {
-    "equation": ("#equation?text=sin(x)^2+%2B+_+%3D+1&beside=tree_smu_h50&step=0", ".inside.half >> nth=1"),
+    "equation": ("#equation?text=sin(x)^2+%2B+_+%3D+1&beside=tree_smu_h50&step=0", ".inside >> nth=1"),
     "sequence": ("#sequence", ".brackets >> nth=3"),
     "trees": ("#trees", ".map .plane path >> nth=0"),
     "batch": ("#batch?step=3", ".figures .number:nth-child(3) >> text=ms"),
@@ -63,7 +63,7 @@ def test_a_room_looks_as_in_its_picture(page: Any, shown: Running, room: str) ->
     image = pytest.importorskip("PIL.Image", reason="the plot extra is not installed")
     address, ready = ROOMS[room]
     page.goto(shown.url + address)
-    page.locator(ready).wait_for()
+    page.locator(ready).wait_for(timeout=60_000)
     page.locator(".effort, .quiet", has_text="searching").wait_for(state="detached")
     page.wait_for_timeout(500)
     now = image.open(io.BytesIO(page.screenshot(full_page=True, animations="disabled"))).convert("RGB")

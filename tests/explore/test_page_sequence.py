@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from explore_page import Running
+from explore_page import SIZES, SMALLEST, Running
 
 pytestmark = pytest.mark.browser
 
@@ -30,3 +30,33 @@ def test_mistakes_are_told_and_nothing_is_shown_for_nothing(page: Any, running: 
     page.locator("#sequence-wrong", has_text="expected a formula").wait_for()
     page.locator("#sequence-text").fill("")
     page.locator(".empty").wait_for()
+
+
+def test_a_long_sequence_is_readable_and_the_picture_follows_the_word(page: Any, running: Running) -> None:
+    text = " ".join(["not"] * 60) + " ( a or b )"
+    page.goto(f"{running.url}#sequence?text={text.replace(' ', '+')}")
+    card = page.get_by_role("region", name="sequence").nth(1)
+    frames = card.locator(".frame")
+    card.get_by_role("heading", name="Tree found").wait_for()
+    slots, tree = frames.first, frames.last
+    assert min(page.evaluate(SIZES)) >= SMALLEST
+    marked = slots.locator(".word.now")
+
+    def in_sight() -> bool:
+        word, frame = marked.bounding_box(), slots.bounding_box()
+        return frame["x"] <= word["x"] and word["x"] + word["width"] <= frame["x"] + frame["width"]
+
+    assert in_sight()
+    card.locator("input[type=range]").focus()
+    for key in ("Home", "PageUp", "PageUp", "End"):
+        page.keyboard.press(key)
+        assert in_sight(), key
+    wide = slots.locator(".zoomed").bounding_box()["width"]
+    assert wide > slots.bounding_box()["width"]
+    slots.focus()
+    page.keyboard.press("0")
+    assert slots.locator(".zoomed").bounding_box()["width"] <= slots.bounding_box()["width"] + 1
+    assert slots.locator("text").first.is_hidden()
+    card.get_by_role("searchbox").last.fill("or")
+    hit, frame = tree.locator(".hit").bounding_box(), tree.bounding_box()
+    assert abs(hit["x"] + hit["width"] / 2 - frame["x"] - frame["width"] / 2) < 12

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from explore_page import Running
-from own_trees import QUIET
+from own_trees import QUIET, rows_of
+
+from dgltree.commands.main import main
 
 pytestmark = [pytest.mark.browser, *QUIET]
 
@@ -23,7 +25,7 @@ def test_mistakes_are_opened_field_by_field(page: Any, with_trees: Running) -> N
     page.goto(f"{with_trees.url}#trees")
     page.get_by_role("heading", name="Worst mistakes").wait_for()
     page.locator(".confusion button").first.click()
-    page.get_by_role("heading", name="neg taken for neg").wait_for()
+    page.get_by_role("heading", name="True neg, predicted neg").wait_for()
     row = page.get_by_role("region", name="Examples").locator("tbody tr").nth(1)
     name = row.get_by_role("button").inner_text()
     row.get_by_role("button").click()
@@ -33,6 +35,47 @@ def test_mistakes_are_opened_field_by_field(page: Any, with_trees: Running) -> N
     leaf.click()
     page.get_by_role("region", name="A tree").get_by_role("heading", name=re.compile("^At ")).wait_for()
     assert "true=0" in page.url and "example=" in page.url
+
+
+NODES = """
+(all) => all.sort((a, b) => a.dataset.node - b.dataset.node)
+  .map((one) => [one.querySelector("title").textContent, Number(one.querySelector("rect").style.fillOpacity),
+    one.dataset.effect])
+"""
+"""Of each node in preorder: what is told of it, how deep its colour is, and which colour it has."""
+
+
+def explained(model: Path, text: str, capsys: Any) -> tuple[list[list[str]], list[str]]:
+    """What ``dgltree explain`` prints: the rows of its table, and the effect of each node in preorder."""
+    capsys.readouterr()
+    assert main(["explain", str(model), text]) == 0
+    _, table, tree = capsys.readouterr().out.replace("-", "−").strip("\n").split("\n\n")
+    return [row.split("\t") for row in table.splitlines()[1:]], [line[:9].strip() for line in tree.splitlines()]
+
+
+def test_the_subtrees_that_decide_have_the_effects_that_the_command_prints(
+    page: Any, with_trees: Running, fitted: Path, capsys: Any
+) -> None:
+    page.goto(f"{with_trees.url}#trees")
+    listed = page.locator("table.decisive tbody tr")
+    listed.nth(4).wait_for()
+    card = page.get_by_role("region", name="A tree")
+    name = card.get_by_role("heading", level=2).inner_text().removeprefix("Tree ")
+    [text] = [tree for own, tree, _ in rows_of((fitted / "trees.tsv").read_text(encoding="utf-8")) if own == name]
+    ranked, effects = explained(fitted / "model", text, capsys)
+    shown = [row.locator("td").all_inner_texts() for row in listed.all()]
+    assert [row[1:] for row in shown] == [[f"{effect} points", odds] for _, effect, odds, _ in ranked]
+    nodes = card.locator(".node").evaluate_all(NODES)
+    assert [title.partition(": ")[2] for title, *_ in nodes] == [effect and f"{effect} points" for effect in effects]
+    sizes = [abs(float(effect.replace("−", "-") or 0)) for effect in effects]
+    strongest = [0.55 * size / max(sizes) for size in sizes[1:]]
+    assert [opacity for _, opacity, _ in nodes[1:]] == pytest.approx(strongest, abs=0.02)
+    assert [kind == "against" for *_, kind in nodes] == [effect.startswith("−") for effect in effects]
+    largest = effects[sizes.index(max(sizes))][1:]
+    assert card.locator(".reasons .scale").inner_text().split("\n") == [f"−{largest} points", f"+{largest} points"]
+    listed.nth(1).get_by_role("button").click()
+    card.locator(".detail", has_text=f"Effect of the subtree below: {shown[1][1]}.").wait_for()
+    assert card.locator(".node.selected title").evaluate("(t) => t.textContent").endswith(f": {shown[1][1]}")
 
 
 def test_a_map_is_drawn_in_stages_and_can_be_stopped(page: Any, with_trees: Running) -> None:

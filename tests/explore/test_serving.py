@@ -128,6 +128,7 @@ def test_a_port_that_is_taken_and_a_model_that_is_none_are_told(
         main(["explore", "--port", "70000"])
 
 
+@pytest.mark.slow
 def test_the_page_needs_none_of_the_packages_for_training() -> None:
     code = (
         "import sys; from dgltree.explore.app import make_app; from dgltree.explore.open_models import open_all; "

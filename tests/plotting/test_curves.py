@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
 from dgltree.plotting import charts, curves
+from dgltree.plotting.style import new_figure
 
 
 def texts(axes: object) -> list[str]:
@@ -49,3 +50,15 @@ def test_a_field_of_the_confusions_has_its_count_and_rate() -> None:
     assert axes.get_title() == "test set: accuracy 83.3%"
     many = np.eye(13, dtype=int)
     assert texts(charts.confusion(many, [str(i) for i in range(13)]).axes[0]) == ["1"] * 13
+
+
+def test_a_wide_picture_has_no_more_pixels_than_are_looked_at(tmp_path: Path) -> None:
+    """Confusions of 86 classes are 38 inches wide."""
+    image, widths = pytest.importorskip("PIL.Image", reason="the plot extra is not installed"), []
+    for inches in (38, 10):
+        figure = new_figure(inches, 2)
+        figure.subplots()
+        charts.save_as(figure, tmp_path / "wide.png")
+        with image.open(tmp_path / "wide.png") as read:
+            widths.append(read.width)
+    assert 3900 < widths[0] < 4100 and 1900 < widths[1] < 2100

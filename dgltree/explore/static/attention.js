@@ -1,6 +1,7 @@
 // What a sequence encoder did at each word: Ordered Memory's attention over its slots, ON-LSTM's distances.
 
 const ROW = 22, LEFT = 44;
+export const columnAt = (t, word) => LEFT + (t + 0.5) * word;
 const USED = 5; // hundredths of attention that make a slot worth a row
 
 export function attention(words, scores, { now, chosen, word }) {

@@ -1,16 +1,23 @@
-// A binary or other tree over words that stand side by side, as dgltree.plotting.trees draws it.
+// A binary or other tree over words that are next to each other, as dgltree.plotting.trees draws it.
 
-export function bracketTree(nodes, { title, word = 46 }) {
-  const levels = [], x = [];
+function levelsOf(nodes) {
+  const levels = [];
+  for (const { children } of nodes) levels.push(children ? 1 + Math.max(...children.map((child) => levels[child])) : 0);
+  return levels;
+}
+export const depthOf = (nodes) => Math.max(...levelsOf(nodes));
+
+/* depth: for how many levels there is room; at least those of the nodes. */
+export function bracketTree(nodes, { title, word = 46, depth = depthOf(nodes) }) {
+  const levels = levelsOf(nodes), x = [];
   let count = 0;
   nodes.forEach((node, k) => {
-    if (node.word !== undefined) { x[k] = count * word + word / 2; levels[k] = 0; count += 1; return; }
+    if (node.word !== undefined) { x[k] = count * word + word / 2; count += 1; return; }
     const { children } = node;
     x[k] = (x[children[0]] + x[children[children.length - 1]]) / 2;
-    levels[k] = 1 + Math.max(...children.map((child) => levels[child]));
   });
-  const level = Math.max(16, Math.min(30, 300 / Math.max(...levels, 1)));
-  const top = 8 + level * Math.max(...levels), y = (k) => top - level * levels[k];
+  const level = Math.max(16, Math.min(30, 300 / Math.max(depth, 1)));
+  const top = 8 + level * depth, y = (k) => top - level * levels[k];
   const svg = d3.create("svg").attr("class", "brackets").attr("role", "img").attr("aria-label", title)
     .attr("viewBox", `0 0 ${count * word} ${top + 28}`).attr("width", count * word).attr("height", top + 28);
   nodes.forEach((node, k) => {

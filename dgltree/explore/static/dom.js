@@ -55,10 +55,11 @@ export function signed(value, digits = 2) {
   return value === null || value === undefined ? "–" : (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
 }
 
-export function chooser(label, names, chosen, onchange, none) {
+// models: [{name, title}].
+export function chooser(label, models, chosen, onchange, none) {
   const select = h("select", { "aria-label": label, onchange: () => onchange(select.value) },
     none === undefined ? null : h("option", { value: "" }, none),
-    names.map((name) => h("option", { value: name, selected: name === chosen }, name)));
+    models.map(({ name, title }) => h("option", { value: name, selected: name === chosen }, title)));
   select.value = chosen ?? "";
   return h("label", { class: "chooser" }, h("span", {}, label), select);
 }
@@ -70,4 +71,11 @@ export function later(milliseconds, callback) {
     clearTimeout(timer);
     timer = setTimeout(() => callback(...given), milliseconds);
   };
+}
+
+// So many entries, and a button for the others; open: whether it was pressed before.
+export function more(count, shown, open, pressed) {
+  if (count <= shown) return null;
+  return h("button", { type: "button", class: "plain small more", "aria-expanded": `${open}`, onclick: () => pressed(!open) },
+    open ? "fewer" : `${count - shown} more`);
 }

@@ -1,5 +1,6 @@
 // A forest drawn as one graph: each node in the colour of its step, and what is sent from children to parents.
 import { laidOut, widthOf } from "./tree.js";
+import { zoomable } from "./zoom.js";
 
 const HEIGHT = 28, GAP = 36, BETWEEN = 30;
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -15,7 +16,7 @@ function placed({ nodes, trees }, width) {
   for (const size of trees) {
     const own = nodes.slice(start, start + size).map((node) => ({ ...node, parent: node.parent < 0 ? -1 : node.parent - start }));
     const laid = laidOut(own), all = [...laid.places.values()];
-    const left = Math.min(...all.map((p) => p.x - widthOf(p.name) / 2)), right = Math.max(...all.map((p) => p.x + widthOf(p.name) / 2));
+    const left = d3.min(all, (p) => p.x - widthOf(p.name) / 2), right = d3.max(all, (p) => p.x + widthOf(p.name) / 2);
     if (x > 0 && x + right - left > width) { x = 0; y += tallest + BETWEEN; tallest = 0; }
     for (const p of all) places[start + p.id] = { id: start + p.id, name: p.name, x: x + p.x - left, y: y + p.y };
     for (const link of laid.links) links.push({ from: start + link.from, to: start + link.to });
@@ -31,7 +32,7 @@ export function forest(found, { row, stepOf, ramp, twin, width, touched }) {
   const { places, links, ...size } = placed(found, Math.max(width - 60, 240));
   const svg = d3.create("svg").attr("class", "tree graph").attr("role", "img")
     .attr("aria-label", `${found.trees.length} trees as one graph of ${places.length} nodes, each in the colour of its step`)
-    .attr("viewBox", `-6 ${-HEIGHT / 2 - 6} ${size.width + 12} ${size.height + 12}`).attr("width", size.width + 12).attr("height", size.height + 12);
+    .attr("viewBox", `-6 ${-HEIGHT / 2 - 6} ${size.width + 12} ${size.height + 12}`);
   const paths = svg.append("g").selectAll("path").data(links).join("path").attr("class", "link").attr("d", (l) => {
     const a = places[l.from], b = places[l.to], middle = (a.y + b.y) / 2;
     return `M${a.x},${a.y - HEIGHT / 2}C${a.x},${middle} ${b.x},${middle} ${b.x},${b.y + HEIGHT / 2}`;
@@ -44,8 +45,9 @@ export function forest(found, { row, stepOf, ramp, twin, width, touched }) {
   groups.append("text").attr("text-anchor", "middle").attr("dominant-baseline", "central").text((p) => p.name);
   groups.append("title").text((p) => `${found.nodes[p.id].name}: row ${row[p.id]}, ${stepOf(row[p.id]) ? `step ${stepOf(row[p.id])}` : "a leaf"}${twin(p.id) ? ", shared with an equal subtree" : ""}`);
   const steps = row.map(stepOf);
+  const searched = groups.nodes().map((element, k) => ({ x: places[k].x, y: places[k].y, name: found.nodes[k].name, element }));
   return {
-    svg: svg.node(), groups, paths, sent, steps, ramp, twin,
+    element: zoomable(svg.node(), { name: "The forest", places: searched, start: places[0] }).element, svg: svg.node(), groups, paths, sent, steps, ramp, twin,
     together(own) {
       groups.classed("touched", (p) => own !== null && row[p.id] === own);
     },

@@ -2,24 +2,31 @@
 import { fill, h, say } from "./dom.js";
 import { ask } from "./ask.js";
 import { here } from "./place.js";
-import * as batch from "./rooms/batch.js";
-import * as equation from "./rooms/equation.js";
-import * as sequence from "./rooms/sequence.js";
-import * as trees from "./rooms/trees.js";
 
-const rooms = { equation, sequence, trees, batch };
+// A room is fetched when it is opened for the first time.
+const rooms = {
+  equation: () => import("./rooms/equation.js"), sequence: () => import("./rooms/sequence.js"),
+  trees: () => import("./rooms/trees.js"), batch: () => import("./rooms/batch.js"),
+};
 const made = {};
 let open;
 
-function show(models) {
+function asked() {
+  const { room } = here();
+  return Object.hasOwn(rooms, room) ? room : "equation";
+}
+
+async function show(models) {
+  const name = asked();
+  const { make, title } = await rooms[name]();
+  if (name !== asked()) return; // another one was opened meanwhile
   const { room, given } = here();
-  const name = rooms[room] ? room : "equation";
-  made[name] ??= rooms[name].make(models);
+  made[name] ??= make(models);
   if (open !== name) {
     open && made[open].leave?.();
     open = name;
     fill(document.getElementById("main"), made[name].element);
-    document.title = `${rooms[name].title} · dgltree`;
+    document.title = `${title} · dgltree`;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.hash === `#${name}`) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
@@ -50,7 +57,7 @@ document.getElementById("theme").addEventListener("click", turnTheme);
 
 ask("models").then((models) => {
   window.addEventListener("hashchange", () => show(models));
-  show(models);
+  return show(models);
 }).catch((error) => {
   fill(document.getElementById("main"), h("p", { class: "wrong" }, `The page could not begin: ${error.message}`));
   console.error(error);

@@ -1,16 +1,24 @@
 // What the address says behind #: the room, and what is looked at in it.
 
+const PAUSE = 1500; // milliseconds without a change, after which typing begins a new step of the history
+let changed = 0;
+
 export function here() {
   const [room, query = ""] = location.hash.slice(1).split("?");
   return { room, given: new URLSearchParams(query) };
 }
 
-// The address of what is shown, without a step in the history: typing would fill it.
-export function keep(room, values) {
+/* The address of what is shown. It is a step of the history, to which Back returns:
+   "chosen" always, "typed" after a pause; "found" never, since it follows from what was chosen or typed. */
+export function keep(room, values, why = "found") {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && value !== null && value !== "" && value !== false) given.set(name, value);
   }
-  const query = given.toString();
-  history.replaceState(null, "", `#${room}${query ? `?${query}` : ""}`);
+  const query = given.toString(), address = `#${room}${query ? `?${query}` : ""}`;
+  if (address === location.hash) return;
+  const now = performance.now(), step = why === "chosen" || (why === "typed" && now - changed > PAUSE);
+  if (why === "typed") changed = now;
+  if (step) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
 }

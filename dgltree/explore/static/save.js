@@ -13,18 +13,22 @@ function offer(name, text, type) {
 
 export function svgText(svg) {
   const copy = svg.cloneNode(true);
+  const moved = copy.querySelector("g.zoomed");
   const originals = [svg, ...svg.querySelectorAll("*")];
   [copy, ...copy.querySelectorAll("*")].forEach((element, place) => {
     const style = getComputedStyle(originals[place]);
     for (const name of DRAWN) element.setAttribute(name, style.getPropertyValue(name));
     for (const name of ["class", "tabindex", "role"]) element.removeAttribute(name);
   });
-  const box = svg.viewBox.baseVal;
+  moved?.removeAttribute("transform"); // all of it, however it is moved
+  const [x, y, width, height] = svg.dataset.box?.split(" ") ?? ["x", "y", "width", "height"].map((name) => svg.viewBox.baseVal[name]);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  copy.setAttribute("width", box.width);
-  copy.setAttribute("height", box.height);
+  copy.setAttribute("viewBox", [x, y, width, height].join(" "));
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  copy.removeAttribute("style");
   const back = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-  for (const [name, value] of Object.entries({ x: box.x, y: box.y, width: box.width, height: box.height })) {
+  for (const [name, value] of Object.entries({ x, y, width, height })) {
     back.setAttribute(name, value);
   }
   back.setAttribute("fill", getComputedStyle(document.body).backgroundColor);

@@ -1,5 +1,5 @@
 // A tree, or the two sides of an equation, from nodes in preorder: {name, parent}.
-import { h } from "./dom.js";
+import { zoomable } from "./zoom.js";
 
 const LEVEL = 58, ACROSS = 14, HEIGHT = 28, CHARACTER = 7.6;
 
@@ -24,24 +24,23 @@ export function laidOut(nodes, joined = "=") {
   return { places, links, top };
 }
 
-/* Draws into a new svg.
+/* A picture, in a frame that is moved and searched: its element, svg and groups of nodes; mark() for other classes of nodes
+   and links; fits() and bring(id), which moves a node to the middle unless all nodes are to be seen.
    chosen(id): called when a node is chosen; without it nodes are no buttons.
-   kind(id): further classes of a node; label(id): what is read aloud for it. */
-export function treePicture(nodes, { title, chosen, kind = () => "", label, link = () => "" } = {}) {
+   kind(id): further classes of a node; label(id): what is read aloud for it; start: the node that is in the middle at first;
+   height: of the frame, else that of the picture. */
+export function treePicture(nodes, { title, chosen, kind = () => "", label, link = () => "", start = 0, height } = {}) {
   const { places, links } = laidOut(nodes);
   const all = [...places.values()];
-  const left = Math.min(...all.map((p) => p.x - widthOf(p.name) / 2)) - 6;
-  const right = Math.max(...all.map((p) => p.x + widthOf(p.name) / 2)) + 6;
-  const bottom = Math.max(...all.map((p) => p.y)) + HEIGHT / 2 + 6, above = -HEIGHT / 2 - 6;
+  const left = d3.min(all, (p) => p.x - widthOf(p.name) / 2) - 6, right = d3.max(all, (p) => p.x + widthOf(p.name) / 2) + 6;
+  const bottom = d3.max(all, (p) => p.y) + HEIGHT / 2 + 6, above = -HEIGHT / 2 - 6;
   const svg = d3.create("svg").attr("class", "tree").attr("role", chosen ? "group" : "img").attr("aria-label", title)
-    .attr("viewBox", `${left} ${above} ${right - left} ${bottom - above}`).attr("width", right - left).attr("height", bottom - above);
-  svg.selectAll("path").data(links).join("path").attr("class", (l) => `link ${link(l.from)}`)
-    .attr("d", (l) => {
-      const a = places.get(l.from), b = places.get(l.to), middle = (a.y + b.y) / 2;
-      return `M${a.x},${a.y - HEIGHT / 2}C${a.x},${middle} ${b.x},${middle} ${b.x},${b.y + HEIGHT / 2}`;
-    });
-  const groups = svg.selectAll("g").data(all).join("g").attr("transform", (p) => `translate(${p.x},${p.y})`)
-    .attr("class", (p) => `node ${p.id < 0 ? "equals" : kind(p.id)}`).attr("data-node", (p) => p.id);
+    .attr("viewBox", `${left} ${above} ${right - left} ${bottom - above}`);
+  const paths = svg.selectAll("path").data(links).join("path").attr("d", (l) => {
+    const a = places.get(l.from), b = places.get(l.to), middle = (a.y + b.y) / 2;
+    return `M${a.x},${a.y - HEIGHT / 2}C${a.x},${middle} ${b.x},${middle} ${b.x},${b.y + HEIGHT / 2}`;
+  });
+  const groups = svg.selectAll("g").data(all).join("g").attr("transform", (p) => `translate(${p.x},${p.y})`).attr("data-node", (p) => p.id);
   groups.append("rect").attr("x", (p) => -widthOf(p.name) / 2).attr("y", -HEIGHT / 2)
     .attr("width", (p) => widthOf(p.name)).attr("height", HEIGHT).attr("rx", HEIGHT / 2);
   groups.append("text").attr("text-anchor", "middle").attr("dominant-baseline", "central").text((p) => p.name);
@@ -54,8 +53,12 @@ export function treePicture(nodes, { title, chosen, kind = () => "", label, link
         if (event.key === "Enter" || event.key === " ") { event.preventDefault(); chosen(p.id); }
       });
   }
-  return svg.node();
+  const mark = (now) => {
+    groups.attr("class", (p) => `node ${p.id < 0 ? "equals" : now(p.id)}`);
+    paths.attr("class", (l) => `link ${link(l.from)}`);
+  };
+  mark(kind);
+  const found = groups.nodes().map((element, k) => ({ x: all[k].x, y: all[k].y, name: all[k].id < 0 ? "" : nodes[all[k].id].name, element }));
+  const zoom = zoomable(svg.node(), { name: title, places: found, start: places.get(start) ?? all[0], height });
+  return { ...zoom, svg: svg.node(), groups, mark, bring: (id) => zoom.bring(places.get(id)) };
 }
-
-// A picture that may be wider than its place: it shrinks a little, then scrolls.
-export const scrolling = (svg, name) => h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": name }, svg);

@@ -1,6 +1,6 @@
 // The room of batches: trees as one graph, computed step by step; equal subtrees share a row where one wants.
 import { ask, newest } from "../ask.js";
-import { fill, h, later, number, say } from "../dom.js";
+import { fill, h, later, number, outdate, say } from "../dom.js";
 import { keep } from "../place.js";
 import { saveCsv, saveSvg } from "../save.js";
 import { colours, forest, paint, send } from "../forest.js";
@@ -16,7 +16,7 @@ export function make() {
   const now = { text: EXAMPLE, shared: true, step: null };
   const planning = newest(), timing = newest();
   let found, drawing, timer;
-  const field = h("textarea", { id: "batch-text", rows: 5, spellcheck: "false", maxlength: 8000, "aria-describedby": "batch-help batch-wrong",
+  const field = h("textarea", { id: "batch-text", rows: 5, spellcheck: "false", maxlength: 20000, "aria-describedby": "batch-help batch-wrong",
     oninput: later(250, () => { now.text = field.value; now.step = null; update(); }) });
   const wrong = h("p", { id: "batch-wrong", class: "wrong", role: "status" });
   const share = h("input", { type: "checkbox", role: "switch", id: "share", onchange: () => { now.shared = share.checked; plan(); go(now.step); } });
@@ -29,12 +29,13 @@ export function make() {
       h("label", { class: "name", for: "batch-text" }, "Trees, one a line"), field,
       h("p", { id: "batch-help", class: "quiet help" }, "Expressions as you type them, S-expressions, or bracketed sentences."),
       h("div", { class: "chips" }, Object.entries(EXAMPLES).map(([name, text]) =>
-        h("button", { type: "button", class: "chip", onclick: () => { field.value = now.text = text; now.step = null; update(); } }, name))), wrong),
+        h("button", { type: "button", class: "chip", onclick: () => { field.value = now.text = text; now.step = null; update("chosen"); } }, name))), wrong),
     figures,
     h("section", { class: "card", "aria-label": "The pass" },
       h("div", { class: "heading" }, h("h2", {}, "One graph, step by step"),
         h("label", { class: "switch", for: "share" }, share, h("span", {}, "equal subtrees share a row")),
-        saveSvg("batch", () => picture.querySelector("svg")), saveCsv("schedule", () => rows())),
+        saveSvg("batch", () => drawing?.svg), saveCsv("schedule", () => rows())),
+      h("p", { class: "quiet note" }, "All trees are one graph. A step computes the nodes of one colour together, once their children are done; dashed nodes take the row of an equal subtree."),
       h("div", { class: "slide" }, play,
         h("button", { type: "button", class: "plain", "aria-label": "One step back", onclick: () => { pause(); go(Math.max(0, now.step - 1)); } }, "‹"), slider,
         h("button", { type: "button", class: "plain", "aria-label": "One step on", onclick: () => { pause(); go(Math.min(last(), now.step + 1), true); } }, "›"), where),
@@ -44,10 +45,12 @@ export function make() {
   const current = () => found[now.shared ? "shared" : "plain"];
   const last = () => current().steps.length - 1;
   const stepOf = (row) => current().steps.findIndex((step) => row < step.stop);
-  const remember = () => keep("batch", { text: now.text === EXAMPLE ? "" : now.text, share: now.shared ? "" : "no", step: now.step === last() ? "" : now.step });
+  const remember = () => keep("batch", { text: now.text, share: now.shared ? "" : "no", step: now.step === last() ? "" : now.step });
 
-  function update() {
+  function update(why) {
     pause();
+    if (why) keep("batch", { text: now.text, share: now.shared ? "" : "no" }, why);
+    outdate(figures, picture, buffer);
     planning(async (signal) => {
       found = await ask("batch/plan", { text: now.text }, signal);
       wrong.textContent = "";
@@ -63,7 +66,7 @@ export function make() {
     row.forEach((own, node) => { if (!first.has(own)) first.set(own, node); });
     drawing = forest(found, { row, stepOf, ramp, twin: (node) => first.get(row[node]) !== node, width: element.clientWidth || 1100,
       touched: (node) => together(node === null ? null : row[node]) });
-    fill(picture, h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "The forest" }, drawing.svg));
+    fill(picture, drawing.element);
     fill(buffer, steps.map((step, k) => h("div", { class: "step", "data-step": k },
       h("span", { class: "quiet" }, k ? `step ${k}` : "leaves"),
       h("div", { class: "rows" }, d3.range(step.start, step.stop).map((own) => {
@@ -145,9 +148,11 @@ export function make() {
   return {
     element,
     open(given) {
-      now.text = given.get("text") ?? now.text;
-      now.shared = given.has("share") ? given.get("share") !== "no" : now.shared;
-      now.step = given.has("step") ? Number(given.get("step")) || 0 : now.step;
+      if ([...given.keys()].length) { // else this room as it was left
+        now.text = given.get("text") ?? EXAMPLE;
+        now.shared = given.get("share") !== "no";
+        now.step = given.has("step") ? Number(given.get("step")) || 0 : null;
+      }
       field.value = now.text;
       update();
     },

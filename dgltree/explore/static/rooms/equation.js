@@ -1,8 +1,9 @@
 // The room of equations: read, rank, search and verify as one types, and look into what a filler changes.
 import { ask, listen, newest } from "../ask.js";
-import { chooser, fill, h, later, number, outdate, say, signed, typeset } from "../dom.js";
+import { sides } from "../curves.js";
+import { chooser, fill, h, later, number, outdate, say, typeset } from "../dom.js";
 import { keep } from "../place.js";
-import { saveCsv } from "../save.js";
+import { fillerCard } from "./fillers.js";
 import { inside } from "./inside.js";
 
 export const title = "Equation";
@@ -10,56 +11,59 @@ const EXAMPLES = ["sin(x)^2 + _ = 1", "x^2 - 5x + 6 = (x - 2)_", "\\frac{1}{x} -
   "x^3 + _ = sin(x) y + tan(x y)", "x^2 - 5x + 6 = (x - _1)(x - _2)", "sqrt(x^2) = x"];
 
 export function make(models) {
-  const now = { text: "", first: models.equations[0], second: models.equations[1] ?? "", filler: "", step: "" };
-  const reading = newest(), ranking = newest(), searching = newest(), verifying = newest();
+  const names = models.equations.map(({ name }) => name), titles = new Map(models.equations.map((model) => [model.name, model.title]));
+  const now = { text: "", first: names[0], second: names[1] ?? "", filler: "", step: "" };
+  const reading = newest(), ranking = newest(), searching = newest(), verifying = newest(), plotting = newest(), adding = newest();
   const field = h("input", {
     type: "text", id: "equation-text", class: "equation", autocomplete: "off", spellcheck: "false", autocapitalize: "off",
     maxlength: 1000, "aria-describedby": "equation-help equation-wrong", oninput: () => { now.filler = now.step = ""; typed(field.value); },
   });
   const shown = h("div", { class: "shown" }), wrong = h("p", { id: "equation-wrong", class: "wrong", role: "status" });
-  const lists = h("div", { class: "lists" }), insides = h("div", { class: "insides" }), choosers = h("div", { class: "choosers" });
+  const lists = h("div", { class: "lists" }), insides = h("div", { class: "insides" }), plot = h("div"), choosers = h("div", { class: "choosers" });
   const element = h("div", { class: "room" },
-    h("section", { class: "card", "aria-label": "The equation" },
-      h("label", { class: "name", for: "equation-text" }, "Equation with a blank"),
-      field,
-      h("p", { id: "equation-help", class: "quiet help" }, "As you type or paste it, LaTeX too. The blank is _ or ?, several are _1, _2; without one it is verified."),
+    h("section", { class: "card question", "aria-label": "The equation" },
+      h("div", {}, h("label", { class: "name", for: "equation-text" }, "Equation with a blank"),
+        field,
+        h("p", { id: "equation-help", class: "quiet help" }, "As you type or paste it, LaTeX too. The blank is _ or ?, several are _1, _2; without one it is verified.")),
+      h("div", { class: "reply" }, shown, wrong),
       h("div", { class: "chips" }, EXAMPLES.map((text) =>
-        h("button", { type: "button", class: "chip", onclick: () => begin(text) }, text))),
-      shown, wrong),
-    h("section", { "aria-label": "Fillers" }, h("div", { class: "heading" }, h("h2", {}, "Fillers"), choosers), lists),
-    h("section", { "aria-label": "Inside the network" }, insides));
+        h("button", { type: "button", class: "chip", onclick: () => begin(text) }, text)))),
+    h("div", { class: "split" },
+      h("section", { "aria-label": "Answers" }, h("div", { class: "heading" }, h("h2", {}, "Answers"), choosers), lists),
+      h("section", { class: "picture", "aria-label": "Inside the network" }, insides, plot)));
+  let cards = [], search = null;
 
   function choose() {
-    fill(choosers,
-      chooser("Network", models.equations, now.first, (name) => { now.first = name; now.step = ""; update(); }),
-      models.equations.length > 1
-        ? chooser("Beside it", models.equations, now.second, (name) => { now.second = name; now.step = ""; update(); }, "none") : null);
+    const chosen = (part) => (name) => { now[part] = name; now.step = ""; cards = []; update("chosen"); };
+    fill(choosers, models.equations.length > 1 ? [chooser("Network", models.equations, now.first, chosen("first")),
+      chooser("Compare with", models.equations, now.second, chosen("second"), "none")] : null);
   }
-  const chosen = () => [...new Set([now.first, now.second].filter(Boolean))];
-  const remember = () => keep("equation", {
-    text: now.text, model: now.first === models.equations[0] ? "" : now.first,
+  const networks = () => [...new Set([now.first, now.second].filter(Boolean))];
+  const remember = (why) => keep("equation", {
+    text: now.text, model: now.first === names[0] ? "" : now.first,
     beside: now.second, filler: now.filler, step: now.step,
-  });
+  }, why);
 
   function begin(text) {
     field.value = text;
     now.filler = now.step = "";
     now.text = text;
-    update();
+    update("chosen");
   }
-  const typed = later(120, (text) => { now.text = text; update(); });
+  const typed = later(120, (text) => { now.text = text; update("typed"); });
 
-  function update() {
-    remember();
-    for (const run of [ranking, searching, verifying]) run.stop();
+  function update(why) {
+    remember(why);
+    for (const run of [ranking, searching, verifying, plotting, adding]) run.stop();
     if (!now.text.trim()) {
       reading.stop();
-      for (const place of [shown, lists, insides]) fill(place);
+      for (const place of [shown, insides, plot]) fill(place);
       wrong.textContent = "";
+      cards = [];
       fill(lists, h("p", { class: "empty" }, "Type an equation, or take one of the examples."));
       return;
     }
-    outdate(shown, lists, insides);
+    outdate(shown, lists, insides, plot);
     reading(async (signal) => {
       const read = await ask("equation/read", { text: now.text }, signal);
       wrong.textContent = "";
@@ -67,118 +71,144 @@ export function make(models) {
       say(`read as ${read.text}`);
       if (read.blanks.length) complete(read);
       else verify();
-    }, (message) => { wrong.textContent = message; });
+    }, tellWrong);
+  }
+
+  // The message, and under the text a mark at the place that it names.
+  function tellWrong(message) {
+    const place = /line 1, column (\d+)/.exec(message), at = place ? Number(place[1]) - 1 : null, text = now.text;
+    fill(wrong, at === null || text.includes("\n") ? null : h("code", { class: "place-of-mistake" }, [...text].slice(Math.max(0, at - 24), at).join(""),
+      h("mark", {}, [...text][at] ?? " "), [...text].slice(at + 1, at + 13).join("")), h("span", {}, message));
   }
 
   function complete(read) {
-    const cards = chosen().map((name) => ({ name, card: h("div", { class: "card list" }, h("p", { class: "quiet" }, "ranking …")) }));
-    const search = h("div", { class: "card list" });
-    fill(lists, read.blanks.length === 1 ? cards.map(({ card }) => card) : null, search);
-    if (read.blanks.length === 1) {
-      ranking(async (signal) => {
-        await Promise.all(cards.map(async ({ name, card }) => {
-          const found = await ask("equation/rank", { text: now.text, model: name }, signal);
-          const took = `${Math.round(1000 * found.seconds)} ms`;
-          list(card, `From the list, by ${name}`, found, `${found.tried.toLocaleString("en")} fillers ranked in ${took}`);
-          if (name === now.first) {
-            if (!now.filler && found.fillers.length) now.filler = found.fillers[0].texts[0];
-            look();
-          }
-        }));
-      }, (message) => {
-        for (const { card } of cards) fill(card, h("h3", {}, "From the list"), h("p", { class: "quiet" }, message));
-        fill(insides);
-      });
-    } else fill(insides, h("p", { class: "empty" }, "The inside of a network is shown for equations with one blank."));
-    open(search);
+    const single = read.blanks.length === 1, wanted = single ? networks() : [];
+    if (!search || cards.map(({ name }) => name).join() !== wanted.join() || search.element.parentNode !== lists) {
+      cards = wanted.map((name, k) => ({ name, card: fillerCard({ heading: `From the list, by ${titles.get(name)}`, scored: true, picked: pick, own: k ? null : ownFiller(),
+        note: "The shipped fillers that this network scores highest. A score above 0 says “correct”; the check is arithmetic’s." }) }));
+      search = fillerCard({ heading: "By search, what holds", scored: false, picked: pick, note: "Expressions with the missing value, found without a network, one line a value." });
+      fill(lists, cards.map(({ card }) => card.element), search.element);
+      for (const { card } of [...cards, { card: search }]) card.wait("asking …");
+    } else fill(lists, ...lists.childNodes);
+    for (const { card } of cards) card.wait("ranking …");
+    if (single) rank();
+    else {
+      fill(insides, h("p", { class: "empty" }, "What a network computes is shown for equations with one blank."));
+      fill(plot);
+    }
+    open();
   }
 
-  function open(card) {
-    const heading = "By search, what holds";
-    const stop = h("button", { type: "button", class: "plain", onclick: () => { searching.stop(); fill(card.querySelector(".effort"), "stopped"); } }, "Stop");
-    fill(card, h("h3", {}, heading), h("p", { class: "quiet effort" }, "searching … ", stop));
+  function rank() {
+    ranking(async (signal) => {
+      await Promise.all(cards.map(async ({ name, card }) => {
+        let found;
+        try {
+          found = await ask("equation/rank", { text: now.text, model: name }, signal);
+        } catch (error) {
+          if (signal.aborted || error.name === "TypeError") throw error;
+          card.fail(error.message);
+          if (name === now.first) { fill(insides); fill(plot); }
+          return;
+        }
+        card.show(found, `${found.tried.toLocaleString("en")} fillers ranked in ${Math.round(1000 * found.seconds)} ms`);
+        if (name === now.first) {
+          if (!now.filler && found.fillers.length) now.filler = found.fillers[0].texts[0];
+          look();
+        }
+        card.judged((await ask("equation/judge", { text: now.text, fillers: found.fillers.map(({ texts }) => texts[0]) }, signal)).verdicts);
+        card.choose(now.filler);
+      }));
+    });
+  }
+
+  // A form by which a filler of one's own is judged, scored and looked into.
+  function ownFiller() {
+    const text = h("input", { type: "text", class: "small", maxlength: 1000, spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-label": "A filler of your own", placeholder: "your own filler" });
+    const said = h("span", { class: "wrong", role: "status" });
+    return h("form", { class: "own", onsubmit: (event) => {
+      event.preventDefault();
+      if (!text.value.trim()) return;
+      adding(async (signal) => {
+        const filler = await ask("equation/own", { text: now.text, model: now.first, filler: text.value }, signal);
+        said.textContent = "";
+        cards[0].card.add(filler);
+        pick(filler.texts[0]);
+      }, (message) => { said.textContent = message; });
+    } }, text, h("button", { class: "plain small" }, "Check it"), said);
+  }
+
+  function open() {
+    const card = search, stop = h("button", { type: "button", class: "plain small", onclick: () => { searching.stop(); card.say("stopped"); } }, "Stop");
+    card.wait("searching … ", stop);
     searching(async (signal) => {
       await new Promise((ready) => { setTimeout(ready, 350); }); // while one types on, nothing is searched
       if (signal.aborted) return;
       await listen("equation/search", { text: now.text }, signal, (found) => {
         const tried = `${found.tried.toLocaleString("en")} expressions tried in ${number(found.seconds)} s`;
-        list(card, heading, found, found.done ? tried + (found.stopped ? "; the time is over" : "") : `${tried}, searching on … `);
-        if (!found.done) card.querySelector(".effort").append(stop);
-        else if (!found.found) card.querySelector(".effort").prepend("Nothing was found that holds; these are guesses. ");
+        card.show(found, found.done ? `${found.found ? "" : "Nothing was found that holds; these are guesses. "}${tried}${found.stopped ? "; the time is over" : ""}` : [`${tried}, searching on … `, stop]);
+        card.choose(now.filler);
       });
-    }, (message) => fill(card, h("h3", {}, heading), h("p", { class: "quiet" }, message)));
-  }
-
-  function list(card, heading, found, effort) {
-    const single = found.blanks.length === 1;
-    const scored = found.fillers.some((filler) => filler.score !== null);
-    const mark = (filler) => (filler.holds ? "yes" : filler.undecided ? "maybe" : "no");
-    const rows = found.fillers.map((filler, place) => {
-      const sign = { yes: "✓", maybe: "~", no: "✗" }[mark(filler)];
-      const set = filler.latex.map((latex, k) => [k ? ", " : "", typeset(latex, filler.texts[k])]);
-      const title = filler.forms.length ? `= ${filler.forms.join(" = ")}` : null;
-      return h("tr", { class: single && filler.texts[0] === now.filler ? "chosen" : "", "data-filler": filler.texts.join(", "), title },
-        h("td", { class: "place" }, `${place + 1}`),
-        h("td", {}, single
-          ? h("button", { type: "button", class: "filler", title: `Look into ${filler.texts[0]}`, onclick: () => pick(filler.texts[0]) }, set)
-          : h("span", { class: "filler" }, set)),
-        h("td", { class: `check ${mark(filler)}` }, h("span", { class: "mark" }, h("span", { "aria-hidden": "true" }, `${sign} `), filler.verdict.replace(/^holds /, "")),
-          scored ? null : h("span", { class: "source" }, ` · ${filler.source}`)),
-        scored ? h("td", { class: "figure" }, signed(filler.score)) : null);
-    });
-    const head = ["", "filler", scored ? "check" : "check and source", ...(scored ? ["score"] : [])];
-    fill(card,
-      h("div", { class: "heading" }, h("h3", {}, heading), saveCsv("fillers", () => [["place", "filler", "check", "score", "source"],
-        ...found.fillers.map((f, k) => [k + 1, f.texts.join(", "), f.verdict, f.score, f.source])])),
-      rows.length ? h("table", {}, h("thead", {}, h("tr", {}, head.map((name, k) => (name
-        ? h("th", { scope: "col", class: k === 3 ? "figure" : "" }, name) : h("td", {}))))), h("tbody", {}, rows)) : null,
-      h("p", { class: "quiet effort" }, effort));
+    }, (message) => card.fail(message));
   }
 
   function pick(text) {
     now.filler = text;
     now.step = "";
-    for (const row of lists.querySelectorAll("tr[data-filler]")) row.classList.toggle("chosen", row.dataset.filler === text);
+    remember("chosen");
     look();
+    if (matchMedia("(max-width: 900px)").matches) insides.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "start" });
   }
 
   function look() {
     remember();
-    inside(insides, { text: now.text, filler: now.filler, models: chosen(), step: now.step === "" ? null : Number(now.step) }, (step) => {
+    for (const { card } of [...cards, { card: search }]) card.choose(now.filler);
+    outdate(insides, plot);
+    inside(insides, { text: now.text, filler: now.filler, models: networks().map((name) => ({ name, title: titles.get(name) })), step: now.step === "" ? null : Number(now.step) }, (step) => {
       now.step = step;
       remember();
     });
-    for (const row of lists.querySelectorAll("tr[data-filler]")) row.classList.toggle("chosen", row.dataset.filler === now.filler);
+    draw(now.filler);
+  }
+
+  function draw(filler) {
+    plotting(async (signal) => {
+      const found = await ask("equation/plot", { text: now.text, filler }, signal);
+      fill(plot, found.plot ? sides(found.plot, found.text) : null);
+    }, () => fill(plot));
   }
 
   function verify() {
-    fill(insides);
+    cards = [];
     verifying(async (signal) => {
-      const answers = await Promise.all(chosen().map((name) => ask("equation/verify", { text: now.text, model: name }, signal)));
+      const answers = await Promise.all(networks().map((name) => ask("equation/verify", { text: now.text, model: name }, signal)));
       const [{ verdict, holds, undecided, against }] = answers;
+      fill(insides);
       fill(lists, h("div", { class: "card verdict" },
         h("p", { class: `check ${holds ? "yes" : undecided ? "maybe" : "no"}` },
           h("span", { "aria-hidden": "true" }, holds ? "✓" : undecided ? "~" : "✗"), ` ${verdict}`),
-        against ? h("p", {}, "A point that shows it: ", h("strong", {}, against)) : null,
-        chosen().map((name, k) => h("p", { class: "quiet" }, answers[k].score === null
-          ? `${name} has no score for it` : `${name} gives it the score ${number(answers[k].score, 4)}`))));
+        against ? h("p", {}, "A point where it fails: ", h("strong", {}, against)) : null,
+        h("p", { class: "quiet" }, "The verdict is arithmetic’s. A network only scores the equation, from 0 (wrong) to 1 (correct):"),
+        networks().map((name, k) => h("p", { class: "quiet" }, answers[k].score === null
+          ? `${titles.get(name)} has no score for it` : `${titles.get(name)} gives it the score ${number(answers[k].score, 4)}`))));
       say(verdict);
-    }, (message) => fill(lists, h("p", { class: "wrong" }, message)));
+      draw("");
+    }, (message) => { fill(lists, h("p", { class: "wrong" }, message)); fill(insides); fill(plot); });
   }
 
   return {
     element,
     open(given) {
-      const name = (wanted, otherwise) => (models.equations.includes(wanted) ? wanted : otherwise);
+      const name = (wanted, otherwise) => (names.includes(wanted) ? wanted : otherwise);
       now.text = given.get("text") ?? (now.text || EXAMPLES[0]);
       now.filler = given.get("filler") ?? "";
       now.step = given.get("step") ?? "";
-      now.first = name(given.get("model"), now.first);
+      now.first = name(given.get("model"), given.has("text") ? names[0] : now.first);
       now.second = given.has("text") ? name(given.get("beside"), "") : now.second;
       field.value = now.text;
       choose();
       update();
     },
-    leave() { for (const run of [reading, ranking, searching, verifying]) run.stop(); },
+    leave() { for (const run of [reading, ranking, searching, verifying, plotting, adding]) run.stop(); },
   };
 }

@@ -1,18 +1,21 @@
 // The room of sequences: attention, distances, merges or beams step by step, and the tree found by them next to the given one.
 import { ask, newest } from "../ask.js";
-import { attention, distances } from "../attention.js";
-import { bracketTree, merged, wordWidth } from "../brackets.js";
+import { attention, columnAt, distances } from "../attention.js";
+import { bracketTree, depthOf, merged, wordWidth } from "../brackets.js";
 import { chooser, fill, h, later, number, outdate, say } from "../dom.js";
 import { keep } from "../place.js";
 import { saveCsv, saveSvg } from "../save.js";
-import { scrolling } from "../tree.js";
+import { zoomable } from "../zoom.js";
 
 export const title = "Sequence";
 const RELATIONS = { "=": "they say the same", "^": "one is the negation of the other", "<": "the first implies the second",
-  ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies or excludes the other" };
+  ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies nor excludes the other" };
 const PACE = 700;
 const KINDS = { attention: "attention over the slots, word by word", distances: "the distance before each word", merges: "neighbours joined, merge by merge",
   beams: "the beams, merge by merge" };
+const SENTENCES = { attention: "A column is a word as it is read, a row is a slot of the memory; the deeper the blue, the more of the attention, from 0 to 100 %. A click on a column goes there.",
+  distances: "A bar is the distance of a word from the one before it: the tree is split at the largest one first.",
+  merges: "Step by step two neighbours become one, until the tree is whole.", beams: "Each row is a beam with its share of the answer; step by step two neighbours become one." };
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 export function make(models) {
@@ -24,7 +27,7 @@ export function make(models) {
   const second = h("div", { class: "second" }, h("label", { class: "name", for: "sequence-other" }, "Second sequence, to compare"), other);
   const wrong = h("p", { id: "sequence-wrong", class: "wrong", role: "status" });
   const chips = h("div", { class: "chips" }), choosers = h("div", { class: "choosers" }), found = h("div", { class: "room" });
-  const changed = later(200, () => { now.text = text.value; now.other = other.value; update(); });
+  const changed = later(200, () => { now.text = text.value; now.other = other.value; update("typed"); });
   text.addEventListener("input", changed);
   other.addEventListener("input", changed);
   const element = h("div", { class: "room" },
@@ -34,20 +37,20 @@ export function make(models) {
       second, chips, wrong), found);
 
   function choose() {
-    fill(choosers, chooser("Network", names, now.model, (name) => { now.model = name; [now.text, now.other] = about.get(name).examples[0] ?? ["", ""]; show(); }));
+    fill(choosers, chooser("Network", models.sequences, now.model, (name) => { now.model = name; [now.text, now.other] = about.get(name).examples[0] ?? ["", ""]; show("chosen"); }));
     second.hidden = !about.get(now.model).pairs;
-    fill(chips, about.get(now.model).examples.map(([a, b]) => h("button", { type: "button", class: "chip", onclick: () => { [now.text, now.other] = [a, b]; show(); } }, b ? `${a}  ·  ${b}` : a)));
+    fill(chips, about.get(now.model).examples.map(([a, b]) => h("button", { type: "button", class: "chip", onclick: () => { [now.text, now.other] = [a, b]; show("chosen"); } }, b ? `${a}  ·  ${b}` : a)));
   }
 
-  function show() {
+  function show(why) {
     choose();
     text.value = now.text;
     other.value = now.other;
-    update();
+    update(why);
   }
 
-  function update() {
-    keep("sequence", { text: now.text, other: now.other, model: now.model === names[0] ? "" : now.model });
+  function update(why) {
+    keep("sequence", { text: now.text, other: now.other, model: now.model === names[0] ? "" : now.model }, why);
     stop();
     if (!now.text.trim()) {
       looking.stop();
@@ -70,6 +73,7 @@ export function make(models) {
     return h("section", { class: "card", "aria-label": "What the network says" },
       h("div", { class: "heading" }, h("h2", {}, known ? capital(RELATIONS[rows[0].name]) : `It says ${rows[0].name}`),
         saveCsv("classes", () => [["class", "probability"], ...rows.map((row) => [row.name, row.probability])])),
+      h("p", { class: "quiet note" }, `The probabilities of ${about.get(now.model).title}${each === 2 ? ", for how the two are related" : ""}.`),
       h("ul", { class: "bars" }, rows.map(({ name, probability }) => {
         const bar = h("span", { class: "bar" });
         bar.style.width = `${100 * probability}%`;
@@ -83,25 +87,36 @@ export function make(models) {
     const picture = h("div"), where = h("output", { class: "where" });
     const slider = h("input", { type: "range", min: 0, max: last, value: last, "aria-label": `Word of the ${heading.toLowerCase()} sequence`, oninput: () => { pause(); go(Number(slider.value)); } });
     const play = h("button", { type: "button", class: "plain play", onclick: () => (timer ? pause() : begin()) }, "▶ Play");
-    let at = last, timer;
+    const depth = beams && Math.max(...beams.map(({ order }) => depthOf(merged(words, order, last))));
+    let at = last, timer, frames;
+    // What there is to see at a step: the pictures, each with the place that the step is about.
+    function pictures() {
+      if (!beams) {
+        const svg = (kind === "attention" ? attention : distances)(words, scores, { now: at, word, chosen: (t) => { pause(); go(t); } });
+        return [{ svg, name: kind === "attention" ? "Attention over the slots" : "Distances", place: { x: columnAt(at, word), y: 40 } }];
+      }
+      return beams.map(({ order, weight }, k) => {
+        const name = kind === "beams" ? `Beam ${k + 1}, ${weight} %` : "Merges";
+        const svg = bracketTree(merged(words, order, at), { title: `${name}: ${at} of ${last} merges of ${words.join(" ")}`, word, depth });
+        return { svg, name, place: { x: (at ? order[at - 1] + 1 : 0.5) * word, y: 40 } };
+      });
+    }
     function go(step) {
       at = Math.min(step, last);
       slider.value = at;
-      const kept = picture.firstChild?.scrollLeft ?? 0;
+      const now = pictures();
+      if (frames) {
+        now.forEach(({ svg, place }, k) => { frames[k].redraw(svg); frames[k].follow(place); });
+      } else {
+        frames = now.map(({ svg, name, place }) => zoomable(svg, { name, start: place }));
+        fill(picture, now.map(({ name }, k) => h("div", {}, kind === "beams" ? h("h3", {}, name) : null, frames[k].element)));
+      }
       if (beams) {
-        fill(picture, beams.map(({ order, weight }, k) => {
-          const name = kind === "beams" ? `Beam ${k + 1}, ${weight} %` : "Merges";
-          const svg = bracketTree(merged(words, order, at), { title: `${name}: ${at} of ${last} merges of ${words.join(" ")}`, word });
-          return h("div", {}, kind === "beams" ? h("h3", {}, name) : null, scrolling(svg, name));
-        }));
         const gap = beams[0].order[at - 1];
         where.textContent = at ? `${at} of ${last}: between ${words[gap]} and ${words[gap + 1]}` : `${words.length} words`;
-        return;
+      } else {
+        where.textContent = kind === "attention" ? (at ? `${words[at]}: slot ${1 + d3.maxIndex(scores[at])}` : `${words[0]}: the first word`) : `${words[at]}: ${number(scores[at] / 100)}`;
       }
-      const svg = (kind === "attention" ? attention : distances)(words, scores, { now: at, word, chosen: (t) => { pause(); go(t); } });
-      fill(picture, scrolling(svg, kind === "attention" ? "Attention over the slots" : "Distances"));
-      picture.firstChild.scrollLeft = kept;
-      where.textContent = kind === "attention" ? (at ? `${words[at]}: slot ${1 + d3.maxIndex(scores[at])}` : `${words[0]}: the first word`) : `${words[at]}: ${number(scores[at] / 100)}`;
     }
     function begin() {
       go(at === last ? 0 : at);
@@ -114,13 +129,15 @@ export function make(models) {
     const plain = one.found.filter((node) => node.word !== undefined).map((node) => node.word), wide = Math.max(30, wordWidth(plain));
     const tree = (nodes, name, note) => {
       const svg = bracketTree(nodes, { title: `${name} over ${plain.join(" ")}`, word: wide });
-      return h("div", {}, h("div", { class: "heading" }, h("h3", {}, name), h("span", { class: "quiet" }, note), saveSvg(name.toLowerCase(), () => svg)), scrolling(svg, name));
+      const texts = [...svg.querySelectorAll("text")], places = texts.map((element, k) => ({ x: (k + 0.5) * wide, y: Number(element.getAttribute("y")), name: plain[k], element }));
+      return h("div", {}, h("div", { class: "heading" }, h("h3", {}, name), h("span", { class: "quiet" }, note), saveSvg(name.toLowerCase(), () => svg)), zoomable(svg, { name, places, start: places[0] }).element);
     };
     const differing = one.brackets - one.matched;
     return h("section", { class: "card", "aria-label": `${heading} sequence` },
       h("div", { class: "heading" }, h("h2", {}, capital(`${heading ? `${heading}: ` : ""}${KINDS[kind]}`)),
         saveSvg(kind, () => picture.querySelector("svg")),
         saveCsv(kind, () => (beams ? beams.map(({ order, weight }) => [weight / 100, ...order]) : words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)])))),
+      h("p", { class: "quiet note" }, SENTENCES[kind]),
       h("div", { class: "slide" }, play, slider, where), picture,
       h("div", { class: "pair" },
         one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null,
@@ -133,6 +150,7 @@ export function make(models) {
     element,
     open(given) {
       if (about.has(given.get("model"))) now.model = given.get("model");
+      else if (given.has("text")) now.model = names[0];
       const [a, b] = about.get(now.model).examples[0] ?? ["", ""];
       if (given.has("text")) [now.text, now.other] = [given.get("text"), given.get("other") ?? ""];
       else if (!now.text) [now.text, now.other] = [a, b];

@@ -1,11 +1,13 @@
-// The room of own trees: figures, mistakes, any tree with the states of its nodes, its neighbours, and a map.
+// The room of own trees: metrics, mistakes, any tree with the states of its nodes, its neighbours, and a map.
 import { ask, listen, newest } from "../ask.js";
-import { confusion, learning, legend, plane, predicted } from "../charts.js";
-import { chooser, fill, h, number, say } from "../dom.js";
-import { strips } from "../heat.js";
+import { learning } from "../charts.js";
+import { allNumbers, FEW, frequent, inOrder, matrix } from "../confusions.js";
+import { chooser, fill, h, number, outdate, say } from "../dom.js";
+import { legend, plane, valueLegend } from "../map.js";
+import { predicted, residuals, summary } from "../numbers.js";
 import { keep } from "../place.js";
 import { saveCsv, saveSvg } from "../save.js";
-import { scrolling, treePicture } from "../tree.js";
+import { example, stop } from "./example.js";
 
 export const title = "Own trees";
 const METRICS = { examples: "examples", accuracy: "accuracy", macro_f1: "macro F1", most_frequent: "most frequent", calibration_error: "calibration error", r2: "R²", rmse: "RMSE", mae: "MAE" };
@@ -17,20 +19,21 @@ export function make(models) {
       h("p", {}, "Train one on a file of labelled trees, and name its folder when you start the page:"),
       h("pre", {}, h("code", {}, "dgltree fit trees.tsv --out runs/trees\ndgltree explore runs/trees --trees trees.tsv"))), open() {} };
   }
-  const now = { model: models.trees[0], true: null, predicted: null, start: 0, example: null, node: 0, method: "pca" };
+  const now = { model: models.trees[0], true: null, predicted: null, start: 0, example: null, method: "pca" };
   const loading = newest(), listing = newest(), looking = newest(), mapping = newest();
-  let card, map;
+  let card, map, drawn, loaded, allConfusions = false;
   const choosers = h("div", { class: "choosers" }), about = h("section", { class: "card", "aria-label": "The model" });
-  const curves = h("section", { class: "card", "aria-label": "Learning curve" }), confused = h("section", { class: "card", "aria-label": "What is taken for what" });
+  const curves = h("section", { class: "card", "aria-label": "Learning curve" }), confused = h("section", { class: "card", "aria-label": "Confusions" });
   const list = h("section", { class: "card", "aria-label": "Examples" }), tree = h("section", { class: "card", "aria-label": "A tree" }), chart = h("section", { class: "card", "aria-label": "Map" });
   const element = h("div", { class: "room" }, about, h("div", { class: "halves" }, curves, confused), list, tree, chart);
-  const remember = () => keep("trees", { model: now.model === models.trees[0] ? "" : now.model, true: now.true, predicted: now.predicted, start: now.start || "", example: now.example });
+  const remember = (why) => keep("trees", { model: now.model === models.trees[0] ? "" : now.model, true: now.true, predicted: now.predicted, start: now.start || "", example: now.example }, why);
   const wrongIn = (place) => (message) => fill(place, h("p", { class: "quiet" }, message));
 
   function load() {
     fill(about, h("p", { class: "quiet" }, "opening …"));
     loading(async (signal) => {
       card = await ask("trees/card", { model: now.model }, signal);
+      loaded = now.model;
       tell();
       if (!card.examples) {
         for (const place of [list, tree, chart]) place.hidden = true;
@@ -49,10 +52,10 @@ export function make(models) {
       ...["network", "baseline"].filter((who) => card[who][split]).map((who) => [`${split}, ${who}`, { ...card[who][split], examples: found.examples }])]);
     const figure = (name, value) => (name === "examples" ? value.toLocaleString("en") : number(value, 3));
     fill(about,
-      h("div", { class: "heading" }, h("h2", {}, now.model), models.trees.length > 1 ? chooser("Model", models.trees, now.model, (name) => { Object.assign(now, { model: name, true: null, predicted: null, start: 0, example: null }); load(); }) : null,
-        rows.length ? saveCsv("figures", () => [["split", ...names], ...rows.map(([split, found]) => [split, ...names.map((name) => found[name])])]) : null),
+      h("div", { class: "heading" }, h("h2", {}, now.model), models.trees.length > 1 ? chooser("Model", models.trees.map((name) => ({ name, title: name })), now.model, (name) => { Object.assign(now, { model: name, true: null, predicted: null, start: 0, example: null }); remember("chosen"); load(); }) : null,
+        rows.length ? saveCsv("metrics", () => [["split", ...names], ...rows.map(([split, found]) => [split, ...names.map((name) => found[name])])]) : null),
       h("p", { class: "quiet" }, [card.encoder, card.task, `${card.weights.toLocaleString("en")} weights`, card.seconds === null ? null : `${card.seconds} s of training`, card.made?.slice(0, 10)].filter(Boolean).join(" · ")),
-      rows.length ? h("div", { class: "scroll" }, h("table", { class: "plainly" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "split"), names.map((name) => h("th", { scope: "col", class: "figure" }, METRICS[name] ?? name)))),
+      rows.length ? h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Metrics" }, h("table", { class: "plainly" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "split"), names.map((name) => h("th", { scope: "col", class: "figure" }, METRICS[name] ?? name)))),
         h("tbody", {}, rows.map(([split, found]) => h("tr", {}, h("th", { scope: "row" }, split), names.map((name) => h("td", { class: "figure" }, figure(name, found[name]))))))))
         : h("p", { class: "quiet apart" }, "The training is not finished; this is its best epoch so far."),
       h("p", { class: "quiet apart" }, card.examples === null ? "To open examples, name their file too: dgltree explore FOLDER --trees FILE."
@@ -63,24 +66,35 @@ export function make(models) {
   }
 
   function compare() {
-    const openable = card.examples ? (row, column) => { Object.assign(now, { true: row, predicted: column, start: 0 }); compare(); examples(true); } : null;
-    if (card.predicted) fill(confused, h("div", { class: "heading" }, h("h2", {}, "Predicted against true"), saveSvg("predicted", () => confused.querySelector("svg"))), predicted(card.predicted, open));
-    else if (card.confusion) {
-      fill(confused, h("div", { class: "heading" }, h("h2", {}, "What is taken for what"),
+    const openable = card.examples ? (row, column) => { Object.assign(now, { true: row, predicted: column, start: 0 }); remember("chosen"); compare(); examples(true); } : null;
+    if (card.predicted) {
+      const opened = (example) => open(example, "chosen");
+      const pictures = [predicted(card.predicted, opened), residuals(card.predicted, opened)];
+      fill(confused, h("div", { class: "heading" }, h("h2", {}, "Predicted against true"), saveSvg("predicted", () => pictures[0].firstChild)), summary(card.predicted), pictures[0],
+        h("div", { class: "heading" }, h("h3", {}, "Residuals: predicted − true"), saveSvg("residuals", () => pictures[1].firstChild)), pictures[1]);
+    } else if (card.confusion) {
+      const whole = matrix(card.confusion, card.classes, now, openable), many = card.classes.length > FEW;
+      const hint = `Blue is right, orange a mistake; the deeper, the more of the true class.${openable ? " A field opens its examples." : ""}`;
+      const rows = frequent(card.confusion, card.classes, now, openable, allConfusions, (open) => { allConfusions = open; compare(); });
+      fill(confused, h("div", { class: "heading" }, h("h2", {}, "Confusions"),
         saveCsv("confusion", () => [["true", ...card.classes], ...card.confusion.counts.map((row, k) => [card.confusion.true[k], ...row])])),
-      confusion(card.confusion, card.classes, now, openable), openable ? h("p", { class: "quiet apart" }, "A field opens its examples.") : null);
-    } else fill(confused, h("h2", {}, "What is taken for what"), h("p", { class: "quiet" }, "The folder has no confusion.tsv."));
+      many ? [h("p", { class: "quiet note" }, `The most frequent mistakes among ${card.classes.length} classes.`), rows,
+        h("details", {}, h("summary", {}, `All ${card.classes.length} classes against all`), h("p", { class: "quiet note" }, hint), whole)]
+        : [h("p", { class: "quiet note" }, `Rows are the true classes, columns the predicted ones. ${hint}`), whole,
+          card.classes.length > 2 ? [h("h3", { class: "apart" }, "The most frequent mistakes"), rows] : null]);
+    } else fill(confused, h("h2", {}, "Confusions"), h("p", { class: "quiet" }, "The folder has no confusion.tsv."));
   }
 
   function examples(first) {
     remember();
+    outdate(list);
     const all = now.true === null;
     listing(async (signal) => {
       const found = await ask("trees/examples", { model: now.model, all, true: now.true ?? 0, predicted: now.predicted ?? 0, start: now.start }, signal);
-      const heading = all ? (card.predicted ? "Farthest off" : "Worst mistakes") : `${card.confusion.true[now.true]} taken for ${card.classes[now.predicted]}`;
-      const end = Math.min(found.start + found.page, found.count), turn = (start) => { now.start = start; examples(false); };
+      const heading = all ? (card.predicted ? "Farthest off" : "Worst mistakes") : `True ${card.confusion.true[now.true]}, predicted ${card.classes[now.predicted]}`;
+      const end = Math.min(found.start + found.page, found.count), turn = (start) => { now.start = start; remember("chosen"); examples(false); };
       fill(list, h("div", { class: "heading" }, h("h2", {}, heading),
-        all ? null : h("button", { type: "button", class: "plain", onclick: () => { Object.assign(now, { true: null, predicted: null, start: 0 }); compare(); examples(true); } }, "Worst mistakes"),
+        all ? null : h("button", { type: "button", class: "plain", onclick: () => { Object.assign(now, { true: null, predicted: null, start: 0 }); remember("chosen"); compare(); examples(true); } }, "Worst mistakes"),
         saveCsv("examples", () => [["id", "label", "predicted", "probability", "tree"], ...found.rows.map((row) => [row.id, row.label, row.predicted, row.probability, row.text])])),
       found.count ? table(found.rows) : h("p", { class: "quiet" }, all ? "No mistakes: every tree has its label." : "No examples."),
       found.count > found.page ? h("div", { class: "turn" },
@@ -92,50 +106,35 @@ export function make(models) {
     }, wrongIn(list));
   }
 
-  const said = (value) => (typeof value === "number" ? number(value, 3) : value);
+  const said = (value) => (card.predicted && value !== null ? number(Number(value), 3) : value);
   function table(rows, similarity) {
-    return h("div", { class: "scroll" }, h("table", { class: "examples" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "tree"), h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"),
-      h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "probability"))),
+    return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": similarity ? "Nearest trees" : "List of examples" }, h("table", { class: "examples" }, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "id"), h("th", { scope: "col" }, "tree"), h("th", { scope: "col" }, "true"), h("th", { scope: "col" }, "predicted"),
+      similarity || !card.predicted ? h("th", { scope: "col", class: "figure" }, similarity ? "cosine" : "probability") : null)),
     h("tbody", {}, rows.map((row) => h("tr", { "data-example": row.example },
-      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => open(row.example) }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, row.label ?? ""),
+      h("td", {}, h("button", { type: "button", class: "filler", onclick: () => { open(row.example, "chosen"); toTree(); } }, row.id)), h("td", { class: "text" }, row.text), h("td", {}, said(row.label) ?? ""),
       h("td", { class: `check ${card.predicted ? "" : row.label === row.predicted ? "yes" : "no"}` }, card.predicted ? null : h("span", { "aria-hidden": "true" }, row.label === row.predicted ? "✓ " : "✗ "), said(row.predicted)),
-      h("td", { class: "figure" }, similarity ? number(row.similarity, 3) : row.probability === undefined ? "" : number(row.probability, 2)))))));
+      similarity || !card.predicted ? h("td", { class: "figure" }, similarity ? number(row.similarity, 3) : number(row.probability, 2)) : null)))));
   }
   function mark() {
     for (const row of element.querySelectorAll("tr[data-example]")) row.classList.toggle("chosen", Number(row.dataset.example) === now.example);
   }
 
-  function open(example) {
-    now.example = example;
-    now.node = 0;
-    remember();
+  function open(place, why) {
+    now.example = place;
+    stop();
+    remember(why);
     mark();
+    outdate(tree);
     looking(async (signal) => {
-      const found = await ask("trees/tree", { model: now.model, example }, signal);
+      const found = await ask("trees/tree", { model: now.model, example: place }, signal);
       look(found);
       say(`tree ${found.id}, labelled ${found.label}, predicted ${found.predicted}`);
     }, wrongIn(tree));
-    if (map) place();
+    drawn?.mark(place);
   }
 
   function look(found) {
-    const picture = h("div"), detail = h("div", { class: "detail" });
-    const go = (node) => {
-      const focused = picture.contains(document.activeElement);
-      const svg = treePicture(found.nodes, { title: `The tree ${found.id}`, chosen: found.parts ? go : undefined, kind: (id) => (id === node ? "selected" : "") });
-      fill(picture, scrolling(svg, "The tree"));
-      if (focused) picture.querySelector(`[data-node="${node}"]`)?.focus();
-      fill(detail, found.parts ? [h("h3", {}, `At ${found.nodes[node].name}`), strips(found.parts[node])] : h("p", { class: "quiet" }, "This encoder reads sequences; its nodes have no states of their own."));
-    };
-    go(0);
-    const bars = found.answers.length ? h("ul", { class: "bars short" }, found.answers.map(({ name, probability }) => {
-      const bar = h("span", { class: "bar" });
-      bar.style.width = `${100 * probability}%`;
-      return h("li", {}, h("span", { class: "class" }, name), h("span", { class: "track" }, bar), h("span", { class: "figure" }, `${(100 * probability).toFixed(1)} %`));
-    })) : h("p", {}, `It says ${said(found.predicted)}.`);
-    fill(tree, h("div", { class: "heading" }, h("h2", {}, `Tree ${found.id}`), h("span", { class: "quiet" }, `labelled ${found.label}`), saveSvg("tree", () => picture.querySelector("svg"))),
-      h("div", { class: "columns wide" }, h("div", {}, picture, h("h3", { class: "apart" }, "What the model says"), bars), detail),
-      found.near ? [h("h3", { class: "apart" }, "The nearest trees, by the cosine of their vectors"), table(found.near, true)] : null);
+    fill(tree, example(now.model, found, said), found.near ? [h("h3", { class: "apart" }, "The nearest trees, by the cosine of their vectors"), table(found.near, true)] : null);
     mark();
   }
 
@@ -144,21 +143,28 @@ export function make(models) {
     const progress = h("progress", { max: 1, value: 0, "aria-label": "Progress of the map", hidden: method === "pca" });
     const stop = h("button", { type: "button", class: "plain", hidden: method === "pca", onclick: () => { mapping.stop(); progress.hidden = stop.hidden = true; } }, "Stop");
     const button = (name, text) => h("button", { type: "button", class: "plain", "aria-pressed": `${name === method}`, onclick: () => draw(name) }, text);
-    const host = h("div", { class: "map" }, h("p", { class: "quiet" }, "drawing …"));
-    fill(chart, h("div", { class: "heading" }, h("h2", {}, "Map of the vectors"), progress, stop, button("pca", "PCA"), button("tsne", "t-SNE"), saveSvg("map", () => host.querySelector("svg")),
-      saveCsv("map", () => [["example", "label", "x", "y"], ...(map?.points ?? []).map((p, k) => [map.examples[k], map.labels[k], ...p])])), host, legend(card.classes));
-    map = undefined;
+    const key = h("div"), host = h("div", { class: "map" }, h("p", { class: "quiet" }, "drawing …"));
+    fill(chart, h("div", { class: "heading" }, h("h2", {}, "Map of the vectors"), progress, stop, button("pca", "PCA"), button("tsne", "t-SNE"), saveSvg("map", () => drawn?.svg),
+      saveCsv("map", () => [["example", "label", "x", "y"], ...(map?.points ?? []).map((p, k) => [map.examples[k], map.labels[k], ...p])])),
+    h("p", { class: "quiet note" }, "Each point is a tree: the nearer two points, the more alike the vectors that the network computes for them. A click opens the tree."), host, key);
+    map = drawn = undefined;
     mapping(async (signal) => {
       await listen("trees/map", { model: now.model, method }, signal, (found) => {
         map = found;
         progress.value = found.stage / found.stages;
         if (found.stage === found.stages) progress.hidden = stop.hidden = true;
-        place();
+        place(host, key);
       });
     }, (message) => { progress.hidden = stop.hidden = true; fill(host, h("p", { class: "quiet" }, message)); });
   }
-  function place() {
-    fill(chart.querySelector(".map"), plane(map, card.classes, now.example, open));
+  function place(host, key) {
+    const values = Boolean(card.predicted) || allNumbers(card.classes);
+    drawn = plane(map, card.classes, { values, chosen: now.example, opened: (example) => { open(example, "chosen"); toTree(); } });
+    fill(host, drawn.element);
+    fill(key, values ? valueLegend(map.labels) : legend(card.classes, inOrder(card.classes)));
+  }
+  function toTree() {
+    tree.scrollIntoView({ behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth", block: "nearest" });
   }
 
   return {
@@ -166,11 +172,15 @@ export function make(models) {
     open(given) {
       const whole = (name) => (/^\d+$/.test(given.get(name) ?? "") ? Number(given.get(name)) : null);
       if (models.trees.includes(given.get("model"))) now.model = given.get("model");
-      if (card && ![...given.keys()].length) { remember(); return; }
+      else if ([...given.keys()].length) now.model = models.trees[0];
+      if (card && loaded && ![...given.keys()].length) { remember(); return; }
       Object.assign(now, { true: whole("true"), predicted: whole("predicted"), start: whole("start") ?? 0, example: whole("example") });
       if (now.predicted === null) now.true = null;
-      load();
+      if (loaded !== now.model || !card.examples) { load(); return; }
+      compare();
+      examples(now.example === null);
+      if (now.example !== null) open(now.example);
     },
-    leave() { for (const run of [loading, listing, looking, mapping]) run.stop(); },
+    leave() { for (const run of [loading, listing, looking, mapping]) run.stop(); stop(); loaded = undefined; },
   };
 }
