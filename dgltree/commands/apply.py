@@ -46,7 +46,7 @@ examples:
   dgltree encode runs/trees trees.parquet --out vectors --ray
 
 A .npy file has one row for each tree (two for a pair), filled with NaN where the tree cannot be read. A .parquet file
-has the line and the id beside each vector, and with --nodes a row for each node.
+also has the line and the id of each vector, and with --nodes a row for each node.
 """,
     "evaluate": """\
 examples:

@@ -49,7 +49,7 @@ def run(name: str, arguments: list[str]) -> int:
             print(f"dgltree: answer {number}, {text!r}: {error}", file=sys.stderr)
             continue
         if options.json:
-            print(write_json({"given": text, **checked.described}))
+            print(write_json({"given": text, **checked.described, "notes": list(checker.asked.notes)}))
         else:
             print(f"{checked.answer}\n      {checked}")
     return 1 if bad else 0

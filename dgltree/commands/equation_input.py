@@ -1,4 +1,4 @@
-"""Equations of a command line or of standard input, answered one block after another; bad ones are told and counted."""
+"""Equations of a command line or of standard input, answered block by block; bad ones are reported and counted."""
 
 import argparse
 import sys
@@ -56,7 +56,7 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
 def parsed(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
     """The options; what begins with - and is no option is an equation."""
     options, equations = made.parse_known_args(shielded(made, arguments))
-    options.equations += equations  # what argparse does not place because it stands behind an option
+    options.equations += equations  # what argparse does not place because it comes after an option
     return options
 
 

@@ -17,7 +17,7 @@ NO_GPU = re.compile("no NVIDIA driver|No CUDA GPUs|not compiled with CUDA|no sup
 ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNORECASE)
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Modules that packages of other names bring."""
-EXTRAS = ("train", "explore")
+EXTRAS = ("train", "explore", "code")
 """Whose packages are asked for one by one where they are missing."""
 HELP = {
     "fit": "use smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line)",

@@ -38,7 +38,7 @@ def run(_: str, arguments: list[str]) -> int:
         raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
     reading = given_reading(options)
     settings: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
-    FitOptions(**settings)  # what cannot be is said before a long file is read
+    FitOptions(**settings)  # impossible settings are reported before a long file is read
     data = _read(options.file, reading, options)
     given = {name: getattr(options, name) for name in ("validation", "test")}
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
@@ -107,7 +107,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="leave no hidden file beside FILE that makes the next reading faster"
+        "--no-cache", action="store_true", help="leave no hidden file next to FILE that makes the next reading faster"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     names = ", ".join([*CELLS, *SEQUENCE_ENCODERS])

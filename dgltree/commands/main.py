@@ -4,7 +4,7 @@ Exit codes: 0 all answered; 1 an equation, a file, a setting, or a record for pr
 GPU was missing; 2 the command line was bad; 130 interrupted; 143 terminated. fit, evaluate and inspect report the
 records that they leave out, and continue.
 
-Imports stand where Ctrl-C is answered: they take longer than a person may wait before pressing it.
+Imports are placed where Ctrl-C is handled: they take longer than a person may wait before pressing it.
 """
 
 import os
@@ -27,11 +27,13 @@ COMMANDS = {
     "complete": ("complete", "find the expressions that may fill the blank _"),
     "verify": ("verify", "say whether an equation holds"),
     "check": ("check", "mark answers to an equation with a blank"),
+    "sample": ("sample", "print a table of labelled trees to try the commands on"),
     "inspect": ("inspect", "describe a file of trees"),
     "fit": ("fit", "train a model on your own trees"),
     "predict": ("apply", "predict a label for each tree of a file"),
     "encode": ("apply", "write a vector for each tree of a file, or for each node"),
     "evaluate": ("apply", "compare a model's predictions with the labels of a file"),
+    "explain": ("explain", "show which subtrees decide a model's predictions"),
     "parse": ("parse", "find trees over plain sentences by a language model"),
     "explore": ("explore", "open a page in your browser to look into the networks"),
     "similar": ("similar", "find the trees of a file that are most like a given one"),

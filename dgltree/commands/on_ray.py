@@ -21,7 +21,7 @@ def add_ray(parser: argparse.ArgumentParser, what: str) -> None:
 
 
 def answer(job: "TableJob", data: str, options: argparse.Namespace, device: str | None) -> "Outcome":
-    """Answer all of a table; the bad records are told."""
+    """Answer all of a table, and report the bad records."""
     from dgltree.commands.reports import BadRecords
     from dgltree.scale import run
 
@@ -32,7 +32,7 @@ def answer(job: "TableJob", data: str, options: argparse.Namespace, device: str 
 
 
 def say_rows(found: "Outcome", options: argparse.Namespace) -> int:
-    """Print what stands in the output; the exit code."""
+    """Print what is in the output; the exit code."""
     lost = f", and {found.left_out:,} records that could not be read" if found.left_out else ""
     print(f"{options.out}: {found.rows:,} rows{lost}")
     return 1 if found.left_out else 0

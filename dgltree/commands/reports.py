@@ -1,4 +1,4 @@
-"""What a command says on the standard error when it ends: which records were bad, and what it took."""
+"""Reports on the standard error when a command ends: which records were bad, and what it took."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""How a run ends that is told to stop: what is half written goes, and no traceback is printed.
+"""How a run ends on a signal: half-written files are removed, and no traceback is printed.
 
 The first signal unwinds the run; the second ends the process at once, whatever it is doing.
 """
@@ -114,7 +114,7 @@ def _stop_before(error: BaseException | None) -> BaseException | None:
 def _end_at_the_next() -> None:
     """Let the system end the process at the next signal, without Python, which may be busy.
 
-    Nothing is printed of errors in finalizers from now on: torch's miss the processes that were told to stop too.
+    Nothing is printed of errors in finalizers from now on: torch's miss the processes that were stopped too.
     """
     sys.unraisablehook = lambda _: None
     for number in (signal.SIGTERM, signal.SIGINT):

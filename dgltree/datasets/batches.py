@@ -25,7 +25,7 @@ UNSEEN = -1
 
 
 class NodeBatches(Sampler[list[int]]):
-    """Which examples stand in which batch: as many as have ``most_nodes`` nodes together, at least one.
+    """Which examples are in which batch: as many as have ``most_nodes`` nodes together, at least one.
 
     Args:
         sizes: (E,) int64, the nodes of each example.

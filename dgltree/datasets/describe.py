@@ -1,4 +1,4 @@
-"""What is in a data set, as text."""
+"""Description of a data set, as text."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ def describe(data: TreeDataset, min_count: int) -> str:
 
     Args:
         data: the trees.
-        min_count: a token that stands at fewer nodes would become ``<unk>``.
+        min_count: a token that occurs at fewer nodes would become ``<unk>``.
     """
     sizes, depths, children = data.sizes, Counter[int](), Counter[int]()
     for trees in (block.trees for block in data.blocks()):

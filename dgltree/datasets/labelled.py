@@ -37,6 +37,8 @@ class Labelled(PickledAsArrays):
         return replace(self, planned=encoder.plan(self.trees, share))
 
     def to(self, device: torch.device) -> "Labelled":
+        if self.trees.device == device:  # as with a tensor, nothing is copied
+            return self
         planned = None if self.planned is None else self.planned.to(device)
         baseline = None if self.baseline is None else self.baseline.to(device)
         return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned, baseline)

@@ -17,7 +17,7 @@ from dgltree.read.python import from_ast
 from dgltree.trees.tree import Tree
 
 SAMPLE = 100
-"""Texts by which the notation is told."""
+"""Texts by which the notation is detected."""
 EXPECTED = "a Tree, a text, a dict, a node of ast, a graph of networkx, PyG or DGL, or a pair of these"
 
 

@@ -1,4 +1,4 @@
-"""Flat trees from one vocabulary to another: a data set is read once, in the names that stand in it."""
+"""Flat trees from one vocabulary to another: a data set is read once, in the names that are in it."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -19,7 +19,7 @@ FEW = 10
 
 
 def stands_at(batches: Iterable[TreeBatch], own: Vocabulary) -> tuple[Tensor, Tensor]:
-    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary stands."""
+    """(F,) and (T,) int64, at how many nodes each function and each token of their vocabulary occurs."""
     functions = torch.zeros(len(own.functions), dtype=torch.int64)
     tokens = torch.zeros(len(own.tokens) + 1, dtype=torch.int64)
     for batch in batches:
@@ -36,7 +36,7 @@ def vocabulary_of(
     unk: bool,
     always: bool = False,
 ) -> Vocabulary:
-    """The functions and tokens of flat trees, sorted; tokens that stand at fewer than ``min_count`` nodes are left out.
+    """The functions and tokens of flat trees, sorted; tokens that occur at fewer than ``min_count`` nodes are left out.
 
     Args:
         batches: the trees to learn from.

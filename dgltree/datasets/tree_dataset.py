@@ -24,7 +24,7 @@ from dgltree.datasets.translation import Translation, vocabulary_of, with_classe
 from dgltree.trees.tree import Tree
 
 COLUMNS = tuple(KINDS)
-"""What stands beside the trees, a value an example."""
+"""What is next to the trees, a value an example."""
 BLOCK = 1 << 18
 """Nodes that are in memory at a time, about, where all trees are looked at."""
 
@@ -33,7 +33,7 @@ class TreeDataset(Dataset[Any]):
     """Trees or pairs of trees, what is to be predicted of each, and what could not be read.
 
     ``dataset[i]`` is the tree (or the pair) and its label. Many at a time come as flat arrays: see
-    :mod:`dgltree.datasets.batches`. The data set keeps the names that stand in it; a model's vocabulary is made of, and
+    :mod:`dgltree.datasets.batches`. The data set keeps the names that are in it; a model's vocabulary is made of, and
     brought to it, by :meth:`vocabulary` and :meth:`within`.
 
     Args:
@@ -44,7 +44,7 @@ class TreeDataset(Dataset[Any]):
         groups: of each example, what splits must not tear apart, such as the document of a sentence.
         reading: what ``numbers`` and ``binarize`` it names is done to the trees.
 
-    Raises ``ValueError`` for no trees, for trees beside pairs, for columns of other lengths, and for labels that
+    Raises ``ValueError`` for no trees, for trees next to pairs, for columns of other lengths, and for labels that
     are NaN or infinite.
     """
 
@@ -52,7 +52,7 @@ class TreeDataset(Dataset[Any]):
     splits: Sequence[str | None]
     ids: Sequence[str | None]
     lines: Sequence[int]
-    """Where each example stands in its file, from 1."""
+    """Where each example is in its file, from 1."""
     groups: Sequence[str | None]
     """What splits must not tear apart, such as the file of a function."""
     files: Sequence[str]
@@ -101,7 +101,7 @@ class TreeDataset(Dataset[Any]):
     ) -> "TreeDataset":
         """Read a TSV, JSON lines, Parquet, CoNLL-U or Python file, bare trees line by line, or a folder of sources.
 
-        Records that cannot be read are left out and kept in ``bad``. What was read is kept in a hidden file beside the
+        Records that cannot be read are left out and kept in ``bad``. What was read is kept in a hidden file next to the
         path, and taken from there as long as neither the file nor the settings change.
 
         Args:
@@ -193,7 +193,7 @@ class TreeDataset(Dataset[Any]):
     def vocabulary(
         self, any_arity: bool = False, min_count: int = 1, unk: bool = False, always: bool = False
     ) -> Vocabulary:
-        """What stands in these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
+        """What is in these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
         blocks = (block.trees for block in self.blocks())
         return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk, always)
 

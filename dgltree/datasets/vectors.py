@@ -93,7 +93,7 @@ def vectors_column(vectors: Tensor) -> "pyarrow.Array":
 
 
 def whose(dataset: TreeDataset | None, nodes: bool) -> "pyarrow.Table":
-    """The columns beside the vectors: ``tree`` is 0, or 1 for the second of a pair; ``node`` counts in preorder."""
+    """The columns next to the vectors: ``tree`` is 0, or 1 for the second of a pair; ``node`` counts in preorder."""
     import pyarrow
 
     columns = {"line": pyarrow.int64(), "id": pyarrow.string(), "tree": pyarrow.int64()}

@@ -8,7 +8,7 @@ unlabelled ``( not ( e ( or f ) ) )``    ``Tree("phrase", (Tree("word", token="n
 
 In the first two forms a bracket holds a label and then either one word or further brackets. The words ``-LRB- -RRB-
 -LCB- -RCB- -LSB- -RSB-`` and ``\\/ \\*`` stand for ``( ) { } [ ]`` and ``/ *``, also inside of longer words; traces
-(words under ``-NONE-``) are kept as they stand. In the unlabelled form every word is a leaf and nothing is escaped.
+(words under ``-NONE-``) are kept as they are. In the unlabelled form every word is a leaf and nothing is escaped.
 
 Only ASCII white space separates words: the published sentiment trees have no-break spaces inside of words.
 
@@ -121,7 +121,7 @@ _BARE = _Form(
 def read_treebank(text: str) -> Tree:
     """The one Penn Treebank tree in ``text``; an empty bracket around it, ``( (S ...) )``, is taken off.
 
-    Raises ``ValueError`` for brackets that do not match or hold nothing, for words beside other words or brackets or
+    Raises ``ValueError`` for brackets that do not match or hold nothing, for words next to other words or brackets or
     outside of them, for a missing label, and for no tree or more than one.
     """
     return _only(text, _TREEBANK)
@@ -216,7 +216,7 @@ def _trees(text: str, form: _Form) -> Iterator[tuple[int, Tree]]:
         elif not top:
             raise error(start, f"{word!r} outside of brackets", "'('")
         elif top.children:
-            raise error(start, f"the word {word!r} beside brackets", "'(' or ')'")
+            raise error(start, f"the word {word!r} next to brackets", "'(' or ')'")
         elif top.word is not None:
             raise error(start, f"a second word, {word!r}, after {top.word!r}", "')'")
         else:

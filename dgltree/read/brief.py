@@ -1,6 +1,6 @@
 """A tree as one line for people, as far as there is room."""
 
-from dgltree.trees.tree import Tree
+from dgltree.trees.tree import Tree, name_of
 
 WIDTH = 100
 """Characters of a tree that is shown."""
@@ -15,11 +15,9 @@ def brief(tree: Tree) -> str:
         if isinstance(node, str):
             parts.append(node)
             continue
-        token = node.token if node.value is None else f"{node.value:g}"
+        parts.append(" (" if node.children else " ")
+        parts.append(name_of(node))
         if node.children:
-            parts.append(f" ({node.function}" + (f":{token}" if token is not None else ""))
             stack.append(")")
             stack.extend(reversed(node.children))
-        else:
-            parts.append(f" {node.function if token is None else token}")
     return "".join(parts).strip() + (" ..." if stack else "")

@@ -46,7 +46,7 @@ def read_glove(path: str | Path, words: Sequence[str], size: int, *, lowercase: 
         size: d, the width of a vector.
         lowercase: whether a word that the file lacks gets the vector of its lower-case form.
 
-    A word that stands twice in the file has its first vector. Shows progress on a terminal when it takes long.
+    A word that occurs twice in the file has its first vector. Shows progress on a terminal when it takes long.
 
     Raises ``FileNotFoundError``, and ``ValueError`` for an empty file, and with the line number for bytes that are no
     UTF-8 and a line of another width; the numbers are read, and refused if they are none or not finite, in lines of

@@ -58,7 +58,7 @@ def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNC
     """The tree of one expression.
 
     ``functions`` maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
-    with any number. Raises ``ValueError`` with line, column, what stands there and what would be right.
+    with any number. Raises ``ValueError`` with line, column, what is there and what would be right.
     """
     return build(text, "expression", functions, Builder, partial(error_at, text))
 
@@ -200,7 +200,7 @@ def _node(function: str, *values: Value) -> Tree:
 
 
 def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> tuple[int, str]:
-    """Where Lark stopped; what stands there, and what could have stood there instead."""
+    """Where Lark stopped; what is there, and what could have been there instead."""
     token = getattr(error, "token", None)
     if token is None:  # a character that begins nothing
         offset = error.pos_in_stream or 0

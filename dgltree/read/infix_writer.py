@@ -34,7 +34,7 @@ def write_infix(tree: Tree) -> str:
 
 
 def text_of(tree: Tree, phrase: Callable[[Tree], tuple[int, Sequence[Piece]]]) -> str:
-    """The text of a tree; ``phrase`` says the rule and the parts of a node. Brackets stand where they must."""
+    """The text of a tree; ``phrase`` gives the rule and the parts of a node. Brackets are written only where needed."""
     check_unfolded(tree)
     parts: list[str] = []
     stack: list[Piece] = [(tree, SUM)]

@@ -1,4 +1,4 @@
-"""What infix and SymPy agree on: the functions known by name, and every leaf as a text.
+"""Common ground of infix and SymPy: the functions known by name, and every leaf as a text.
 
 The leaves are (function, token): (Symbol, x), (Integer, 2), (NegativeOne, -1), (Half, 1/2), (Rational, 2/5),
 (Float, 0.7), (Pi, pi), (Exp1, e), (Infinity, oo), (NaN, nan), the blank, written ``_``, and named blanks (_, _1).

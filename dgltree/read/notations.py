@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple
 
 from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
+from dgltree.read.code import read_code
 from dgltree.read.infix import read_infix
 from dgltree.read.json_tree import read_json_tree
 from dgltree.read.networkx import read_node_link
@@ -18,7 +20,7 @@ _TIGHT = re.compile(r"[()](?=\S)")
 
 
 class Notation(NamedTuple):
-    """How a tree is written, and when texts are taken for it."""
+    """How a tree is written, and when texts are read so."""
 
     read: Callable[[str], Tree]
     """The tree of a text; ``ValueError`` for a text that has none."""
@@ -26,9 +28,14 @@ class Notation(NamedTuple):
     detectable: Literal["always", "last", "never"] = "always"
     """Whether :func:`detect` finds it: "last", where no other notation reads half of the texts."""
     accepts: Callable[[str], object] = bool
-    """Whether a text that it reads is taken for it: what else it would read is meant otherwise."""
+    """Whether a text that it can read is meant so."""
     shown_by: Callable[[str], object] = bool
     """What one text of a sample must be like: a notation that reads every lone word shows in others."""
+
+
+def _code(language: str, example: str) -> Notation:
+    """Broken code is read as well, so that every text is one: that it is read says nothing."""
+    return Notation(partial(read_code, language=language), example, detectable="never", accepts=lambda text: False)
 
 
 NOTATIONS: dict[str, Notation] = {
@@ -55,6 +62,9 @@ NOTATIONS: dict[str, Notation] = {
         accepts=lambda text: not text.lstrip().startswith("{"),  # an object of JSON, which reads as a dictionary
     ),
     "smiles": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),  # nearly every word of capital letters
+    "c": _code("c", "int f(int x) { return x + 1; }"),
+    "java": _code("java", "class A { int f(int x) { return x + 1; } }"),
+    "javascript": _code("javascript", "const f = x => x + 1;"),
 }
 """In the order in which they are tried: what reads less comes first, because an S-expression could be nearly anything
 with brackets around it."""
@@ -66,8 +76,8 @@ MOST = 100_000
 def detect(texts: Sequence[str]) -> str:
     """The name of the notation that the sample ``texts`` are in: the strictest that reads all but a few.
 
-    Brackets without labels are told from labelled ones by the white space behind every bracket. A lone word is taken
-    for such a tree or an S-expression only beside a text with brackets. Python is taken where no other notation reads
+    Brackets without labels are recognised by the white space after every bracket. A lone word is read as
+    such a tree or an S-expression only next to a text with brackets. Python is taken where no other notation reads
     half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters altogether are not looked at, so
     that it takes a second or two; of longer ones alone the shortest is.
 
@@ -102,7 +112,8 @@ def told(texts: Sequence[str]) -> str:
         except ModuleNotFoundError:  # of a package that only some need
             continue
     read = [f"{name} reads {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
-    by_name = f"; {', '.join(_named('never'))} is read where --notation names it"
+    *others, last = _named("never")
+    by_name = f"; {', '.join(others)} and {last} are read where --notation names them"
     return ", ".join(read or ["none reads any"]) + by_name
 
 
@@ -127,7 +138,7 @@ def _few(bad: int, texts: int) -> bool:
 
 
 def _count(notation: Notation, texts: Sequence[str]) -> int:
-    """How many of ``texts`` are taken for the notation."""
+    """How many of ``texts`` are in the notation."""
     read = [text for text in texts if _reads(notation, text)]
     return len(read) if any(map(notation.shown_by, read)) else 0
 

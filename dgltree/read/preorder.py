@@ -1,6 +1,6 @@
 """The published equation JSON: preorders joined by commas, with ``#`` for a missing child.
 
-``sin(x) = 2`` is the ``func`` ``Equality,sin,Symbol,#,#,#,Integer,#,#`` beside the ``vars`` ``,,x,#,#,#,2,#,#``. Every
+``sin(x) = 2`` is the ``func`` ``Equality,sin,Symbol,#,#,#,Integer,#,#`` next to the ``vars`` ``,,x,#,#,#,2,#,#``. Every
 node has room for two children: a leaf is followed by ``#,#`` and an only child by one more ``#``. A record holds these
 two texts, ``nodeNum`` and ``depth`` (preorders like them), ``numNodes`` and ``variables``. A file of blanks is a list,
 indexed by depth, of lists of examples ``{"equation": record, "blankNodeNum": number}``; a file of candidates has
@@ -41,7 +41,7 @@ class BlankExample(NamedTuple):
     filler_text: tuple[str, str]
     """Its ``func`` and ``vars`` as published, where ``One`` and the Integer 1 are still two things."""
     depth: int
-    """The number of the list that the example stands in, the depth of the whole equation."""
+    """The number of the list that the example is in, the depth of the whole equation."""
 
 
 class Candidate(NamedTuple):

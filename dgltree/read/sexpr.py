@@ -8,8 +8,8 @@
 ``()``        ``Tree("list")``
 ============= ==========================================================
 
-A list whose head is a list or a string has no name: its function is ``list``. In a string ``\\"`` and ``\\\\`` stand
-for ``"`` and ``\\``; any other backslash stands for itself. ``;`` begins a comment up to the end of the line. Every
+A list whose head is a list or a string has no name: its function is ``list``. In a string ``\\"`` and ``\\\\`` mean
+``"`` and ``\\``; any other backslash stands for itself. ``;`` begins a comment up to the end of the line. Every
 other character but ASCII white space, brackets and ``"`` belongs to an atom, ``[ ] { } '`` and the like included.
 
 Reading and writing take time linear in the text, at any depth.

@@ -8,8 +8,8 @@
 
 Rings that share an atom are one system, a node whose token is the canonical SMILES of its atoms; which of its atoms a
 child is bound to is not kept, nor is stereochemistry. Every other heavy atom is a node: its function is the element,
-its token the element with its hydrogens and charge. A double, triple or other bond to the parent stands before the
-function (``=``, ``#``, ``~``). What is left has no cycles. The root is the middle of that tree, and children stand in
+its token the element with its hydrogens and charge. A double, triple or other bond to the parent comes before the
+function (``=``, ``#``, ``~``). What is left has no cycles. The root is the middle of that tree, and children are in
 RDKit's canonical order, so that a molecule has one tree however its SMILES is written.
 """
 

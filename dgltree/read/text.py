@@ -1,4 +1,4 @@
-"""What every reader shares: decoding a file, and errors that say where, on one line that a person can read."""
+"""Common parts of all readers: decoding a file, and errors that say where, on one line that a person can read."""
 
 import re
 from pathlib import Path

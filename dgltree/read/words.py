@@ -30,7 +30,7 @@ def normalized(word: str) -> str:
 
 
 def plain_words(sentence: str) -> list[str]:
-    """The words of a sentence as they stand, without the punctuation around them.
+    """The words of a sentence as they are, without the punctuation around them.
 
     A point is left to an abbreviation, but not to the last word.
     """

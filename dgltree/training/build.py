@@ -69,7 +69,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
         lr=options.lr,
         warmup=options.warmup or 0,
         halve_after=options.halve_after,
-        weight_decay=options.weight_decay,
+        weight_decay=options.weight_decay or 0.0,
         seed=options.seed,
     )
     return Built(module, options)
@@ -136,7 +136,7 @@ def _check_task(train: TreeDataset, options: FitOptions) -> None:
 
 
 def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
-    """What of the token embeddings and of dropout follows from the data; figures are in docs/users.md."""
+    """Defaults that follow from the data and the task; docs/users.md has the measurements."""
     name = str(options.encoder)
     rate, steps = (ATTENTION_LR, ATTENTION_WARMUP) if attends(name) else (LR, 0)
     options = replace(
@@ -156,6 +156,7 @@ def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
         "dropout": task.dropout,
         "input_dropout": task.input_dropout if embeds else 0.0,
         "token_dropout": task.token_dropout if embeds else 0.0,
+        "weight_decay": task.weight_decay,
     }
     return replace(options, **{name: value for name, value in usual.items() if getattr(options, name) is None})
 

@@ -15,12 +15,12 @@ from dgltree.files import replacing
 
 BEST, LAST = "best.ckpt", "last.ckpt"
 MARK = b"\ndgltree sha256 "
-"""Behind it stands the digest, at the end of the file: ``torch.load`` reads the archive before it and no further."""
+"""The digest comes after it, at the end of the file: ``torch.load`` reads the archive before it and no further."""
 TAIL = len(MARK) + 64
 
 
 class WholeCheckpoints(TorchCheckpointIO):
-    """Writes a checkpoint beside its place and renames it: a run that is killed meanwhile leaves the one before it.
+    """Writes a checkpoint next to its place and renames it: a run that is killed meanwhile leaves the one before it.
 
     Lightning writes to the system's temporary folder and moves, which is a copy where that folder is on another disk:
     there, a run that is killed or finds the disk full leaves half a checkpoint in place of the last one.
@@ -72,14 +72,14 @@ def _check_digest(content: bytes) -> None:
 def checkpoints(monitor: str | None, folder: Path | None = None) -> list[ModelCheckpoint]:
     """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was.
 
-    Both in ``folder``, by default ``checkpoints`` in the trainer's; without a figure to monitor there is no best one.
+    Both in ``folder``, by default ``checkpoints`` in the trainer's; without a metric to monitor there is no best one.
     """
     best = [] if monitor is None else [_checkpoint(BEST, folder, monitor=monitor, mode="max")]
     return [*best, _checkpoint(LAST, folder)]
 
 
 class _EpochCheckpoint(ModelCheckpoint):
-    """A class of our own has a state of its own, beside a ``ModelCheckpoint`` that a user gives."""
+    """A class of our own has a state of its own, next to a ``ModelCheckpoint`` that a user gives."""
 
 
 def _checkpoint(name: str, folder: Path | None, **options: Any) -> ModelCheckpoint:

@@ -1,4 +1,4 @@
-"""What a training chooses where it is not told: the encoder and its options, its vocabulary, and what numbers are."""
+"""Defaults that follow from the data: the encoder and its options, its vocabulary, and what numbers are."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ WIDEST = 3
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
 PATH_LENGTH = 16
-"""Edges that a Tree Transformer is told of a node's path to the root, where its width has room for them."""
+"""Edges of a node's path to the root that a Tree Transformer reads, where its width has room for them."""
 QUARTILES = (0.25, 0.5, 0.75)
 
 

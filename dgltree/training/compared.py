@@ -64,7 +64,7 @@ class Compared:
         return self.metrics.get("average", self.metrics["network"])
 
     def lines(self, average: Average | None) -> list[str]:
-        """What is said of them; the last line says whose answers are used."""
+        """The lines about them; the last one says whose answers are used."""
         found = []
         for split, evaluation in self.used.items():
             found.append(f"{split}: {evaluation}")

@@ -1,4 +1,4 @@
-"""What all models that encode trees have in common in training."""
+"""Base of all models that encode trees, for training."""
 
 from typing import Any
 

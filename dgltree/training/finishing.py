@@ -1,6 +1,9 @@
-"""What follows a training: a baseline, the average of both, their metrics, pictures and the card."""
+"""Steps after a training: a baseline, the average of both, their metrics, pictures and the card."""
 
 from pathlib import Path
+
+import torch
+from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
@@ -28,14 +31,22 @@ def finish(prepared: Prepared, folder: Path, command: str) -> None:
     """Evaluate the model of a training whose epochs are over, and write all that it leaves."""
     trained, splits = prepared.trained(prepared.module.model.cpu()), prepared.splits
     objective, validation = trained.objective, splits["validation"]
-    _divide(trained, objective.temperature(trained.predict(validation), objective.targets(validation.labels)))
-    others = {name: dataset for name, dataset in splits.items() if name != "train"}
-    answers = {"network": {name: trained.predict(dataset) for name, dataset in others.items()}}
-    if not prepared.options.no_baseline and (baseline := _baseline(splits, objective)):
-        answers["baseline"] = {name: baseline.answers(dataset) for name, dataset in others.items()}
-        trained.average = average = Average.best(baseline, answers["network"]["validation"], validation)
-        answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in others}
-    compared = Compared.of(objective, answers, {name: objective.targets(data.labels) for name, data in others.items()})
+    targets = {name: objective.targets(data.labels) for name, data in splits.items() if name != "train"}
+    outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
+    temperature, calibrated = _calibrated(outputs, objective, targets["validation"])
+    _divide(trained, temperature)
+    tested = {name: splits[name] for name in targets if name != "validation"}
+    answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
+    if not prepared.options.no_baseline and (baseline := _baseline(splits["train"], objective)):
+        temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
+        baseline = baseline.divided(temperature)
+        trained.average = average = Average.best(
+            baseline, answers["network"]["validation"], calibrated, targets["validation"]
+        )
+        found = {name: baseline.answers(data) for name, data in tested.items()}
+        answers["baseline"] = {"validation": calibrated} | found
+        answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
+    compared = Compared.of(objective, answers, targets)
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
     say_last(prepared, folder)
@@ -59,13 +70,17 @@ def _divide(trained: TrainedModel, temperature: float) -> None:
         readout.rescale(0, 1 / temperature)
 
 
-def _baseline(splits: dict[str, TreeDataset], objective: Objective) -> Baseline | None:
-    """The one that cross-validation chooses, its probabilities calibrated; None without scikit-learn."""
+def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[float, Tensor]:
+    """What logits (E, C) are divided by, and the answers (E, C) then; of numbers (E,) 1 and the numbers."""
+    temperature = objective.temperature(objective.answers(found), targets)
+    return temperature, objective.answers(found / temperature)
+
+
+def _baseline(train: TreeDataset, objective: Objective) -> Baseline | None:
+    """The one that cross-validation chooses; None without scikit-learn."""
     try:
         from dgltree.training.baseline.choice import choose
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    baseline, validation = choose(splits["train"], objective), splits["validation"]
-    targets = objective.targets(validation.labels)
-    return baseline.divided(objective.temperature(baseline.answers(validation), targets))
+    return choose(train, objective)

@@ -52,8 +52,8 @@ def fit(
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
         cell: a class of your own, or ``FILE.py:CLASS``; ``TrainedModel.load`` takes the same.
-        callbacks: of Lightning, besides ours.
-        logger: of Lightning, besides the one that the option ``log`` names.
+        callbacks: of Lightning, in addition to ours.
+        logger: of Lightning, in addition to the one that the option ``log`` names.
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,

@@ -53,7 +53,7 @@ def give_up(folder: Path) -> str:
     file = folder / SETTINGS_FILE
     write(file, write_json(_read(file) | {GIVEN_UP: True}, indent=1) + "\n")
     has = "the best model of the epochs before" if (folder / EPOCHS).exists() else "no model"
-    return f"stopped: {folder} has {has}; a command with other settings starts anew there"
+    return f"stopped: {folder} has {has}; a command with other settings starts again there"
 
 
 def left_by_now(folder: Path) -> str:

@@ -17,6 +17,7 @@ from lightning import Callback
 from lightning.pytorch.callbacks import ModelCheckpoint, Timer
 
 from dgltree.training.checkpoints import LAST, WholeCheckpoints, checked, checkpoints
+from dgltree.training.epoch_loss import EpochLoss
 from dgltree.training.report import EpochReport
 
 SETTINGS: dict[str, Any] = {
@@ -77,8 +78,8 @@ def trainer(
     Args:
         folder: for what callbacks leave.
         checkpoint_folder: for ``last.ckpt`` and, with ``monitor``, ``best.ckpt``.
-        monitor: the figure of validation by which an epoch is the best one; higher is better.
-        callbacks: besides the checkpoints; Lightning calls those that are checkpoints too after ours.
+        monitor: the metric of validation by which an epoch is the best one; higher is better.
+        callbacks: in addition to the checkpoints; Lightning calls those that are checkpoints too after ours.
         options: of ``lightning.Trainer``; they replace ours.
     """
     made = lightning.Trainer(
@@ -90,9 +91,12 @@ def trainer(
 
 
 def prepared(trainer: lightning.Trainer) -> lightning.Trainer:
-    """``trainer``, whose checkpoints are whole or not there, and whose processes have the threads of this one."""
+    """``trainer``, whose checkpoints are whole or not there, and whose processes have the threads of this one.
+
+    It logs the loss of an epoch that :func:`dgltree.training.processes.shared_loss` counts.
+    """
     trainer.strategy.checkpoint_io = WholeCheckpoints()
-    trainer.callbacks.insert(0, SameThreads())  # type: ignore[attr-defined]
+    trainer.callbacks[:0] = [SameThreads(), EpochLoss()]  # type: ignore[attr-defined]
     return trainer
 
 

@@ -25,7 +25,7 @@ class DivergenceError(ValueError):
 
 
 class TreeTraining(EncoderModule):
-    """The loss of an objective by Adam, whose rate is halved when validation no longer rises.
+    """The loss of an objective by AdamW, whose rate is halved when validation no longer rises.
 
     Args:
         model: what is trained.
@@ -39,7 +39,7 @@ class TreeTraining(EncoderModule):
         lr: learning rate at first.
         warmup: steps over which it rises to that.
         halve_after: epochs of which none was better after which the rate is halved; 0: never.
-        weight_decay: L2, not decoupled.
+        weight_decay: of weight matrices and embeddings, none of biases (Loshchilov and Hutter 2019, arXiv 1711.05101).
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
     """
 
@@ -115,10 +115,13 @@ class TreeTraining(EncoderModule):
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         fused = "mixed" not in str(self.trainer.precision)  # Lightning clips no gradients of a fused one there
-        return torch.optim.Adam(self.parameters(), self.lr, weight_decay=self.weight_decay, fused=fused)
+        decayed = [weights for weights in self.parameters() if weights.ndim > 1]
+        others = [weights for weights in self.parameters() if weights.ndim <= 1]
+        groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        return torch.optim.AdamW([group for group in groups if group["params"]], self.lr, fused=fused)
 
     def configure_callbacks(self) -> list[Callback]:
-        halved = [HalvedRate(self.monitored, self.halve_after)] if self.halve_after else []
+        halved = [HalvedRate(self.monitored, self.halve_after, self.objective.nothing)] if self.halve_after else []
         return [*halved, *([WarmUp(self.lr, self.warmup)] if self.warmup else [])]
 
     def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:

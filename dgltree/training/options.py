@@ -16,7 +16,7 @@ second."""
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What ``dgltree fit`` and :func:`dgltree.fit` are told. What is None follows from the data, and is said.
+    """The settings of ``dgltree fit`` and :func:`dgltree.fit`. One that is None follows from the data, and is printed.
 
     Args:
         encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum where a node has more
@@ -43,11 +43,12 @@ class FitOptions:
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
             30, and up to 300 where the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
-        lr: initial learning rate of Adam. Default: 0.004, and 0.001 for the Transformers.
+        lr: initial learning rate of AdamW. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
-        weight_decay: strength of the L2 penalty on the weights.
+        weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
+            Default: 0.05 for classes of trees, else 0.
         batch_nodes: about this many nodes in a batch. Default: a two-hundredth of the nodes of the training set, from
             512 to 8192.
         seed: the random numbers of first weights, order, dropout and splits follow from it.
@@ -87,7 +88,7 @@ class FitOptions:
     lr: float | None = None
     warmup: int | None = None
     halve_after: int = 2
-    weight_decay: float = 1e-5
+    weight_decay: float | None = None
     batch_nodes: int | None = None
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"

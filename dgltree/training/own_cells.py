@@ -1,4 +1,4 @@
-"""Cells of one's own: a class, or a file that has it."""
+"""Cells of your own: a class, or a file that has it."""
 
 import importlib.util
 import sys

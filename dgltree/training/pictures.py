@@ -1,4 +1,4 @@
-"""What a training leaves to look at: its learning curve, and how its answers compare with the labels."""
+"""Pictures that a training leaves: its learning curve, and how its answers compare with the labels."""
 
 from pathlib import Path
 

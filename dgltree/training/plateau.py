@@ -1,5 +1,6 @@
-"""What follows where validation no longer rises, in a way that an interrupted training goes on with."""
+"""Halving the rate where validation no longer rises; an interrupted training goes on with it."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,25 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 
 class Patience(EarlyStopping):
-    """Lightning's; a class of our own has a state of its own in checkpoints, beside one that a user gives."""
+    """Lightning's, which counts no epochs before anything is learnt.
+
+    A class of our own has a state of its own in checkpoints, next to one that a user gives.
+
+    Args:
+        monitor: the metric of validation; higher is better.
+        patience: epochs in which it may fail to rise.
+        nothing: as long as the metric has not been above this, nothing is learnt.
+    """
+
+    def __init__(self, monitor: str, patience: int, nothing: float = -math.inf) -> None:
+        super().__init__(monitor, mode="max", patience=patience)
+        self.nothing = nothing
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        best = max(float(self.best_score), float(trainer.callback_metrics.get(self.monitor, -math.inf)))
+        if best <= self.nothing:
+            self.wait_count = -1  # the check that follows counts one
+        super().on_train_epoch_end(trainer, pl_module)
 
 
 class UsualEpochs(Callback):
@@ -51,10 +70,11 @@ class HalvedRate(Callback):
     Args:
         monitor: the metric of validation; higher is better.
         patience: epochs in which it may fail to rise.
+        nothing: as long as the metric has not been above this, nothing is learnt, and the rate stays.
     """
 
-    def __init__(self, monitor: str, patience: int = 2) -> None:
-        self.monitor, self.patience = monitor, patience
+    def __init__(self, monitor: str, patience: int = 2, nothing: float = -math.inf) -> None:
+        self.monitor, self.patience, self.nothing = monitor, patience, nothing
         self.known: dict[str, Any] = {}
         self.scheduler: ReduceLROnPlateau | None = None
 
@@ -66,7 +86,9 @@ class HalvedRate(Callback):
     def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
         if trainer.state.fn == "fit" and not trainer.sanity_checking:
             assert self.scheduler is not None
-            self.scheduler.step(trainer.callback_metrics[self.monitor])
+            value = float(trainer.callback_metrics[self.monitor])
+            if max(value, self.scheduler.best) > self.nothing:
+                self.scheduler.step(value)
 
     def state_dict(self) -> dict[str, Any]:
         if self.scheduler is None:  # a user's callback may ask before the training begins

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from dgltree.datasets.loading.from_file import listed
+from dgltree.datasets.settings.field_texts import number
 from dgltree.datasets.splitting.splits import SPLITS, shared_examples, shared_groups, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
@@ -18,6 +19,9 @@ from dgltree.training.processes import say
 from dgltree.training.readable import check_readable
 from dgltree.training.sight import sight_of
 from dgltree.training.trained_model import TrainedModel
+
+FEW_NUMBERS = 12
+"""Different labels that are whole numbers: more of them may be meant as numbers, not as classes."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,9 @@ class Prepared:
         counts = ", ".join(f"{len(splits[name])} {name}" for name in SPLITS if name in splits)
         weights = sum(p.numel() for p in self.module.parameters())
         say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
+        classes = self.module.objective.classes if options.task == "classify" and not options.nodes else ()
+        if len(classes) > FEW_NUMBERS and all(number(name) is not None for name in classes):
+            say(f"the labels are {len(classes)} numbers, learnt as classes; --task regress learns them as numbers")
         for name, count in shared_examples(splits).items():
             if count:
                 say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
@@ -114,7 +121,7 @@ def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
 
 
 def _within(name: str, dataset: TreeDataset, model: TreeModel) -> TreeDataset:
-    """A split in the model's vocabulary; labels that no training example has are said."""
+    """A split in the model's vocabulary; labels that no training example has are reported."""
     known = dataset.select(range(len(dataset))).within(model.encoder.vocabulary)
     if model.classes:
         known = known.with_classes(model.classes)

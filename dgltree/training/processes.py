@@ -12,6 +12,8 @@ import torch
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 from torch import Tensor
 
+from dgltree.training.epoch_loss import EpochLoss
+
 T = TypeVar("T")
 
 
@@ -35,7 +37,7 @@ def own_part(rows: list[T], trainer: lightning.Trainer) -> ProcessShare[T]:
 
 
 def shared_loss(module: lightning.LightningModule, mean: Tensor, count: Tensor | float, index: int) -> Tensor:
-    """What must be returned of a step, as of :func:`shared_mean`; its value is logged as ``loss``.
+    """What must be returned of a step, as of :func:`shared_mean`; its value counts for the ``loss`` of the epoch.
 
     Args:
         module: whose batches are lists by :func:`own_part`.
@@ -44,17 +46,16 @@ def shared_loss(module: lightning.LightningModule, mean: Tensor, count: Tensor |
     """
     loss, overall = shared_mean(module, mean, count)
     loader: Any = module.trainer.train_dataloader
-    examples = loader.batch_sampler[index].whole
-    module.log("loss", overall, prog_bar=True, on_step=False, on_epoch=True, sync_dist=True, batch_size=examples)
+    EpochLoss.of(module.trainer).add(overall, loader.batch_sampler[index].whole)
     return loss
 
 
 def shared_mean(module: lightning.LightningModule, mean: Tensor, count: Tensor | float) -> tuple[Tensor, Tensor]:
     """A step's loss, of this process and of all: what must be returned for its gradient, and its value, both ().
 
-    The processes' gradients are averaged, whatever number of losses each has; so the sum of one's own is divided by the
-    mean number. Every parameter takes part, if only with 0: some process may lack the functions that need it, and all
-    must agree on which parameters have a gradient.
+    The processes' gradients are averaged, whatever number of losses each has; so the sum of a process's own losses is
+    divided by the mean number. Every parameter takes part, if only with 0: some process may lack the functions that
+    need it, and all must agree on which parameters have a gradient.
 
     Args:
         module: in training.

@@ -1,4 +1,4 @@
-"""What a training says of an epoch."""
+"""Lines that a training prints for each epoch."""
 
 import json
 import time

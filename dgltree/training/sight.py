@@ -1,4 +1,4 @@
-"""What an encoder reads of trees, and in what trees may differ without its seeing it."""
+"""Parts of trees that an encoder reads, and differences that it cannot see."""
 
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from dgltree.training.choices import encoder_for, encoder_of, numbers_are_read, 
 from dgltree.training.options import FitOptions
 
 EQUAL = 1e-5
-"""Vectors whose entries differ by less than this share of the largest one are taken for equal."""
+"""Vectors whose entries differ by less than this share of the largest one count as equal."""
 
 
 class Sight(NamedTuple):
@@ -57,7 +57,7 @@ def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
 
 
 def told_by_default(data: TreeDataset, min_count: int) -> str:
-    """What a training would read of a data set where it is told nothing but this, as text."""
+    """What a training would read of a data set with these options alone, as text."""
     name = encoder_for(data)
     numbers = data.reading.numbers is None and numbers_are_read(data, name, min_count)
     data = data.with_numbers() if numbers else data

@@ -37,7 +37,7 @@ def train(prepared: Prepared, folder: Path, callbacks: Sequence[Callback], logge
             module.monitored,
             [
                 EpochReport(),
-                Patience(module.monitored, mode="max", patience=options.patience),
+                Patience(module.monitored, options.patience, module.objective.nothing),
                 *([UsualEpochs(module.monitored, USUAL_EPOCHS, say)] if options.epochs is None else []),
                 BestSoFar(folder / BEST, lambda model: prepared.trained(model).save(folder)),
                 *([harness.TimeLimit(options.max_time)] if options.max_time else []),

@@ -1,7 +1,7 @@
 """Threads of torch on the CPU: as many as the work is worth.
 
 A step of the level engine multiplies some rows by a small matrix. Below some hundred million multiply-adds two threads
-wait for each other longer than they compute; beside the data loader's process, or another program, several times as
+wait for each other longer than they compute; next to the data loader's process, or another program, several times as
 long.
 """
 
@@ -22,17 +22,17 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def worth(nodes: int, width: int, beside: int = 0) -> int:
-    """How many threads a batch is worth; at most as many as torch was told, by OMP_NUM_THREADS perhaps.
+def worth(nodes: int, width: int, others: int = 0) -> int:
+    """How many threads a batch is worth; at most as many as torch may use, by OMP_NUM_THREADS perhaps.
 
     Args:
         nodes: of a batch.
         width: n, of a node's state.
-        beside: processes that work at the same time, such as a data loader's.
+        others: processes that work at the same time, such as a data loader's.
     """
     if nodes * width**2 < LARGE:
         return 1
-    return max(1, min(cores() - beside, torch.get_num_threads()))
+    return max(1, min(cores() - others, torch.get_num_threads()))
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from dgltree.files import replacing
 from dgltree.models.checkpoint import load, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
+from dgltree.training.explaining import Explanation, explain
 from dgltree.training.folder import BASELINE, CARD, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
 from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.own_cells import register
@@ -148,7 +149,7 @@ class TrainedModel:
         return given if given.own_vocabulary == vocabulary else given.within(vocabulary)
 
     def _bare(self, tree: Tree) -> Tree:
-        """A treebank's tree as those were read whose label stood at the root."""
+        """A treebank's tree as those were read whose label was at the root."""
         known = {name for name, _ in self.model.encoder.vocabulary.functions}
         takes = self.reading.notation == "treebank" and ROOT in known and not self.reading.label_from
         return tree.replace(function=ROOT) if takes else tree
@@ -166,16 +167,27 @@ class TrainedModel:
         training file such as ``"(add x y)"``, of dicts, nodes of ``ast``, graphs of networkx, PyG or DGL, or of pairs
         of these. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
         """
-        return torch.cat([self.answers(part) for part in self.batches(self._known(trees))]).cpu()
+        return torch.cat([self.answers(part) for part in self.batches(self.known(trees))]).cpu()
+
+    def explain(self, trees: Examples) -> list[Explanation]:
+        """For each example the answer of :meth:`predict`, and how much each subtree adds to it.
+
+        A subtree's effect is by how much the probability of the predicted class, or the number, falls where the subtree
+        is replaced by an unknown leaf (occlusion; Zeiler and Fergus 2014, arXiv 1311.2901, section 4.2). All trees that
+        are made of an example are answered together.
+
+        Examples and errors as in :meth:`predict`; ``ValueError`` as well for an example of too many nodes.
+        """
+        return explain(self.known(trees), self.predict, self.objective)
 
     def encode(self, trees: Examples) -> Tensor:
         """(B, n), the vectors of all trees; of pairs one after the other. Errors as in :meth:`predict`."""
-        return torch.cat([self.roots(part) for part in self.batches(self._known(trees), baseline=False)]).cpu()
+        return torch.cat([self.roots(part) for part in self.batches(self.known(trees), baseline=False)]).cpu()
 
     def node_vectors(self, dataset: TreeDataset) -> Tensor:
         """(N, n), the vectors of all nodes. Raises ``ValueError`` for an encoder that has none."""
         self.check_nodes()
-        return torch.cat([self.nodes(part) for part in self.batches(self._known(dataset), baseline=False)]).cpu()
+        return torch.cat([self.nodes(part) for part in self.batches(self.known(dataset), baseline=False)]).cpu()
 
     def check_nodes(self) -> TreeEncoder:
         """The encoder, whose nodes have vectors; ``ValueError`` for another one."""
@@ -184,7 +196,8 @@ class TrainedModel:
             raise ValueError(f"a {type(encoder).__name__} reads sequences; nodes have vectors in a tree encoder alone")
         return encoder
 
-    def _known(self, trees: Examples) -> TreeDataset:
+    def known(self, trees: Examples) -> TreeDataset:
+        """The examples in the model's vocabulary; errors as in :meth:`predict`."""
         dataset = self.dataset(trees)
         if dataset.bad and not isinstance(trees, TreeDataset):
             raise ValueError(f"tree {dataset.bad[0].line}: {dataset.bad[0].message}")
@@ -193,7 +206,7 @@ class TrainedModel:
     def batches(self, dataset: TreeDataset, baseline: bool = True) -> Iterator[Labelled]:
         """What the methods below take: the examples, in the model's vocabulary, of some nodes at a time, on its device.
 
-        With ``baseline`` the baseline's answers are in them, which :meth:`answers` needs where there is a baseline.
+        With ``baseline`` the baseline's answers are in them; :meth:`answers` needs them where the baseline has a weight.
 
         ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
         """
@@ -202,15 +215,20 @@ class TrainedModel:
         for rows in NodeBatches(dataset.sizes, MOST_NODES):
             some = dataset.select(rows)
             part = collate(some)
-            if baseline and self.average is not None:
+            if baseline and self.average is not None and self.average.weight < 1:
                 part.baseline = self.average.baseline.answers(some)
             yield part.to(device)
 
     def answers(self, part: Labelled) -> Tensor:
         """Probabilities (E, classes), or numbers (E,)."""
-        with evaluating(self.model):
-            answers = self.objective.answers(self.model(part.inputs, share=True))
+        answers = self.objective.answers(self.outputs(part))
         return answers if self.average is None or part.baseline is None else self.average.of(answers, part.baseline)
+
+    def outputs(self, part: Labelled) -> Tensor:
+        """(E, classes) logits, or (E,) numbers on the scale of the objective: what the readout of the network gives."""
+        with evaluating(self.model):
+            found: Tensor = self.model(part.inputs, share=True)
+        return found
 
     def roots(self, part: Labelled) -> Tensor:
         """(B, n), one row a tree."""

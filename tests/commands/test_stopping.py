@@ -95,6 +95,7 @@ def trees(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_sigterm_leaves_no_half_written_file_and_says_so_by_the_exit_code(trees: Path, tmp_path: Path) -> None:
     done = run(TERMINATED_IN_A_WRITE, "fit", str(trees), "--out", str(tmp_path / "model"), *SMALL)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (128 + signal.SIGTERM, "dgltree: terminated")
@@ -129,12 +130,14 @@ def test_the_second_signal_ends_a_command_that_is_still_clearing_away(name: str)
     assert (done.returncode, done.stderr) == (-signal.Signals[name], "")
 
 
+@pytest.mark.slow
 def test_the_second_ctrl_c_ends_a_training_that_is_still_shutting_down(trees: Path, tmp_path: Path) -> None:
     done = run(SHUTTING_DOWN_FOR_EVER, "fit", str(trees), "--out", str(tmp_path / "model"), *SMALL)
     assert done.returncode == -signal.SIGINT
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code", "word"), [("SIGTERM", 143, "terminated"), ("SIGINT", 130, "interrupted")])
 def test_a_group_of_processes_that_is_told_to_stop_prints_no_traceback(
     name: str, code: int, word: str, trees: Path, tmp_path: Path

@@ -12,6 +12,7 @@ from own_trees import written
 from dgltree import TreeDataset
 from dgltree.commands.main import main
 from dgltree.datasets.formats import FORMATS, Bad, Format, open_format
+from dgltree.datasets.formats.code import CodeSources
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.tree_lines import SMILESLines
@@ -72,7 +73,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "model.pkl": (b"\x80\x04", "never unpickled"),
     "trees.zip": (b"PK\x03\x04", "an archive; unpack it"),
     "page.html": ("<ul><li>x</li></ul>", "markup, which is no notation of trees here"),
-    "Main.java": ("class Main {}", "source code of another language than Python"),
+    "main.rs": ("fn main() {}", "source code of a language that is not read"),
     "notes.md": ("# Notes\nx+y\n", "text without trees"),
     "book.ipynb": ("{}", "a notebook; save it as a Python file"),
     "words.txt": ("hello\nworld\n", "single words or numbers, no trees"),
@@ -91,7 +92,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "wrapped.json": ('{"data": [{"tree": "x+y"}],\n"version": 1}', "is in a known notation"),
     "empty.csv": ("", "the file is empty"),
     "table.parquet.gz": (gzip.compress(b"PAR1"), "Parquet, which is compressed itself, is read unpacked"),
-    "texts/a.md": ("# x\n", "no files of trees in this folder; .conllu, .py, .mrg files are read, and it holds 1 .md"),
+    "texts/a.md": (
+        "# x\n",
+        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .mrg files are read, and it holds 1 .md",
+    ),
 }
 
 
@@ -132,7 +136,8 @@ def test_every_format_has_an_example(kind: type[Format], tmp_path: Path) -> None
     for number, (name, (content, *_)) in enumerate(READ.items()):
         if type(open_format(_file(tmp_path / str(number), name, content), Reading())) is kind:
             return
-    assert kind in (Parquet, SMILESLines), f"add a file that {kind.__name__} reads to READ here"  # which need packages
+    need_packages = kind in (Parquet, SMILESLines) or issubclass(kind, CodeSources)
+    assert need_packages, f"add a file that {kind.__name__} reads to READ here"
 
 
 def test_there_are_as_many_kinds_as_promised() -> None:
@@ -171,7 +176,7 @@ def test_a_broken_row_of_a_csv_file_is_named_by_its_lines_and_the_rest_is_read(t
     data = TreeDataset.from_file(written(tmp_path, "t.csv", text))
     assert (data.labels, data.lines) == (["a"], [2])
     assert [bad.line for bad in data.bad] == [3, 4]
-    assert data.bad[0].message == "3 columns; expected 2; what has commas in it stands in quotes"
+    assert data.bad[0].message == "3 columns; expected 2; a field with commas in it needs quotes"
     assert data.bad[1].message.endswith("(lines 4 to 7)")
 
 

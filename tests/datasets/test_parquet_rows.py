@@ -130,6 +130,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own count of memory")
 @pytest.mark.parametrize("kind", ["texts", "records"])
 def test_a_small_file_of_gigabytes_of_rows_takes_little_memory(kind: str, bombs: dict[str, Path]) -> None:

@@ -173,3 +173,16 @@ def test_a_few_large_groups_still_make_all_splits() -> None:
         assert sorted(parts) == ["test", "train", "validation"]
         assert sum(map(len, parts.values())) == 100
         assert shared_groups(parts) == {"validation": 0, "test": 0}
+
+
+def test_where_nearly_all_groups_are_large_those_nearest_to_a_tenth_are_held_out() -> None:
+    """The sizes of twelve packages: what is no larger than a tenth would leave six examples for validation."""
+    sizes = [391, 372, 298, 160, 155, 154, 153, 6, 1]
+    groups = [str(k) for k, size in enumerate(sizes) for _ in range(size)]
+    data = TreeDataset([Tree("f", (Tree("w", token=str(i)),)) for i in range(len(groups))], groups=groups)
+    for seed in range(4):
+        parts = split(data, seed)
+        assert {len(parts[name]) // 10 for name in ("validation", "test")} <= {15, 16}
+        assert shared_groups(parts) == {"validation": 0, "test": 0}
+        assert sum(map(len, parts.values())) == len(groups)
+    assert len(split(data, 0, ("train", "validation"))["train"]) > 1400

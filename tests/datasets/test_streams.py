@@ -60,7 +60,7 @@ def test_a_pipe_of_parquet_or_sources_is_refused_with_what_would_do(tmp_path: Pa
     for name, content, message in (
         ("pipe", table.read_bytes(), "Parquet is read from its end, which a pipe does not have; give a file"),
         ("pipe.parquet", b"", "Parquet is read from its end"),
-        ("pipe.py", b"x = 1\n", "a pipe; Python sources are read from files and folders"),
+        ("pipe.py", b"x = 1\n", "a pipe; source code is read from files and folders"),
     ):
         path = tmp_path / name
         os.mkfifo(path)

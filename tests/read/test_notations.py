@@ -91,7 +91,7 @@ def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
     texts = ["x+y", "2x", "3y"]
     with pytest.raises(ValueError, match="no notation") as info:
         detect(texts)
-    told = "infix reads 1, python reads 1; smiles is read where --notation names it"
+    told = "infix reads 1, python reads 1; smiles, c, java and javascript are read where --notation names them"
     assert str(info.value) == f"no notation that is detected reads half of 3 trees: {told}"
 
 

@@ -4,6 +4,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import pytest
 import torch
 from own_trees import QUIET, SMALL, rows_of, table, written
 
+import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.commands.main import main
+from dgltree.read.sexpr import read_sexpr
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
@@ -87,7 +90,7 @@ def said_of(tree: Tree) -> Iterator[tuple[Any, ...]]:
 def test_counts_are_those_of_a_literal_count_by_names() -> None:
     rng = random.Random(0)
     trees = [drawn(rng, 4) for _ in range(40)]
-    example, codes = occurrences(TreeDataset(trees))
+    example, codes, _ = occurrences(TreeDataset(trees))
     ours, theirs = {}, {}
     for i, code in zip(example.tolist(), codes.tolist(), strict=True):
         ours.setdefault(code, Counter())[i] += 1
@@ -109,10 +112,39 @@ def test_codes_are_equal_in_every_file_and_vocabulary() -> None:
 
 def test_numbers_are_told_apart_by_two_digits() -> None:
     data = TreeDataset([leaf(text) for text in ("1.51", "1.52", "1.6", "-1.5", "15")]).with_numbers()
-    example, codes = occurrences(data)
-    found = [set(codes[example == i]) for i in range(5)]
+    example, codes, amounts = occurrences(data)
+    found = [set(codes[(example == i) & (amounts == 1)]) for i in range(5)]
     assert found[0] == found[1]
     assert all(found[0] != other for other in found[2:])
+
+
+def test_numbers_are_summed_by_their_place_and_by_the_function_above_them() -> None:
+    texts = ["(f 1.5 (g 2.25 -4.0) a)", "(g 8.5 (f 0.25 3.0) 1e9)", "7.5", "(f (f (f (f (f (f (f (f (f 2.5)))))))))"]
+    trees = [read_sexpr(text) for text in texts]
+    example, codes, amounts = occurrences(TreeDataset(trees).with_numbers())
+    ours: dict[int, dict[int, float]] = {}
+    for i, code, amount in zip(example.tolist(), codes.tolist(), amounts.tolist(), strict=True):
+        if amount != 1:
+            of_code = ours.setdefault(code, {})
+            of_code[i] = of_code.get(i, 0.0) + amount
+    theirs = [
+        {0: 1.5, 1: 8.5}, {0: 2.25, 1: 0.25}, {0: -4.0, 1: 3.0}, {1: 1e6}, {2: 7.5},  # by place; the last is too deep
+        {0: 1.5, 1: 3.25, 3: 2.5}, {0: -1.75, 1: 8.5 + 1e6},  # under f, and under g
+    ]  # fmt: skip
+    assert sorted(map(sorted, (of.items() for of in ours.values()))) == sorted(
+        map(sorted, (of.items() for of in theirs))
+    )
+
+
+def test_a_baseline_sees_the_values_of_numbers() -> None:
+    rng = random.Random(3)
+    pairs = [(round(rng.uniform(-4, 4), 2), round(rng.uniform(-4, 4), 2)) for _ in range(400)]
+    trees = [read_sexpr(f"(sub {a} {b})") for a, b in pairs]
+    data = TreeDataset(trees, [f"{a - b:.3f}" for a, b in pairs]).with_numbers()
+    baseline = choose(data.select(range(300)), Numbers())
+    test = data.select(range(300, 400))
+    errors = baseline.answers(test).double() - torch.tensor([a - b for a, b in pairs[300:]])
+    assert 1 - float(errors.square().mean()) / np.var([a - b for a, b in pairs[300:]]) > 0.9
 
 
 def test_what_occurs_in_one_example_is_left_out() -> None:
@@ -209,13 +241,13 @@ def averaged(kind: type[Any] = Linear) -> tuple[Average, TreeDataset]:
 
 def test_the_weight_is_the_one_with_the_smallest_loss() -> None:
     average, data = averaged()
-    baseline = average.baseline
-    right = torch.nn.functional.one_hot(baseline.objective.targets(data.labels), 2).float()
-    assert Average.best(baseline, right, data).weight == 1
-    assert Average.best(baseline, 1 - right, data).weight == 0
+    baseline, targets = average.baseline, average.baseline.objective.targets(data.labels)
+    right = torch.nn.functional.one_hot(targets, 2).float()
+    assert Average.best(baseline, right, baseline.answers(data), targets).weight == 1
+    assert Average.best(baseline, 1 - right, baseline.answers(data), targets).weight == 0
     mixed = torch.where(torch.rand(300, 1, generator=torch.Generator().manual_seed(0)) < 0.9, right, 1 - right)
     mixed = mixed * 0.9 + 0.05
-    found = Average.best(baseline.divided(20), mixed, data)
+    found = Average.best(baseline.divided(20), mixed, baseline.divided(20).answers(data), targets)
     losses = {
         weight / 20: -(weight / 20 * mixed + (1 - weight / 20) * baseline.divided(20).answers(data))[right == 1]
         .log()
@@ -318,3 +350,45 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     assert main([*arguments, str(tmp_path / "bare"), "--no-baseline"]) == 0
     assert json.loads((tmp_path / "bare" / "card.json").read_text())["baseline"] == {}
     assert not (tmp_path / "bare" / "baseline.safetensors").exists()
+
+
+def test_a_linear_model_of_negative_numbers_computes_what_scikit_learn_does() -> None:
+    rows = np.random.default_rng(5).normal(0, 3, (200, 4))
+    signed = np.sign(rows) * np.log1p(abs(rows))
+    labels = signed @ [1.0, -2.0, 0.5, 0.0] + 1
+    ridge = Ridge().fit(signed * 0.5, labels)
+    found = Linear.of(ridge, 0.5, 0)(csr_matrix(rows))[:, 0]
+    np.testing.assert_allclose(found, ridge.predict(signed * 0.5), rtol=1e-5, atol=1e-5)
+
+
+def test_a_split_is_answered_once_and_a_baseline_without_weight_never(
+    fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, list[int]] = {"network": [], "baseline": []}
+
+    def counting(who: str, real: Any) -> Any:
+        def counted(self: Any, part: Any) -> Any:
+            asked[who].append(len(part.labels))
+            return real(self, part)
+
+        return counted
+
+    monkeypatch.setattr(TrainedModel, "outputs", counting("network", TrainedModel.outputs))
+    monkeypatch.setattr(Baseline, "found", counting("baseline", Baseline.found))
+    data = TreeDataset.from_file(fitted / "trees.tsv")
+    splits = dgltree.datasets.split(data, 0)
+    sizes = {name: len(data) for name, data in splits.items()}
+    model = dgltree.fit(
+        splits["train"], validation=splits["validation"], test=splits["test"], out=tmp_path, epochs=1, hidden_size=8
+    )
+    card = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))
+    assert {who: sum(counts) for who, counts in asked.items()} == dict.fromkeys(asked, len(data) - sizes["train"])
+    for who, weight in (("network", 1.0), ("baseline", 0.0)):
+        assert model.average is not None
+        model.average = replace(model.average, weight=weight)
+        for name in ("validation", "test"):
+            asked["baseline"].clear()
+            answers = model.predict(splits[name])
+            assert sum(asked["baseline"]) == (0 if weight else sizes[name])
+            found = model.objective.evaluation(answers, model.objective.targets(splits[name].labels)).metrics
+            assert found == pytest.approx(card[who][name], abs=1e-6)

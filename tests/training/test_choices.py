@@ -1,8 +1,10 @@
 """Which epoch, seed, split and rate a training uses."""
 
 import json
+import math
 import random
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from dgltree.commands.main import main
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import lightning
+from lightning.pytorch.trainer.states import TrainerFn
 
 from dgltree.read.bracket import read_sst
 from dgltree.training.build import build
@@ -24,7 +27,7 @@ from dgltree.training.encoding import seed_step
 from dgltree.training.module import TreeTraining
 from dgltree.training.objectives.classes import classes_of
 from dgltree.training.options import FitOptions
-from dgltree.training.plateau import HalvedRate
+from dgltree.training.plateau import HalvedRate, Patience
 
 pytestmark = QUIET
 
@@ -220,13 +223,13 @@ def test_a_folder_of_another_training_is_refused_by_what_differs(
     assert "fit.json: damaged; delete the folder to start again" in capsys.readouterr().err
 
 
-def halved_by(values: list[float], patience: int) -> list[float]:
+def halved_by(values: list[float], patience: int, **further: float) -> list[float]:
     """The rates of the epochs with these values of validation."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
     state = type("State", (), {"fn": "fit"})
     trainer: Any = type("At", (), {"optimizers": [optimizer], "state": state, "sanity_checking": False})()
     module: Any = None
-    halved, rates = HalvedRate("accuracy", patience), []
+    halved, rates = HalvedRate("accuracy", patience, **further), []
     halved.on_fit_start(trainer, module)
     for value in values:
         trainer.callback_metrics = {"accuracy": torch.tensor(value, dtype=torch.float64)}
@@ -239,6 +242,41 @@ def test_any_rise_keeps_the_rate_however_small_and_none_halves_it() -> None:
     assert halved_by([0.5 + i * 1e-7 for i in range(6)], patience=1) == [1.0] * 6
     assert halved_by([0.5] * 6, patience=1) == [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
     assert halved_by([0.5, 0.4, 0.6, 0.5, 0.5, 0.5], patience=2) == [1.0, 1.0, 1.0, 1.0, 1.0, 0.5]
+
+
+def test_the_rate_stays_before_anything_is_learnt() -> None:
+    assert halved_by([-0.2, 0.05, -0.1, 0.0, 0.3, 0.2, 0.2], patience=1, nothing=0.05) == [1.0] * 6 + [0.5]
+    assert halved_by([0.06, -0.1, -0.1, -0.1], patience=1, nothing=0.05) == [1.0, 1.0, 0.5, 0.5]
+
+
+def epochs_until_it_ends(values: list[float], patience: int, nothing: float) -> int:
+    """With these values of validation, in two parts: the second goes on from a checkpoint of the first."""
+    trainer: Any = SimpleNamespace(
+        strategy=SimpleNamespace(reduce_boolean_decision=lambda stop, all: stop),
+        state=SimpleNamespace(fn=TrainerFn.FITTING),
+        should_stop=False,
+        sanity_checking=False,
+        fast_dev_run=False,
+        current_epoch=0,
+    )
+    kept: dict[str, Any] | None = None
+    for count, value in enumerate(values, 1):
+        one = Patience("r2", patience, nothing)
+        one._check_on_train_epoch_end = True
+        if kept is not None:
+            one.load_state_dict(kept)
+        trainer.callback_metrics = {"r2": torch.tensor(value)}
+        one.on_train_epoch_end(trainer, None)  # type: ignore[arg-type]
+        if trainer.should_stop:
+            return count
+        kept = one.state_dict()
+    return 0
+
+
+def test_patience_counts_no_epochs_before_anything_is_learnt() -> None:
+    assert epochs_until_it_ends([0.01, *[-0.1] * 9], patience=3, nothing=0.05) == 0
+    assert epochs_until_it_ends([0.01, *[-0.1] * 9], patience=3, nothing=-math.inf) == 4
+    assert epochs_until_it_ends([0.01, -0.1, -0.1, -0.1, 0.2, 0.1, 0.1, 0.0], patience=3, nothing=0.05) == 8
 
 
 def test_the_classes_of_nodes_are_those_of_all_nodes() -> None:

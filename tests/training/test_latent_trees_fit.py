@@ -18,6 +18,7 @@ JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, 
 TINY = ["--hidden-size", "6", "--epochs", "2", "--batch-nodes", "400", "--no-baseline"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JOINING)
 def test_it_trains_resumes_and_predicts(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

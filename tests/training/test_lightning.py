@@ -149,6 +149,24 @@ def test_metrics_are_logged_as_csv(trees: Path, tmp_path: Path) -> None:
     assert len(rows) >= 2
 
 
+def test_the_loss_of_an_epoch_is_the_mean_over_its_examples(trees: Path, tmp_path: Path) -> None:
+    losses: list[tuple[int, float, int]] = []
+
+    class Steps(lightning.Callback):
+        def on_train_batch_end(self, trainer: Any, module: Any, outputs: Any, batch: Any, index: int) -> None:
+            losses.append((trainer.current_epoch, float(outputs["loss"]), len(batch.labels)))
+
+    data = TreeDataset.from_file(trees)
+    dgltree.fit(data, out=tmp_path / "model", hidden_size=4, epochs=2, batch_nodes=90, callbacks=[Steps()])
+    rows = [json.loads(line) for line in (tmp_path / "model" / "epochs.jsonl").read_text().splitlines()]
+    assert len(rows) == 2
+    for row in rows:
+        own = [(loss, count) for epoch, loss, count in losses if epoch == row["epoch"]]
+        assert len({count for _, count in own}) > 1
+        expected = sum(loss * count for loss, count in own) / sum(count for _, count in own)
+        assert row["loss"] == pytest.approx(expected, rel=1e-6)
+
+
 def test_more_epochs_continue_a_finished_training_to_the_same_weights(
     trees: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

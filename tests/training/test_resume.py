@@ -50,6 +50,7 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     assert "holds another training (seed 0); give another --out" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +168,7 @@ def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Pat
         finished(tmp_path, FitOptions(hidden_size=3), "data")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("label", "more"), [("class", ["--input-size", "6", "--input-dropout", "0.1"]), ("value", [])])
 def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
     label: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

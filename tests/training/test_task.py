@@ -1,13 +1,23 @@
 """What labels ask for."""
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+import torch
+from own_trees import QUIET, SMALL, written
 
 from dgltree import Tree, TreeDataset
+from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-from dgltree.training.build import task_of
+from dgltree.training.build import build, task_of
+from dgltree.training.module import TreeTraining
 from dgltree.training.objectives.classes import Classes
+from dgltree.training.options import FitOptions
 
+pytestmark = QUIET
 TREES = [Tree("leaf", token=token) for token in "abc"]
 
 
@@ -35,3 +45,33 @@ def test_pairs_ask_for_a_task_of_pairs_and_classes_are_in_the_order_of_numbers_a
     assert task_of(TreeDataset([(TREES[0], TREES[1])] * 2, ["0.5", "1"])) == "pair"
     data = TreeDataset(TREES * 2, ["10", "9", "b", "-1", "a", "09"])
     assert Classes.of(data, nodes=False, class_weights=False).classes == ("09", "9", "10", "-1", "a", "b")
+
+
+@pytest.mark.parametrize(("kinds", "said"), [(12, False), (13, True)])
+def test_many_whole_numbers_as_labels_are_said_to_be_learnt_as_classes(
+    kinds: int, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"(f x{i})\t{i % kinds}" for i in range(130)]
+    file = written(tmp_path, "trees.tsv", "\n".join(["tree\tlabel", *rows, ""]))
+    assert main(["fit", str(file), *SMALL, "--epochs", "1", "--no-baseline", "--out", str(tmp_path / "model")]) == 0
+    line = "the labels are 13 numbers, learnt as classes; --task regress learns them as numbers"
+    assert (line in capsys.readouterr().err.splitlines()) == said
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "decay"),
+    [(["a", "b"], {}, 0.05), ([0.5, 1.5], {}, 0.0), (["a", "b"], {"weight_decay": 2.0}, 2.0)],
+)
+def test_matrices_shrink_by_the_rate_times_the_decay_of_the_task_and_biases_never_do(
+    labels: list[Any], given: dict[str, Any], decay: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TreeTraining, "trainer", SimpleNamespace(precision="32-true"))
+    module = build(TreeDataset(TREES[:2] * 4, labels * 4), FitOptions(hidden_size=6, lr=0.01, **given)).module
+    before = {name: weights.detach().clone() for name, weights in module.named_parameters()}
+    for weights in module.parameters():
+        weights.grad = torch.zeros_like(weights)
+    module.configure_optimizers().step()
+    for name, weights in module.named_parameters():
+        kept = 1 - 0.01 * decay if weights.ndim > 1 else 1
+        torch.testing.assert_close(weights.detach(), before[name] * kept)
+    assert {weights.ndim for weights in before.values()} >= {1, 2}

@@ -32,8 +32,8 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_threads_follow_from_the_work() -> None:
     assert threads.worth(8192, 100) == 1
     assert threads.worth(8192, 300) == 4
-    assert threads.worth(8192, 300, beside=1) == 3
-    assert threads.worth(8192, 300, beside=9) == 1
+    assert threads.worth(8192, 300, others=1) == 3
+    assert threads.worth(8192, 300, others=9) == 1
     torch.set_num_threads(2)  # OMP_NUM_THREADS=2
     assert threads.worth(8192, 300) == 2
 

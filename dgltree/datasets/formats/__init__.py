@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from dgltree.datasets.formats.brackets import BracketBlocks
+from dgltree.datasets.formats.code import CSources, JavaScriptSources, JavaSources
 from dgltree.datasets.formats.conllu import CoNLLU
 from dgltree.datasets.formats.csv import CSV
 from dgltree.datasets.formats.folders import files_of, kinds_in
@@ -25,6 +26,9 @@ FORMATS: tuple[type[Format], ...] = (
     JSONDocument,
     JSONLines,
     PythonSources,
+    CSources,
+    JavaSources,
+    JavaScriptSources,
     BracketBlocks,
     SMILESLines,
     TreeLines,  # takes what no other one does

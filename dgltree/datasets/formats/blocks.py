@@ -11,7 +11,7 @@ from dgltree.datasets.formats.folders import files_of
 from dgltree.datasets.formats.format import Format
 from dgltree.datasets.formats.source import Source
 
-LONG = b"\0long"  # stands for a record over the limit, of which no more is held
+LONG = b"\0long"  # in place of a record over the limit, of which no more is held
 
 
 class LineBlock(NamedTuple):

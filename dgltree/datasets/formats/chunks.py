@@ -10,7 +10,7 @@ CHUNK = 1 << 18
 
 @dataclass
 class Chunk:
-    """Some consecutive records of a source, as they stand in it."""
+    """Some consecutive records of a source, as they are in it."""
 
     first: int
     """The number of the first line, sentence, row or file, from 1."""

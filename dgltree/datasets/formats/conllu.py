@@ -48,6 +48,15 @@ class CoNLLU(Blocks):
         for block in chunk.raw:
             yield from self._sentence(block)
 
+    def texts(self) -> Iterator[tuple[str, int, list[str]]]:
+        """The sentences, by their comments ``text`` or else by their words."""
+        for chunk in self.chunks():
+            for block in chunk.raw:
+                lines, _ = self._lines(block)
+                said = [line.partition("=")[2].strip() for line in lines if re.match(r"#\s*text\s*=", line)]
+                words = [line.split("\t")[1] for line in lines if re.match(r"[0-9]+\t", line)]
+                yield block.file, block.first, [said[0] if said else " ".join(words)]
+
     def _sentence(self, block: LineBlock) -> Iterator[Example | Bad]:
         reading = self.reading
         lines, broken = self._lines(block)

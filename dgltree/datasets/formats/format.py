@@ -1,4 +1,4 @@
-"""What a kind of files has to say of itself."""
+"""Interface of a file format."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -57,7 +57,7 @@ def in_order(bad: Iterable[Bad]) -> list[Bad]:
 
 
 class Said(NamedTuple):
-    """What a record says besides its trees."""
+    """What a record says in addition to its trees."""
 
     label: str | None
     split: str | None
@@ -117,7 +117,7 @@ class Format(ABC):
         return self
 
     def contents(self) -> Iterator[tuple[str, Path]]:
-        """The files that all of it stands in, each with what its own name tells."""
+        """The files that all of it is in, each with what its own name tells."""
         yield "", Path(self.source.path)
 
     @abstractmethod
@@ -128,8 +128,15 @@ class Format(ABC):
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
         """What the records of a chunk say, or what is wrong with them."""
 
+    def texts(self) -> Iterator[tuple[str, int, list[str]]]:
+        """How the trees of each example are written, as far as a list shows it, with the example's file and line.
+
+        There may be texts of what is no example as well.
+        """
+        return iter(())
+
     def said(self, fields: Mapping[str, Any], file: str = "", id_column: str | None = None) -> Said:
-        """What the columns of a record say, beside which ``file`` and ``folder`` are columns too.
+        """What the columns of a record say, next to which ``file`` and ``folder`` are columns too.
 
         Args:
             fields: the columns of the record.

@@ -1,4 +1,4 @@
-"""What the formats have in common whose records hold trees as texts: columns, and a notation of the trees."""
+"""Common parts of the formats whose records hold trees as texts: columns, and a notation of the trees."""
 
 import json
 from abc import abstractmethod
@@ -22,11 +22,11 @@ from dgltree.trees.tree import Tree
 ROOT = "ROOT"
 """The function of a treebank's tree whose root was its label."""
 SAMPLE = 100
-"""Trees at a file's beginning that its notation is told by."""
+"""Trees at a file's beginning by which its notation is detected."""
 
 
 class PlacedRecord(NamedTuple):
-    """A record, and where it stands."""
+    """A record, and its place."""
 
     line: int
     raw: Any
@@ -49,7 +49,7 @@ class Records(Format):
         """The first records, ``SAMPLE`` at most."""
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
-        """The trees of a record and its label, which may also stand in a tree."""
+        """The trees of a record and its label, which may also be in a tree."""
         return trees, label
 
     @property
@@ -58,7 +58,7 @@ class Records(Format):
         return (self.reading.left, self.reading.right) if self.pairs else (self.reading.tree,)
 
     def with_notation(self) -> Self:
-        """With the notation that is told by the first trees."""
+        """With the notation detected by the first trees."""
         if self.reading.notation is not None:
             return self
         if self.reading.keys != Reading.keys:
@@ -89,6 +89,15 @@ class Records(Format):
                 why = why or f": {shown(str(error))}"
         return texts, why
 
+    def texts(self) -> Iterator[tuple[str, int, list[str]]]:
+        for chunk in self.chunks():
+            for item in self.items(chunk):
+                try:
+                    fields = self.fields(item.raw)
+                    yield item.file, item.line, [_tree_text(fields.get(name)) for name in self.tree_columns]
+                except ValueError:  # which is in ``bad`` of the data set
+                    continue
+
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
         read = reader_of(self.reading)
         for item in self.items(chunk):
@@ -101,7 +110,7 @@ class Records(Format):
                 yield Bad(item.line, str(error), item.file)
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
-        """The records of a chunk, one a line where nothing else is said."""
+        """The records of a chunk, one a line by default."""
         return (PlacedRecord(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
 
     def _example(self, item: PlacedRecord, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
@@ -111,7 +120,7 @@ class Records(Format):
         label, split, name, group = self.said(fields, item.file)
         trees, label = self.labelled(trees, label)
         if label is not None:
-            printable(label, "label")  # one that stood in a tree
+            printable(label, "label")  # one that was in a tree
         if reading.notation == "node_link":  # its labels may be texts
             trees = tuple(tree.fold(_without_label) for tree in trees)
         if name is None and item.file:
@@ -150,7 +159,7 @@ class LineRecords(Records):
 
 
 def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> tuple[tuple[Tree, ...], str | None]:
-    """Of trees that stand alone the label of the root, unless one was said. A treebank's is taken out of the tree."""
+    """The label of the root of a tree without a column of labels. A treebank's is removed from the tree."""
     [tree] = trees
     if label is None and not reading.label_from:
         if tree.label is not None:
@@ -208,7 +217,7 @@ def reader_of(reading: Reading) -> Callable[[str], Tree]:
 
 
 def _tree_text(value: Any) -> str:
-    """The text of a tree, which may stand in a record as JSON. Raises ``ValueError`` for what is neither."""
+    """The text of a tree, which may be in a record as JSON. Raises ``ValueError`` for what is neither."""
     if isinstance(value, str):
         return value
     if not isinstance(value, dict | list):

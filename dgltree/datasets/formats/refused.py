@@ -6,7 +6,10 @@ PICKLED = (
     "pickled or binary data, which is never unpickled here; write the trees as text, one S-expression a line perhaps"
 )
 MARKUP = "markup, which is no notation of trees here; write its trees as JSON or S-expressions"
-SOURCE = "source code of another language than Python; parse it, and write its trees as S-expressions or JSON"
+SOURCE = (
+    "source code of a language that is not read (Python, C, Java and JavaScript are); parse it, and write its trees as "
+    "S-expressions or JSON"
+)
 DOCUMENT = "a document; save its trees as text"
 TEXT = "text without trees; expected a table, or a tree a line"
 TABLE = "a table that is not read; save it as CSV or Parquet"
@@ -18,9 +21,7 @@ REFUSED = {
         (".pkl", ".pickle", ".pt", ".pth", ".bin", ".npy", ".npz", ".h5", ".hdf5", ".safetensors"), PICKLED
     ),
     **dict.fromkeys((".xml", ".html", ".htm", ".xhtml", ".yaml", ".yml", ".toml", ".rst"), MARKUP),
-    **dict.fromkeys(
-        (".java", ".c", ".h", ".cpp", ".hpp", ".cc", ".js", ".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE
-    ),
+    **dict.fromkeys((".h", ".cpp", ".hpp", ".cc", ".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".png", ".jpg", ".jpeg", ".svg"), DOCUMENT),
     **dict.fromkeys((".md", ".markdown", ".log"), TEXT),
     **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".sqlite", ".db", ".dta", ".sav"), TABLE),

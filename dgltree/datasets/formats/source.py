@@ -1,4 +1,4 @@
-"""What is read: a file, a folder, or a stream. Lines are streamed, and none over the limit is ever held."""
+"""Sources of records: a file, a folder, or a stream. Lines are streamed, and none over the limit is ever held."""
 
 import bz2
 import gzip
@@ -17,7 +17,7 @@ from dgltree.datasets.formats.chunks import cut
 STDIN = "-"
 LARGE = 1 << 20
 """Bytes from which on a file is worth starting processes for."""
-TOO_LONG = b"\0too long"  # stands for a line over the limit: no text file holds it
+TOO_LONG = b"\0too long"  # in place of a line over the limit: no text file holds it
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """Suffixes of files that are read as what is in them."""
 
@@ -94,7 +94,7 @@ class Source:
         return self.peeked[:count]
 
     def title(self) -> str:
-        """The first line as text, by which a format is told. Raises ``ValueError`` where there is none."""
+        """The first line as text, by which the format is detected. Raises ``ValueError`` where there is none."""
         first = self.first(1)
         if not first:
             raise ValueError("the standard input is empty" if self.path == STDIN else f"{self.path}: the file is empty")
@@ -121,7 +121,7 @@ def lines_of(file: IO[bytes], max_line: int) -> Iterator[bytes]:
 
 
 def check_length(raw: Any, max_line: int) -> None:
-    """``ValueError`` for what stands for a line or a record over the limit."""
+    """``ValueError`` for the mark of a line or a record over the limit."""
     if raw == TOO_LONG:
         raise ValueError(f"longer than {max_line:,} bytes, the limit (--max-line)")
 

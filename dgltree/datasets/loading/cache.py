@@ -1,4 +1,4 @@
-"""What was read of a file, kept beside it as a safetensors file: the second reading maps its arrays into memory."""
+"""Cache of what was read of a file, a safetensors file next to it: the second reading maps its arrays into memory."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ BLOCK = 1 << 22
 
 
 def cache_path(path: str | Path) -> Path:
-    """The hidden file beside ``path`` that holds its flat trees; a file has one."""
+    """The hidden file next to ``path`` that holds its flat trees; a file has one."""
     path = Path(path).resolve()
     return path.with_name(f".{path.name}.dgltree")
 
@@ -48,7 +48,7 @@ def digest_of(file: Format) -> str:
 
 
 def _readers() -> str:
-    """What trees depend on besides the text: our readers, and Python's own parser."""
+    """What trees depend on in addition to the text: our readers, and Python's own parser."""
     try:
         ours = version("dgltree")
     except PackageNotFoundError:  # run from a checkout that was not installed
@@ -129,7 +129,7 @@ def _checksum_of(header: dict[str, Any], file: BinaryIO) -> str:
 
 
 def _checksum(header: dict[str, Any], blocks: Iterable[bytes]) -> str:
-    """Of all arrays with their names, sizes and dtypes, so that a damaged file is read anew and not believed."""
+    """Of all arrays with their names, sizes and dtypes, so that a damaged file is read again and not believed."""
     digest = hashlib.blake2b(json.dumps(header).encode())
     for block in blocks:
         digest.update(block)

@@ -1,4 +1,4 @@
-"""What stands beside the trees of a file, a value an example, in flat arrays that a file may be mapped to."""
+"""Columns next to the trees of a file, a value an example, in flat arrays that a file may be mapped to."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -75,7 +75,7 @@ class TextColumn(Column[str | None]):
     """Texts: in UTF-8 one after the other in ``content``, that of example i from ``ends[i]`` to ``ends[i + 1]``."""
 
     nothing: ClassVar[str | None] = None
-    """What an empty one stands for."""
+    """The meaning of an empty one."""
 
     def _values(self, rows: np.ndarray) -> list[str | None]:
         ends, content = self.arrays["ends"], self.arrays["content"]

@@ -39,7 +39,7 @@ class Stored(NamedTuple):
 
     @property
     def columns(self) -> dict[str, Column[Any]]:
-        """What stands beside the trees, by name."""
+        """What is next to the trees, by name."""
         by_column: dict[str, dict[str, np.ndarray]] = {name: {} for name in KINDS}
         for name, array in self.arrays.items():
             column, _, part = name.partition(".")
@@ -67,7 +67,7 @@ class Gathering:
         return len(self._lines)
 
     def add(self, part: ParsedChunk) -> None:
-        """Add what stands in the next part of the file."""
+        """Add what is in the next part of the file."""
         self.bad += part.bad
         if part.trees is None:
             return

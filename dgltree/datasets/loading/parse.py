@@ -37,7 +37,7 @@ class ParsedChunk:
 
 
 def parse(file: Format, chunk: Chunk) -> ParsedChunk:
-    """Read the records of a chunk. What is bad about one is kept beside those that could be read."""
+    """Read the records of a chunk. What is bad about one is kept next to those that could be read."""
     collects = gc.isenabled()
     gc.disable()  # trees have no cycles, and looking for some takes longer than making the trees
     try:

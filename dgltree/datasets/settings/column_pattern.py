@@ -1,4 +1,4 @@
-"""Where a label, a split or a group stands when no column has it alone: ``sent_id:^[a-z]+``."""
+"""Place of a label, a split or a group that no column has alone: ``sent_id:^[a-z]+``."""
 
 import re
 from collections.abc import Mapping

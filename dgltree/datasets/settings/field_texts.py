@@ -1,4 +1,4 @@
-"""What the fields of records say: texts that do not break the lines of a table, and numbers."""
+"""Values of the fields of records: texts that do not break the lines of a table, and numbers."""
 
 import json
 import re

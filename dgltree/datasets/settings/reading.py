@@ -37,7 +37,7 @@ class Reading:
             notation json.
         node: the CoNLL-U column used as a node's function.
         word: the CoNLL-U column used as a node's token.
-        unit: whether a tree of Python sources is a whole "file" or one "function".
+        unit: whether a tree of source code is a whole "file" or one "function".
         numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, where some of them are
             not whole or most of the different ones are rare.
         binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".

@@ -68,8 +68,26 @@ def _by_chance(dataset: TreeDataset, seed: int, names: Sequence[str]) -> dict[st
     filled = [tenth for tenth in range(TENTH - 1, 0, -1) if (part == tenth).any()]  # few groups fill fewer parts
     filled = filled if len(dataset) >= TENTH else []
     held_out = dict(zip(names[1:], filled, strict=False))
+    part = _with_enough(part, units_of(dataset), list(held_out.values()))
     found = {name: np.flatnonzero(part == tenth).tolist() for name, tenth in held_out.items()}
     return {"train": np.flatnonzero(~np.isin(part, list(held_out.values()))).tolist(), **found}
+
+
+def _with_enough(part: np.ndarray, units: np.ndarray, held_out: Sequence[int]) -> np.ndarray:
+    """The parts, where one that is held out and has less than half of a tenth gets the group nearest to a tenth.
+
+    Where nearly all groups are larger than a tenth, what is left over for it would be a handful of examples.
+    """
+    wanted, part = len(part) / TENTH, part.copy()
+    sizes = np.bincount(units)
+    for tenth in held_out:
+        count = int((part == tenth).sum())
+        free = np.flatnonzero(np.bincount(units, np.isin(part, held_out)) == 0)
+        if 2 * count < wanted and len(free) > 1:
+            nearest = free[np.argmin(abs(sizes[free] + count - wanted))]
+            if wanted / 2 <= sizes[nearest] + count < 2 * wanted - count:
+                part[units == nearest] = tenth
+    return part
 
 
 def folds(dataset: TreeDataset, count: int, seed: int) -> list[TreeDataset]:
@@ -114,7 +132,7 @@ def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
 
 
 def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
-    """How many examples of the other splits stand in the training split too, trees and all; labels do not count."""
+    """How many examples of the other splits are in the training split too, trees and all; labels do not count."""
     kinds = np.unique(np.concatenate([tree_digests(data) for data in splits.values()]), axis=0, return_inverse=True)[1]
     ends = np.cumsum([len(data) for data in splits.values()])
     by_split = dict(zip(splits, np.split(kinds.reshape(-1), ends[:-1]), strict=True))

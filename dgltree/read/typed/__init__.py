@@ -1,4 +1,4 @@
-"""What people type, to trees: a tolerant reader beside the strict notation of infix.py."""
+"""Reader of what people type, more tolerant than the strict notation of infix.py."""
 
 from dgltree.read.typed.question import Question, read_question
 from dgltree.read.typed.reader import Typed, read_typed, read_typed_expression

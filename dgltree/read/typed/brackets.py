@@ -34,7 +34,7 @@ class _Level:
 
 
 def levels(text: str, tokens: Sequence[Token], standing: set[str]) -> list[Pieces]:
-    """The strict text of each side of ``=``. ``standing`` are the names that may stand before a bracket as a factor.
+    """The strict text of each side of ``=``. ``standing`` are the names that may come before a bracket as a factor.
 
     Raises ``ValueError`` for brackets that do not match, and for what a level refuses.
     """

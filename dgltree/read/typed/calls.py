@@ -1,4 +1,4 @@
-"""What stands between a function's name and its argument, and the strict text around the argument."""
+"""Text between a function's name and its argument, and the strict text around the argument."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Where the equation stands in what was copied: without the box around it and the full stop behind it."""
+"""Where the equation is in what was copied: without the box around it and the full stop behind it."""
 
 import re
 

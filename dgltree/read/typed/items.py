@@ -1,4 +1,4 @@
-"""What stands on one level of brackets: tokens, and inner levels that are finished."""
+"""Items on one level of brackets: tokens, and inner levels that are finished."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
@@ -26,11 +26,11 @@ class Item(NamedTuple):
     start: int
     stop: int
     gap: bool
-    """Whether white space stands before it."""
+    """Whether white space comes before it."""
     pieces: Pieces
     """What it says in the strict notation; a group's brackets are not among it."""
     comma: int | None = None
-    """Where a group's first comma stands."""
+    """The place of a group's first comma."""
 
 
 OPERANDS = frozenset(("number", "fraction", "name", "word", "constant", "blank", "group", "closed"))

@@ -16,13 +16,13 @@ _ARGUMENT = rf"(?:{'|'.join(GREEK)}|[^\W\d_])"
 GLUED = re.compile(rf"(?:[^\W\d_])??(?:(?>{_FUNCTIONS})(?:[0-9]+)?(?:{_ARGUMENT})?)+")
 _GLUED_PART = re.compile(rf"(?P<function>{_FUNCTIONS})|(?P<number>[0-9]+)|(?P<name>{_ARGUMENT})")
 OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
-"""Names that are taken for an argument behind a function even if they stand nowhere else."""
+"""Names that are read as an argument after a function even if they occur nowhere else."""
 
 
 def split_names(text: str, tokens: list[Token], known: Collection[str] = ()) -> list[Token]:
     """``tokens`` with glued names taken apart; ``known`` are names of variables that are spoken of.
 
-    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; ``ab`` is a product where ``a`` and ``b`` each stand
+    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; ``ab`` is a product where ``a`` and ``b`` each occur
     alone elsewhere.
     Raises ``ValueError`` where ``sint`` could be a name as well.
     """
@@ -45,7 +45,7 @@ def _alone(tokens: list[Token]) -> set[str]:
 
 
 def standing(tokens: list[Token]) -> set[str]:
-    """The names that stand somewhere without a bracket behind them."""
+    """The names that occur somewhere without a bracket behind them."""
     return {
         token.text
         for token, following in zip_longest(tokens, tokens[1:])

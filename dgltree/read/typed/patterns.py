@@ -1,4 +1,4 @@
-"""What tokens look like: one expression for all of them, and some for what they are made of."""
+"""Patterns of tokens: one expression for all of them, and some for what they are made of."""
 
 import re
 

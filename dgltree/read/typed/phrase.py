@@ -15,7 +15,7 @@ from dgltree.read.typed.patterns import COEFFICIENT
 from dgltree.read.typed.refusals import Refusals
 
 BETWEEN = {"over": quotient, "choose": binomial}
-"""LaTeX's commands that stand between their arguments."""
+"""LaTeX's commands that come between their arguments."""
 SIMPLE = OPERANDS - {"group", "closed", "fraction"}
 """The kinds of values that are one sign or word: where they end is not marked."""
 
@@ -23,7 +23,7 @@ SIMPLE = OPERANDS - {"group", "closed", "fraction"}
 def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = False) -> Pieces:
     """The strict text of one level, whose brackets are not among ``items``; ``commas`` may part it into arguments.
 
-    ``standing`` are the names that may stand before a bracket as a factor. Raises ``ValueError`` for what has no
+    ``standing`` are the names that may come before a bracket as a factor. Raises ``ValueError`` for what has no
     meaning or two.
     """
     for place, item in enumerate(items):
@@ -71,11 +71,11 @@ class _Phrase:
         self.exponent = False
         """Whether the value that is expected is an exponent."""
         self.minus = False
-        """Whether a sign stands before the product that begins here."""
+        """Whether a sign comes before the product that begins here."""
         self.term: int | None = None
         """Where the product begins."""
         self.slash: int | None = None
-        """Where the last operator stands, if it is a slash."""
+        """The place of the last operator, if it is a slash."""
         self.under = 0
         """Where the denominator behind it begins."""
 
@@ -123,7 +123,7 @@ class _Phrase:
             self.term = item.start
 
     def _juxtapose(self, last: Item, item: Item) -> None:
-        """Check that a factor may stand behind another one with no sign between them."""
+        """Check that a factor may come behind another one with no sign between them."""
         following = self._following()
         raised = self.power is not None and (item.gap or last.kind not in SIMPLE)
         if (item.kind == "number" and not raised) or (item.kind == "fraction" and last.kind == "number"):
@@ -141,7 +141,7 @@ class _Phrase:
                 function = self.open[-1]
                 raise self.refusals.argument(function.head, function.start, last.stop, "*", item.start, end)
         if self.slash is not None:
-            assert self.term is not None  # a slash stands behind a value
+            assert self.term is not None  # a slash comes after a value
             if item.gap and COEFFICIENT.fullmatch(self.text[self.term : last.stop]):
                 self.slash = None  # 1/2 x is a half of x
                 return

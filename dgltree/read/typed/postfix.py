@@ -13,9 +13,9 @@ BEHIND = {
 }
 """What takes the place of a sign after its value: kinds and texts of tokens."""
 NOTHING = {
-    "degree": "a sign of degrees stands behind nothing; write 30° or 30*pi/180",
-    "percent": "a sign of percent stands behind nothing; write 50%",
-    "!": "a '!' stands behind no single value; write n! or (...)! for a factorial",
+    "degree": "the degree sign has no number before it; write 30° or 30*pi/180",
+    "percent": "the percent sign has no number before it; write 50%",
+    "!": "the '!' has no single value before it; write n! or (...)! for a factorial",
 }
 
 

@@ -17,7 +17,7 @@ FORMS = {
 """The words that ask for a form, each with the form's name."""
 _COMMAND = re.compile(rf"\s*({'|'.join(FORMS)})\b(?=\s*[^\s=])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[,;]|[-=]>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
-"""What may stand between an equation and ``x = _``."""
+"""What may come between an equation and ``x = _``."""
 
 
 class Question(NamedTuple):
@@ -85,7 +85,9 @@ def _solved(text: str, unknown: Tree) -> Question:
     """The equation before ``x = _``, with the blank in the places of x."""
     equation, blanks, notes = read_typed(text)
     if blanks:
-        raise ValueError(f"the equation has a blank besides {unknown.token}; write {unknown.token} = _ alone for one")
+        raise ValueError(
+            f"the equation has another blank than {unknown.token}; write {unknown.token} = _ alone for one"
+        )
     leaves = {node for side in equation for node in side.distinct() if not node.children}
     if unknown not in leaves:
         names = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")

@@ -1,4 +1,4 @@
-"""What is said of what could be meant in two ways: both, so that a person can write the one."""
+"""Messages about input that can mean two things: both are named, so that a person can write one."""
 
 import re
 from collections.abc import Sequence
@@ -73,7 +73,7 @@ class Refusals:
         return self._either(base.start, under.stop, one, other)
 
     def application(self, name: Item, group: Item) -> ValueError:
-        """A name that stands nowhere but before brackets."""
+        """A name that occurs nowhere but before brackets."""
         stem = name.text.split("_")[0].rstrip("0123456789")
         if len(stem) > 1 and stem not in GREEK_COMMANDS and stem not in GREEK_LETTERS:
             hint = nearest(name.text, SPELLINGS)

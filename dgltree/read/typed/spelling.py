@@ -1,4 +1,4 @@
-"""What people call things: characters, functions, LaTeX's commands. Tables only."""
+"""Spellings that people use: characters, functions, LaTeX's commands. Tables only."""
 
 import unicodedata
 
@@ -161,4 +161,4 @@ REASONS = {
     ),
     **dict.fromkeys("∇∆", "is not read; an equation is made of numbers, names, functions and + - * / ^"),
 }
-"""What has no place in an equation of trees, and what is said of it."""
+"""Symbols that have no place in an equation of trees, and the message about each."""

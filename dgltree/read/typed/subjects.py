@@ -1,4 +1,4 @@
-"""What is no equation of expressions, refused by its name: derivatives, integrals, matrices, units and others."""
+"""Input that is no equation of expressions, refused by its name: derivatives, integrals, matrices, units and others."""
 
 import re
 from typing import NamedTuple

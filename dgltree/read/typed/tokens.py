@@ -106,14 +106,14 @@ class _Lexer:
         yield Token("close", "}", stop, stop, False)
 
     def _subscript(self, match: re.Match[str]) -> Iterator[Token]:
-        raise self.error(self.at, f"'{match[0]}' stands below nothing; a variable is written x_1")
+        raise self.error(self.at, f"'{match[0]}' belongs to no name; a variable is written x_1")
 
     def _base(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("function", "log", match.end())
         yield from self.base()
 
     def base(self) -> Iterator[Token]:
-        """What stands below a logarithm."""
+        """What is below a logarithm."""
         if self.text[self.at : self.at + 1] == "_":
             yield Token("sub", "_", self.at, self.at + 1, False)
             self.one_only("_")
@@ -146,7 +146,7 @@ class _Lexer:
         yield from self.named(match["said"].replace("\\_", "_"), match.end(), "word")
 
     def named(self, name: str, stop: int, kind: str) -> Iterator[Token]:
-        """The token of a name, with what stands below it."""
+        """The token of a name, with what is below it."""
         if function := function_named(name) or self.called(name, stop):
             yield self.token("function", function, stop)
             if function == "log":

@@ -10,7 +10,6 @@ import torch
 from scipy.sparse import csr_matrix
 from torch import Tensor
 
-from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import save_tensors
 from dgltree.models.checkpoint import digest
 from dgltree.training.baseline.baseline import Baseline
@@ -39,16 +38,16 @@ class Average:
     weight: float
 
     @classmethod
-    def best(cls, baseline: Baseline, network: Tensor, data: TreeDataset) -> "Average":
+    def best(cls, baseline: Baseline, network: Tensor, answers: Tensor, targets: Tensor) -> "Average":
         """The average with the smallest loss on validation examples: log loss, or squared error of numbers.
 
         Args:
             baseline: of the training set.
             network: (E, ...) the answers of the network to the examples.
-            data: the examples, which have a label.
+            answers: (E, ...) those of the baseline.
+            targets: (E,) the classes or numbers of the examples.
         """
         objective = baseline.objective
-        answers, targets = baseline.answers(data), objective.targets(data.labels)
         weights = [step / STEPS for step in range(STEPS, -1, -1)]  # the network alone where they are equal
         losses = [objective.answer_loss(weight * network + (1 - weight) * answers, targets) for weight in weights]
         return cls(baseline, weights[int(np.argmin(losses))])

@@ -18,7 +18,7 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.boosted import Boosted
 from dgltree.training.baseline.features import Columns
-from dgltree.training.baseline.linear import Linear
+from dgltree.training.baseline.linear import Linear, logs
 from dgltree.training.objectives import Objective
 
 STRENGTHS = (1.0, 10.0, 100.0)
@@ -79,8 +79,7 @@ def _some(train: TreeDataset) -> TreeDataset:
 
 def _candidates(counts: csr_matrix, objective: Objective) -> list[Candidate]:
     classes, examples = len(objective.classes), counts.shape[0]
-    logs = counts.log1p()
-    squares = float(logs.multiply(logs).sum()) / examples
+    squares = float(np.square(logs(counts).data).sum()) / examples
     scaled = FunctionTransformer(_logs, kw_args={"scale": 1 / np.sqrt(squares or 1.0)})
     found = []
     for strength in STRENGTHS:
@@ -137,4 +136,4 @@ def _folds(classes: bool, grouped: bool) -> Any:
 
 
 def _logs(counts: csr_matrix, scale: float) -> csr_matrix:
-    return counts.log1p() * scale
+    return logs(counts) * scale

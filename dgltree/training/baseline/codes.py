@@ -1,4 +1,4 @@
-"""What occurs in trees, as codes of 64 bits that depend on names alone: equal in every file and process."""
+"""Features of trees, as codes of 64 bits that depend on names alone: equal in every file and process."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -13,33 +13,40 @@ from dgltree.datasets.tree_dataset import TreeDataset
 
 GRAM, LONGEST = 3, 32
 """Characters of a part of a token, and of a token whose parts are counted."""
+DEEPEST, LARGEST = 8, 1e6
+"""Edges above a number whose place is a column, and what the value of a number is taken as at most."""
 FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9))
 SHIFT = np.uint64(29)
 
 Occurrences = tuple[np.ndarray, np.ndarray]
 """Of each occurrence the tree (K,) int64 and the code (K,) uint64."""
+Amounts = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The same with the amount (K,) float64 that it adds to its column."""
 
 
-def occurrences(data: TreeDataset) -> Occurrences:
-    """What occurs in each example; the two trees of a pair have codes of their own.
+def occurrences(data: TreeDataset) -> Amounts:
+    """What occurs in each example, once each time; the two trees of a pair have codes of their own.
 
     A node's symbol is its function with its token, or with the number that it carries, to two digits. Counted are:
     functions, tokens and symbols; parent and child, by functions and by symbols; grandparent, parent and child;
     siblings next to each other; subtrees of one and of two edges (symbols with the multiset of the children's, as
     Weisfeiler and Lehman relabel them); two and three symbols in a row, in preorder; and parts of tokens, three
-    characters each.
+    characters each. Leaves that are read as numbers add their values to columns of their own, by their place and by
+    the function above them.
 
     Args:
         data: in the vocabulary of its file (:meth:`dgltree.datasets.tree_dataset.TreeDataset.as_read`).
     """
-    examples, found, first = [], [], 0
+    examples, found, amounts, first = [], [], [], 0
     for block in data.blocks():
-        for kind, (tree, codes) in enumerate(_kinds(block.trees)):
+        counted = [(*one, np.ones(len(one[0]))) for one in _kinds(block.trees)]
+        for kind, (tree, codes, amount) in enumerate([*counted, *_numbers(block.trees)]):
             side = (tree % data.each).astype(np.uint64)
             examples.append(first + tree // data.each)
             found.append(mixed(codes, side << np.uint64(8) | np.uint64(kind)))
+            amounts.append(amount)
         first += len(block)
-    return np.concatenate(examples), np.concatenate(found)
+    return np.concatenate(examples), np.concatenate(found), np.concatenate(amounts)
 
 
 def mixed(*parts: np.ndarray) -> np.ndarray:
@@ -82,6 +89,25 @@ def _kinds(trees: TreeBatch) -> Iterator[Occurrences]:
         start = np.flatnonzero(tree[length - 1 :] == tree[: len(tree) - length + 1])
         yield tree[start], mixed(*(symbol[start + k] for k in range(length)))
     yield _parts(trees, tree)
+
+
+def _numbers(trees: TreeBatch) -> Iterator[Amounts]:
+    """The numbers of leaves, by their place (the positions of children from the root on) and by the function above."""
+    if trees.value is None:
+        return
+    tree, function = np.repeat(np.arange(len(trees)), trees.sizes.numpy()), _names(trees)[0]
+    parent, child, place = trees.parent_index.numpy(), trees.child_index.numpy(), np.zeros(len(tree), np.uint64)
+    position = (np.arange(len(child)) - trees.child_ptr.numpy()[parent]).astype(np.uint64)
+    reached = np.isin(np.arange(len(tree)), trees.roots.numpy())
+    for _ in range(DEEPEST):
+        below = reached[parent] & (place[child] == 0)
+        place[child[below]] = mixed(place[parent[below]], position[below])
+        reached[child[below]] = True
+    amount = np.nan_to_num(trees.value.numpy()).clip(-LARGEST, LARGEST)
+    has = ~np.isnan(trees.value.numpy())
+    placed, edge = has & reached, has[child]
+    yield tree[placed], place[placed], amount[placed]
+    yield tree[child[edge]], function[parent[edge]], amount[child[edge]]
 
 
 def _names(trees: TreeBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

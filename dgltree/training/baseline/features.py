@@ -25,7 +25,7 @@ class Columns:
     @classmethod
     def of(cls, data: TreeDataset) -> "Columns":
         """What occurs in enough examples of a training set."""
-        example, codes = occurrences(data)
+        example, codes, _ = occurrences(data)
         order = np.lexsort((example, codes))
         example, codes = example[order], codes[order]
         new = np.ones(len(codes), bool)
@@ -36,12 +36,11 @@ class Columns:
         return cls(np.sort(found[often]))
 
     def __call__(self, data: TreeDataset) -> csr_matrix:
-        """(E, D) float64: how often each of them occurs in each example."""
-        example, codes = occurrences(data)
+        """(E, D) float64: how often each of them occurs in each example, or the sum of its numbers."""
+        example, codes, amounts = occurrences(data)
         place = np.searchsorted(self.codes, codes)
         place[place == len(self.codes)] = 0
         there = self.codes[place] == codes if len(self.codes) else np.zeros(len(codes), bool)
-        ones = np.ones(int(there.sum()))
-        found = csr_matrix((ones, (example[there], place[there])), shape=(len(data), len(self.codes)))
+        found = csr_matrix((amounts[there], (example[there], place[there])), shape=(len(data), len(self.codes)))
         found.sum_duplicates()
         return found

@@ -1,4 +1,4 @@
-"""A linear model of the logarithms of counts."""
+"""A linear model of the logarithms of counts and numbers."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -10,9 +10,16 @@ LOWEST = -30.0
 """The logit of a class that no training example has as its own label."""
 
 
+def logs(counts: csr_matrix) -> csr_matrix:
+    """``sign(c) log(1 + |c|)`` of each entry; only numbers have a sign."""
+    found = counts.copy()
+    found.data = np.sign(counts.data) * np.log1p(np.abs(counts.data))
+    return found
+
+
 @dataclass(frozen=True)
 class Linear:
-    """``log(1 + counts) W + b``."""
+    """``sign(c) log(1 + |c|) W + b`` of counts and numbers c."""
 
     name: ClassVar[str] = "linear"
 
@@ -35,7 +42,7 @@ class Linear:
 
     def __call__(self, counts: csr_matrix) -> np.ndarray:
         """(E, C) logits, or (E, 1) numbers, of counts (E, D)."""
-        found: np.ndarray = counts.log1p() @ self.weight.astype(np.float64) + self.bias
+        found: np.ndarray = logs(counts) @ self.weight.astype(np.float64) + self.bias
         return found
 
     def divided(self, temperature: float) -> "Linear":

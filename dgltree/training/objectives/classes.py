@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from dgltree.training.objectives.metrics import ClassMetrics
 
-
 SMALLEST, HOTTEST = 1e-12, 3.0
 """The lowest probability that has a logarithm, and of a temperature the highest logarithm."""
+SURE = 1e-7
+"""How near to 0 and 1 a probability of 32 bits can be."""
 
 
 class Classes(Objective):
@@ -97,6 +98,12 @@ class Classes(Objective):
 
     def predicted(self, answers: Tensor) -> Tensor:
         return answers.argmax(1)
+
+    def support(self, answers: Tensor) -> Tensor:
+        return answers[:, answers[0].argmax()]
+
+    def evidence(self, support: Tensor) -> Tensor:
+        return support.clamp(SURE, 1 - SURE).logit()
 
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
         from torchmetrics.classification import MulticlassAccuracy

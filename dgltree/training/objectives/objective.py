@@ -1,5 +1,6 @@
 """The contract of what is predicted: labels, loss, metrics and answers of one kind."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,6 +28,8 @@ class Objective(ABC):
     labels_are_numbers: ClassVar[bool]
     monitored: ClassVar[str]
     """The metric by which the best epoch is chosen; higher is better."""
+    nothing: ClassVar[float] = -math.inf
+    """As long as no epoch's metric is above this, a training has learnt nothing, and is neither ended nor slowed."""
     classes: tuple[str, ...] = ()
     """Their names; none where there are no classes."""
 
@@ -89,6 +92,14 @@ class Objective(ABC):
     @abstractmethod
     def predicted(self, answers: Tensor) -> Tensor:
         """(E,) the numbers of the classes, or the numbers themselves."""
+
+    @abstractmethod
+    def support(self, answers: Tensor) -> Tensor:
+        """(E,) the probabilities of the class that is predicted of the first example, or the numbers."""
+
+    @abstractmethod
+    def evidence(self, support: Tensor) -> Tensor:
+        """(E,) what adds up of that: the log-odds of probabilities in nats, or the numbers."""
 
     @abstractmethod
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":

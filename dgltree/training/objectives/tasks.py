@@ -1,4 +1,4 @@
-"""The tasks of ``fit``, and what it does in each of them where it is not told."""
+"""The tasks of ``fit``, and its defaults in each of them."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,14 @@ class Task:
     dropout: float = 0.0
     input_dropout: float = 0.0
     token_dropout: float = 0.0
+    weight_decay: float = 0.0
     """By which a training of few examples fits them less closely. Measured in docs/users.md."""
 
 
 TASKS = {
-    "classify": Task(1, "classifier", ("classes",), dropout=0.5, input_dropout=0.3, token_dropout=40.0),
+    "classify": Task(
+        1, "classifier", ("classes",), dropout=0.5, input_dropout=0.3, token_dropout=40.0, weight_decay=0.05
+    ),
     "regress": Task(1, "number", ("numbers",)),
     "pair": Task(2, "pair", ("classes", "numbers")),
 }

@@ -1,0 +1,170 @@
+"""``dgltree explain``: which subtrees decide a model's predictions."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dgltree.commands.main import COMMANDS
+from dgltree.commands.options import option_parser
+from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reports import report_bad
+from dgltree.datasets.formats import FORMATS
+from dgltree.datasets.formats.source import kind_of
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.brief import WIDTH, brief
+from dgltree.read.json_text import write_json
+from dgltree.read.text import shown
+from dgltree.training import threads
+from dgltree.training.explaining import Effect, Explanation
+from dgltree.training.trained_model import MOST_NODES, TrainedModel
+from dgltree.trees.tree import name_of
+
+EXAMPLES = """\
+examples:
+  dgltree explain runs/trees "(add x (mul y z))"
+  dgltree explain runs/trees "(add x (mul y z))" --picture explained.svg
+  dgltree explain runs/trees new.tsv --first 3 --json > effects.jsonl
+
+Each subtree is replaced by an unknown leaf in turn; its effect is by how many percentage points the probability of the
+predicted class falls then, or by how much the number does. The subtrees without which the log-odds of the class (or the
+number) change most are listed, those last of which a smaller one inside has half of that, and marked with their rank on
+the tree.
+"""
+INDENT = "  "
+
+
+def run(_: str, arguments: list[str]) -> int:
+    """Run the command; the exit code is 1 where a record could not be read."""
+    options = _parse(arguments)
+    model = TrainedModel.load(options.model, cell=options.cell)
+    names, examples, failed = _examples(model, options)
+    if options.picture and len(names) > 1:
+        raise ValueError(f"--picture is for one tree, and these are {len(names)}; give --first 1")
+    with threads.limited(threads.worth(MOST_NODES, int(model.model.encoder.config["hidden_size"]))):
+        explained = model.explain(examples)
+    for place, (name, found) in enumerate(zip(names, explained, strict=True)):
+        if options.json:
+            print(write_json(_record(name, found, model, options.top)))
+        else:
+            print(("\n" if place else "") + _text(name, found, model, options.top))
+    if options.picture:
+        _draw(explained[0], model, Path(options.picture))
+    return 1 if failed else 0
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = option_parser(
+        "explain", f"{COMMANDS['explain'][1].capitalize()}.", EXAMPLES, "MODEL (TREE | FILE) [options]"
+    )
+    parser.add_argument("model", metavar="MODEL", help="the folder that 'dgltree fit --out' wrote")
+    parser.add_argument(
+        "trees", metavar="TREE", help="a tree, written as in the training file; or a file of trees that fit reads"
+    )
+    parser.add_argument("--first", type=int, default=5, metavar="N", help="of a file, explain N trees (default: 5)")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="list N subtrees of each tree (default: 5)")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each tree, one a line")
+    parser.add_argument("--picture", metavar="FILE", help="draw the tree with its effects to this .svg or .png file")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
+    add_reading(parser)
+    options = parser.parse_args(arguments)
+    for name in ("first", "top"):
+        if getattr(options, name) < 1:
+            parser.error(f"--{name} is {getattr(options, name)}; it must be 1 or more")
+    if options.picture and Path(options.picture).suffix.lower() not in (".svg", ".png"):
+        parser.error(f"--picture {options.picture}: pictures are written as .svg or .png")
+    return options
+
+
+def _examples(model: TrainedModel, options: argparse.Namespace) -> tuple[list[str], Any, int]:
+    """The names of the examples, the examples, and how many could not be read."""
+    text = options.trees
+    if not _is_file(text):
+        if model.each == 2:
+            raise ValueError(f"{text!r:.80}: one tree, and the model reads pairs; give a file of pairs")
+        return [shown(text, WIDTH)], [text], 0
+    reading = replace(model.reading, **given_reading(options))
+    data = TreeDataset.from_file(text, cached=False, progress=True, named=False, **reading.to_json())
+    known = model.dataset(data)
+    report_bad(text, known.bad)
+    some = known.select(range(min(options.first, len(known))))
+    return [some.ids[i] or some.bad_at(i, "").name for i in range(len(some))], some, len(known.bad)
+
+
+def _is_file(text: str) -> bool:
+    """Whether a file is meant; one that is missing is seen by its suffix, because a lone word may be a tree, too."""
+    try:
+        if text == "-" or Path(text).exists():
+            return True
+    except (OSError, ValueError):  # a long text, or one with a NUL
+        return False
+    if not any(letter in text for letter in "()[]{} \n") and any(kind_of(text) in each.suffixes for each in FORMATS):
+        raise FileNotFoundError(f"{text}: no such file")
+    return False
+
+
+def _record(name: str, found: Explanation, model: TrainedModel, top: int) -> dict[str, Any]:
+    probability = {"probability": found.support} if model.classes else {}
+    return {
+        "tree": name,
+        "prediction": found.prediction,
+        **probability,
+        "effects": [
+            {
+                **({"side": each.side} if model.each == 2 else {}),
+                "node": each.node,
+                "effect": each.effect,
+                **({"log_odds": each.evidence} if model.classes else {}),
+                "subtree": brief(each.tree),
+            }
+            for each in found.ranked[:top]
+        ],
+    }
+
+
+def _text(name: str, found: Explanation, model: TrainedModel, top: int) -> str:
+    listed = found.ranked[:top]
+    what = "points\tlog-odds" if model.classes else "effect"
+    lines = [f"{name}: {_answer(found, model)}", "", f"rank\t{what}\tsubtree"]
+    for i, each in enumerate(listed):
+        log_odds = f"\t{each.evidence:+.2f}" if model.classes else ""
+        lines.append(f"{i + 1}\t{_number(each, model)}{log_odds}\t{shown(brief(each.tree), WIDTH)}")
+    return "\n".join([*lines, *_drawn(found, model, listed)])
+
+
+def _drawn(found: Explanation, model: TrainedModel, listed: Sequence[Effect]) -> list[str]:
+    """A line for each node, below its parent, with its effect and its rank; an empty line before each tree."""
+    ranks = {(each.side, each.node): f"[{i + 1}]" for i, each in enumerate(listed)}
+    effects = {(each.side, each.node): _number(each, model) for each in found.effects}
+    lines = []
+    for side, tree in enumerate(found.trees):
+        lines.append("")
+        stack, node = [(tree, 0)], 0
+        while stack:
+            part, depth = stack.pop()
+            stack.extend((child, depth + 1) for child in reversed(part.children))
+            effect, rank = effects.get((side, node), ""), ranks.get((side, node), "")
+            lines.append(f"{effect:>9} {rank:>4} {INDENT * depth}{shown(name_of(part), WIDTH)}")
+            node += 1
+    return lines
+
+
+def _answer(found: Explanation, model: TrainedModel) -> str:
+    if not model.classes:
+        return f"{found.support:.6g}"
+    return f"{shown(str(found.prediction))}, probability {found.support:.6f}"
+
+
+def _number(each: Effect, model: TrainedModel) -> str:
+    return f"{100 * each.effect:+.1f}" if model.classes else f"{each.effect:+.4g}"
+
+
+def _draw(found: Explanation, model: TrainedModel, file: Path) -> None:
+    from dgltree.plotting import charts
+    from dgltree.plotting.effects import coloured
+
+    if len(found.trees) == 2:
+        raise ValueError("--picture draws one tree, and the model reads pairs")
+    values: list[float | None] = [None, *(each.effect for each in found.effects)]
+    charts.save_as(coloured(found.trees[0], values, _answer(found, model)), file)

@@ -1,0 +1,55 @@
+"""Source files of C, Java and JavaScript, one or a folder of them. Needs tree-sitter (the extra ``code``)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+from dgltree.datasets.formats.source import Source
+from dgltree.datasets.formats.source_files import SourceFiles
+from dgltree.datasets.settings.reading import Reading
+from dgltree.read.code import iter_functions, read_code
+from dgltree.trees.tree import Tree
+
+
+@dataclass
+class CodeSources(SourceFiles):
+    """Broken code included."""
+
+    language: ClassVar[str]
+    """In ``dgltree.read.code.LANGUAGES``, and the notation."""
+
+    @classmethod
+    def open(cls, source: Source, reading: Reading) -> Self:
+        """Raises as :meth:`SourceFiles.open`."""
+        return super().open(source, replace(reading, notation=cls.language))
+
+    def whole(self, text: str) -> Tree:
+        return read_code(text, self.language)
+
+    def functions(self, text: str) -> Iterator[tuple[str, int, Tree]]:
+        return iter_functions(text, self.language)
+
+    def decoded(self, data: bytes) -> str:
+        """As UTF-8, with U+FFFD for other bytes, which occur in comments and texts of older files."""
+        return data.decode(errors="replace")
+
+
+class CSources(CodeSources):
+    """C."""
+
+    suffixes = (".c",)
+    language = "c"
+
+
+class JavaSources(CodeSources):
+    """Java."""
+
+    suffixes = (".java",)
+    language = "java"
+
+
+class JavaScriptSources(CodeSources):
+    """JavaScript."""
+
+    suffixes = (".js",)
+    language = "javascript"

@@ -1,0 +1,173 @@
+"""Source code of C, Java and JavaScript as trees."""
+
+from importlib.util import find_spec
+
+import pytest
+
+import dgltree
+from dgltree.read.brief import brief
+from dgltree.read.code import LANGUAGES, iter_functions, read_code
+from dgltree.read.notations import NOTATIONS
+from dgltree.trees.tree import Tree
+
+PACKAGES = ("tree_sitter", *(f"tree_sitter_{language}" for language in LANGUAGES))
+pytestmark = pytest.mark.skipif(not all(map(find_spec, PACKAGES)), reason="the code extra is not installed")
+
+WHOLE = {
+    "c": [
+        "int f(int x) { /* c */ return x + 1; }",
+        "static int a[3] = {1, 2, 3};",
+        "void g(void) { p->q = *r; i++; }",
+        '#include <stdio.h>\n#define N 10\nint main(void) { printf("%d\\n", N); return 0; }',
+        "struct point { int x, y; } origin;",
+        "typedef unsigned long size; enum colour { RED, GREEN = 3 };",
+        "int max(int a, int b) { return a > b ? a : b; }",
+        "void h(char *s) { while (*s) if (*s++ == 'a') continue; else break; }",
+        "int s(int n) { int t = 0; for (int i = 0; i < n; i++) t += i; return t; }",
+        "int k(int x) { switch (x) { case 1: return 2; default: goto end; } end: return -x; }",
+    ],
+    "java": [
+        "class A { int f(int x) { return x + 1; } }",
+        "public final class A<T> { @Override private static int f(int... x) throws E { i--; return new B(x)[0]; } }",
+        "interface Shape { double area(); }",
+        "enum Colour { RED, GREEN; }",
+        "class L { void f() { for (String s : names) System.out.println(s); } }",
+        "class L { Runnable r = () -> { run(1L, 'c', null); }; }",
+        "class T { void f() { try { g(); } catch (Exception e) { throw e; } finally { h(); } } }",
+        "import java.util.List;\nrecord P(int x, int y) {}",
+        "class S { int f(Object o) { return o instanceof String s ? s.length() : 0; } }",
+        "class W { void f() { do { i += 2; } while (i < 10 && !done); } }",
+    ],
+    "javascript": [
+        "const f = x => x + 1;",
+        "const f = async (a) => `q ${a} c` + 'x'; // hi",
+        "class A extends B { static get x() { return this.y; } #z = 1; }",
+        "function* g(n) { for (let i = 0; i < n; i++) yield i; }",
+        "let {a, b: [c, ...d]} = {...o, [k]: 1};",
+        "export default async function main() { await Promise.all(xs.map(f)); }",
+        "if (a === b) { c(); } else if (!d) { delete e.f; }",
+        "try { x?.y ?? z } catch { throw new Error('no') }",
+        "const r = /a+/g, n = 0x1F, u = undefined;",
+        "for (const k of Object.keys(o)) switch (k) { case 'a': break; }",
+    ],
+}
+BROKEN = {
+    "c": ["int g( { if x", "int x = "],
+    "java": ["class A { int f( { return", "void f() { int x = 1 }"],
+    "javascript": ["function f() { return", "let = = 3"],
+}
+
+
+def inner(tree: Tree) -> set[str]:
+    return {node.function for node in tree.preorder()}
+
+
+@pytest.mark.parametrize(("language", "source"), [(name, text) for name in WHOLE for text in WHOLE[name]])
+def test_code_that_parses_is_read_without_errors_and_comments(language, source):
+    functions = inner(NOTATIONS[language].read(source))
+    assert not functions & {"ERROR", "MISSING", "comment", "line_comment", "block_comment"}
+    assert len(functions) > 3
+
+
+@pytest.mark.parametrize(("language", "source"), [(name, text) for name in BROKEN for text in BROKEN[name]])
+def test_broken_code_is_kept_below_nodes_of_errors(language, source):
+    assert inner(read_code(source, language)) & {"ERROR", "MISSING"}
+
+
+def test_a_function_of_c_is_this_tree():
+    assert brief(read_code("int f(int x) { return x + 1; }", "c").children[0].children[2]) == (
+        "(compound_statement (return_statement (binary_expression x + 1)))"
+    )
+    minus = Tree(
+        "binary_expression", [Tree("identifier", token="x"), Tree("-", token="-"), Tree("identifier", token="y")]
+    )
+    assert read_code("x - y;", "javascript") == Tree("program", [Tree("expression_statement", [minus])])
+
+
+@pytest.mark.parametrize(
+    "change", [("+", "-"), ("i++", "i--"), ("static", "public"), ("int f", "long f"), ("1L", "2L")]
+)
+def test_a_change_of_an_operator_a_modifier_a_type_or_a_number_changes_the_tree(change):
+    source = "class A { static int f(int x) { i++; return x + 1L; } }"
+    assert read_code(source, "java") != read_code(source.replace(*change, 1), "java")
+
+
+@pytest.mark.parametrize("source", ["", " \n", "// a\n/* b */"])
+def test_a_text_without_code_is_refused(source):
+    with pytest.raises(ValueError, match=r"^found no code; expected c source$"):
+        read_code(source, "c")
+
+
+def test_deep_code_is_read_without_recursion():
+    assert read_code("int x = " + "(" * 5000 + "1" + ")" * 5000 + ";", "c").depth == 5003
+
+
+@pytest.mark.parametrize(("suffix", "language"), [(".c", "c"), (".java", "java"), (".js", "javascript")])
+def test_a_folder_of_sources_is_read_in_its_notation_with_the_folders_as_labels(tmp_path, suffix, language):
+    for label, text in zip(("one", "two"), WHOLE[language][:2], strict=True):
+        (tmp_path / label).mkdir()
+        (tmp_path / label / f"a{suffix}").write_text(text)
+    (tmp_path / "two" / f"empty{suffix}").write_text("")
+    data = dgltree.TreeDataset.from_file(tmp_path, label_from="folder", cached=False)
+    assert data.reading.notation == language
+    assert [data[i] for i in range(2)] == [
+        (read_code(WHOLE[language][0], language), "one"),
+        (read_code(WHOLE[language][1], language), "two"),
+    ]
+    assert [(bad.file, bad.message) for bad in data.bad] == [
+        (f"two/empty{suffix}", f"found no code; expected {language} source")
+    ]
+    functions = dgltree.TreeDataset.from_file(tmp_path, unit="function", label_from="folder", cached=False)
+    texts = dict(zip(("one", "two"), WHOLE[language][:2], strict=True))
+    found = [(f"{label}/a{suffix}", *each) for label in texts for each in iter_functions(texts[label], language)]
+    assert found and functions.ids == [f"{file}:{line}:{name}" for file, name, line, _ in found]
+    assert [functions[i] for i in range(len(found))] == [(tree, file[:3]) for file, _, _, tree in found]
+
+
+FUNCTIONS = {
+    "c": (
+        "int f(int x) { return x; }\n\nchar *g(void) { return 0; }\nint (*h(int n))(int) { return f; }\nint p;\n",
+        [("f", 1), ("g", 3), ("h", 4)],
+    ),
+    "java": (
+        "class A {\n A() {}\n int f(int x) { run(() -> 1); return x; }\n class B { void g() {} }\n}\n"
+        "interface I { default void h() {} }\nrecord P(int x) { P { } }\n",
+        [("A.A", 2), ("A.f", 3), ("B.g", 4), ("I.h", 6), ("P.P", 7)],
+    ),
+    "javascript": (
+        "const f = x => x + 1;\nfunction g() { xs.map(x => x); function h() {} }\nclass A { m() {} #z = () => 1 }\n"
+        "o.p = async function () {};\nvar q = { r() {}, s: function* () {}, t: 1 };\nf(function u() {});\n",
+        [("f", 1), ("g", 2), ("g.h", 2), ("A.m", 3), ("A.#z", 3), ("o.p", 4), ("r", 5), ("s", 5), ("u", 6)],
+    ),
+}
+
+
+@pytest.mark.parametrize("language", FUNCTIONS)
+def test_functions_have_the_names_and_lines_of_the_text_and_the_trees_of_their_own_text(language):
+    source, expected = FUNCTIONS[language]
+    found = list(iter_functions(source, language))
+    assert [(name, line) for name, line, _ in found] == expected
+    whole = list(read_code(source, language).preorder())
+    assert all(tree in whole for _, _, tree in found)
+    if language == "c":
+        assert found[1][2] == read_code(source.splitlines()[2], language).children[0]
+
+
+@pytest.mark.parametrize(
+    ("language", "source", "names"),
+    [
+        ("c", "int f(int x) { return x + ; }\nint g( { if\nint h(void) { return 1; }", {"f"}),
+        ("java", "class A { int f() { return (; } void g() { int x = 1 } }", {"A.f", "A.g"}),
+        ("javascript", "function f() { return (; }\nlet = = 3;\nfunction g() { return 1 }", {"f", "g"}),
+    ],
+)
+def test_functions_of_broken_code_are_found_with_their_errors(language, source, names):
+    found = {name: tree for name, _, tree in iter_functions(source, language)}
+    assert names <= found.keys()
+    assert any(inner(tree) & {"ERROR", "MISSING"} for tree in found.values())
+
+
+def test_functions_that_nest_deeply_are_read_without_recursion_and_have_short_names():
+    source = "function f() {" * 2000 + "}" * 2000
+    found = list(iter_functions(source, "javascript"))
+    assert [name for name, _, _ in found] == ["f", *["f.f"] * 1999]
