@@ -64,8 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
     try:
-        for name, figure in f1(list(given_trees(options.task, options.data))).items():
-            print(f"{name:16} {figure:5.1f}")
+        for name, score in f1(list(given_trees(options.task, options.data))).items():
+            print(f"{name:16} {score:5.1f}")
     except (ValueError, FileNotFoundError) as error:
         raise SystemExit(str(error)) from None
 

@@ -10,7 +10,7 @@ POOL = 50  # full batches' worth of examples that are sorted together: little pa
 def buckets(
     lengths: Sequence[int], batch_size: int, most_words: int, generator: torch.Generator | None = None
 ) -> list[list[int]]:
-    """Which examples stand in which batch.
+    """Which examples are in which batch.
 
     A batch has at most ``batch_size`` examples, and padded to its longest at most ``most_words`` words; an example that
     alone is longer has a batch of its own. With a generator the examples are in random order, sorted in pools, and so

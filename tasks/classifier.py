@@ -19,7 +19,7 @@ from dgltree.training.processes import shared_loss
 from tasks.grouped import Grouped
 
 
-class TreeClassifier(EncoderModule):
+class EncoderClassifier(EncoderModule):
     """Cross-entropy by Adam, whose rate is halved when the accuracy in validation has not risen for two epochs.
 
     That is the training of Ordered Memory (Shen et al. 2019, arXiv 1910.13466); the published program has beta1 = 0.
@@ -111,7 +111,7 @@ class TreeClassifier(EncoderModule):
         return [HalvedRate("accuracy")]
 
     def _set_names(self) -> tuple[str, ...]:
-        """Of the sets that the data tests besides its test set."""
+        """Of the sets that the data tests in addition to its test set."""
         return getattr(self.trainer.datamodule, "sets", ())  # type: ignore[attr-defined]
 
     def _accuracy(self) -> MulticlassAccuracy:

@@ -1,4 +1,4 @@
-"""What the commands of all tasks have in common: ``fit``, ``validate`` and ``test`` by LightningCLI."""
+"""Common parts of the commands of all tasks: ``fit``, ``validate`` and ``test`` by LightningCLI."""
 
 import json
 import traceback
@@ -17,7 +17,7 @@ from dgltree.training.checkpoints import checked
 
 DESCRIPTION = "Train and test a model of this task: fit --config FILE, with a file of the task's folder configs."
 TEST = "test.json"
-"""The file in a run's folder with the figures of its best epoch on the test data."""
+"""The file in a run's folder with the metrics of its best epoch on the test data."""
 
 
 class TaskCLI(LightningCLI):
@@ -25,7 +25,7 @@ class TaskCLI(LightningCLI):
 
     def add_arguments_to_parser(self, parser: LightningArgumentParser) -> None:
         parser.add_argument(
-            "--threads", type=int, default=1, help="use this many CPU threads, beside the process that loads the data"
+            "--threads", type=int, default=1, help="use this many CPU threads, not counting the process that loads data"
         )
         parser.link_arguments("seed_everything", "data.seed", int)
         parser.link_arguments("seed_everything", "model.seed", int)
@@ -41,7 +41,7 @@ class TaskCLI(LightningCLI):
         best = self.trainer.checkpoint_callback
         path = best.best_model_path if isinstance(best, ModelCheckpoint) else None  # a trial run keeps no checkpoints
         if path and any(isinstance(each, WeightAveraging) for each in self.trainer.callbacks):  # type: ignore[attr-defined]
-            # A checkpoint's weights are the averages; after a fit, Lightning itself would take the others beside them.
+            # A checkpoint's weights are the averages; after a fit, Lightning itself would take the others next to them.
             self.model.load_state_dict(checked(Path(path))["state_dict"])
             path = None
         figures, *_ = self.trainer.test(self.model, self.datamodule, ckpt_path=path or None, verbose=False)
@@ -91,7 +91,7 @@ def _refused_by_us(error: Exception) -> bool:
 
 
 class SaveFitConfig(SaveConfigCallback):
-    """The configuration of a training beside its checkpoints; a later ``test`` leaves it as it is."""
+    """The configuration of a training next to its checkpoints; a later ``test`` leaves it as it is."""
 
     def setup(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule, stage: str) -> None:
         if stage == "fit":

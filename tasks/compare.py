@@ -106,7 +106,7 @@ def report(trainings: list[Training], out: Path) -> str:
 
 
 def _tables(models: Mapping[str, list[Training]]) -> list[str]:
-    """The table of the variant, and those that the task has besides, each with its heading."""
+    """The table of the variant, and those that the task has as well, each with its heading."""
     task = _of(next(iter(models.values()))[0].task)
     besides: Mapping[str, Mapping[str, str]] = getattr(task, "TABLES", {})
     apart = {key for heads in besides.values() for key in heads}
@@ -132,13 +132,13 @@ def _table(models: Mapping[str, list[Training]], heads: Mapping[str, str]) -> li
 
 
 def _cells(found: Iterable[Training], keys: Iterable[str]) -> list[str]:
-    """A figure of a model over its seeds, for each of the keys."""
+    """A metric of a model over its seeds, for each of the keys."""
     figures = [each.figures() for each in found]
     return [percent(Spread.of([of[key] for of in figures if key in of])) for key in keys]
 
 
 def _short(key: str, heads: Mapping[str, str]) -> str:
-    """The heading of a figure: what the task calls it, the group, or its name."""
+    """The heading of a metric: what the task calls it, the group, or its name."""
     if key in heads:
         return heads[key]
     grouped = GROUPED.fullmatch(key)

@@ -1,4 +1,4 @@
-"""What the data of all tasks have in common."""
+"""Common parts of the data of all tasks."""
 
 import os
 from abc import ABC, abstractmethod

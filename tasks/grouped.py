@@ -1,4 +1,4 @@
-"""Figures of all examples, and of each group of them."""
+"""Metrics over all examples, and over each group of them."""
 
 from collections.abc import Mapping
 
@@ -33,5 +33,5 @@ class Grouped:
                 self.metrics[key].update(outputs[rows], labels[rows])
 
     def compute(self) -> dict[str, Tensor]:
-        """Name to figure: of all examples first, then by group."""
+        """Name to metric: of all examples first, then by group."""
         return {key: metric.compute() for key, metric in self.metrics.items()}

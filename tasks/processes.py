@@ -1,4 +1,4 @@
-"""What worker processes have in common."""
+"""Common parts of worker processes."""
 
 import multiprocessing
 import os

@@ -1,4 +1,4 @@
-"""Figures over seeds, and tables of them."""
+"""Metrics over seeds, and tables of them."""
 
 import statistics
 from collections.abc import Iterable, Sequence

@@ -9,7 +9,7 @@ from dgltree.read.preorder import BlankExample, read_blanks
 
 @dataclass(frozen=True)
 class Blank:
-    """An example, and where it stands: the number in its file's name, and its place in the concatenated depth lists."""
+    """An example, and its place: the number in its file's name, and its place in the concatenated depth lists."""
 
     file: int
     index: int

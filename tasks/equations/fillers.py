@@ -50,12 +50,12 @@ _FURTHER = (
     *("0.5", "0.25", "0.1", "0.2", "1.5", "2.5"),
 )
 FURTHER_LITERALS = tuple(map(literal, _FURTHER))
-"""The constants that equations of elementary functions may contain besides."""
+"""The constants that equations of elementary functions may contain as well."""
 FURTHER_FUNCTIONS = (
     *("exp", "abs", "asin", "acos", "atan", "sinh", "cosh", "tanh", "csch", "sech", "coth"),
     *("asinh", "acosh", "atanh"),
 )
-"""Functions of one argument that equations of elementary functions may contain besides; of two arguments ``log``."""
+"""Functions of one argument that equations of elementary functions may contain as well; of two arguments ``log``."""
 LEAVES = (*VARIABLES, *CONSTANTS)
 
 _MINUS, _ONE, _TWO, _HALF = map(literal, ("-1", "1", "2", "1/2"))
@@ -73,7 +73,7 @@ def depth_one(leaves: tuple[Tree, ...]) -> list[Tree]:
 
 
 def common_forms(variables: tuple[Tree, ...]) -> list[Tree]:
-    """What stands in textbooks beyond depth 1: ``sin(x)^2``, ``-x^2``, ``cos(x)*sin(y)``, ``x - y``, ``2*x*y`` ..."""
+    """What is in textbooks beyond depth 1: ``sin(x)^2``, ``-x^2``, ``cos(x)*sin(y)``, ``x - y``, ``2*x*y`` ..."""
     forms = []
     for v in variables:
         forms += _of_one(v)
@@ -112,7 +112,7 @@ def _of_two(v: Tree, w: Tree) -> list[Tree]:
 
 
 def further_fillers() -> list[Tree]:
-    """What textbooks need beyond :func:`fillers` where all elementary functions stand."""
+    """What textbooks need beyond :func:`fillers` where all elementary functions occur."""
     leaves = [*FURTHER_LITERALS, *(literal(text) for text in ("5", "6", "7", "8", "9"))]
     forms = [*leaves, *map(_negative, leaves), *(Tree("Pow", (leaf, _HALF)) for leaf in leaves), *_of_numbers()]
     for v in VARIABLES:

@@ -1,10 +1,10 @@
-"""Labelled equations as Parquet: text that a person can read beside preorders of symbol ids that load without parsing.
+"""Labelled equations as Parquet: text that a person can read next to preorders of symbol ids that load without parsing.
 
 Columns: ``equation`` (infix), ``label`` (1 correct, 0 wrong), ``depth``, ``split`` ("train", "validation" or "test"),
 ``digest`` (of the canonical form, uint64), ``left`` and ``right`` (preorders of symbol ids). The symbols, each
-``[function, arity, token]``, stand in the file's metadata with the format's version. Sets of number equations have the
-symbol ``Number`` besides, and ``left_values`` and ``right_values``, the numbers in preorder. Sets of the published kind
-have ``truth`` besides, what numbers say (null: undecided), and ``run``.
+``[function, arity, token]``, are in the file's metadata with the format's version. Sets of number equations have the
+symbol ``Number`` as well, and ``left_values`` and ``right_values``, the numbers in preorder. Sets of the published kind
+have ``truth`` as well, what numbers say (null: undecided), and ``run``.
 """
 
 import json
@@ -49,7 +49,7 @@ class Made(NamedTuple):
 
 
 class EquationRow(NamedTuple):
-    """One labelled equation of a data set: its sides as words, and the numbers that stand in them."""
+    """One labelled equation of a data set: its sides as words, and the numbers that are in them."""
 
     left: Word
     right: Word
@@ -188,7 +188,7 @@ def load(path: str | Path) -> "pyarrow.Table":
     symbols = [tuple(symbol) for symbol in header["symbols"]]
     unknown = [list(symbol) for symbol in symbols if symbol not in (*SYMBOLS, NUMBER)]
     if unknown:
-        raise ValueError(f"{path} is of another vocabulary: it has {', '.join(map(str, unknown))} besides ours")
+        raise ValueError(f"{path} is of another vocabulary: it has {', '.join(map(str, unknown))} that ours lacks")
     if symbols not in (list(PAPER_SYMBOLS), list(SYMBOLS_AND_NUMBER), list(SYMBOLS)):
         raise ValueError(f"{path} is of another vocabulary: its symbols are ours in another order, or not all of them")
     return found

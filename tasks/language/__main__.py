@@ -10,7 +10,7 @@ import sys
 from tasks.language import cli, curves, syntax, trees
 
 OWN = {"parse": trees.main, "baselines": trees.main, "syntax": syntax.main, "curves": curves.main}
-"""Commands besides those of Lightning."""
+"""Commands in addition to those of Lightning."""
 
 
 def main(arguments: list[str]) -> None:

@@ -46,7 +46,7 @@ class LanguageTraining(lightning.LightningModule):
         weight_decay: L2.
         patience: epochs of validation that the trigger of averaging leaves out.
         average_from: the epoch, from 0, with which averaging begins at the latest; None: by the trigger alone.
-        restart_after: the number of epochs after which averaging, if it has begun, begins anew, as published.
+        restart_after: the number of epochs after which averaging, if it has begun, begins again, as published.
         part_length: that of the data.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
 

@@ -1,7 +1,7 @@
-"""Trees that a language model finds, layer by layer, beside the given ones and those that look at nothing.
+"""Trees that a language model finds, layer by layer, next to the given ones and those that look at nothing.
 
 ``python -m tasks.language parse --model FILE [FILE ...] --trees PATH`` and ``python -m tasks.language baselines --trees
-PATH``. Of several models, such as seeds of one training, figures are mean ± sample standard deviation.
+PATH``. Of several models, such as seeds of one training, metrics are mean ± sample standard deviation.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from tasks.tables import Spread, table
 TAGS = ("ADJP", "NP", "PP", "INTJ")
 """Of the paper's table 2."""
 DRAWS = 5
-"""Random trees of each sentence: their figures are means over them."""
+"""Random trees of each sentence, whose metrics are averaged."""
 
 
 def parsed(model: LanguageModel, given: Sequence[Tree]) -> list[list[Tree]]:

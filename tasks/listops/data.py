@@ -26,7 +26,7 @@ TRAIN, VALIDATION = 0.9, 0.95  # where the shares of the expressions end; the re
 class ListOps(BucketedData):
     """Expressions in batches of similar lengths; the order of training depends on (seed, epoch) alone.
 
-    What stands in the test file is taken out of the other expressions, of which 90 % are trained on and 5 % validated.
+    What is in the test file is taken out of the other expressions, of which 90 % are trained on and 5 % validated.
     The test is on the test file, or without it on the last 5 %.
 
     With ``sets`` these are tested, too, each by itself; with ``depth`` it is all ListOps-DG.

@@ -49,7 +49,7 @@ def expressions(count: int, seed: int, longest: int | None = None) -> tuple[Expr
 
 
 def _place(depth: int, random: Random) -> tuple[list[str], int]:
-    """The words of what stands at a place, and what it is worth."""
+    """The words of what occurs at a place, and what it is worth."""
     if depth >= DEEPEST or random.random() >= LISTS:
         digit = random.choice(DIGITS)
         return [digit], int(digit)

@@ -1,4 +1,4 @@
-"""What an expression is worth: an encoder, a linear readout, and cross-entropy."""
+"""The value of an expression: an encoder, a linear readout, and cross-entropy."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,12 +8,12 @@ from torch import Tensor
 from dgltree import TreeBatch, Vocabulary
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout
-from tasks.classifier import TreeClassifier
+from tasks.classifier import EncoderClassifier
 from tasks.listops.data import CLASSES
 from tasks.listops.operators import by_operator
 
 
-class ListOpsClassifier(TreeClassifier):
+class ListOpsClassifier(EncoderClassifier):
     """The digit that an expression is worth (Nangia and Bowman 2018; Shen et al. 2019, arXiv 1910.13466).
 
     Args:
@@ -22,7 +22,7 @@ class ListOpsClassifier(TreeClassifier):
         hidden_size: n, the width of an expression's state.
         options: further options of the encoder, such as ``num_slots`` or ``dropout``.
         dropout: of the state before the readout.
-        training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.TreeClassifier`.
+        training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.EncoderClassifier`.
 
     Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
     """

@@ -1,4 +1,4 @@
-"""What there is of the task to compare models on."""
+"""Variants of the task to compare models on."""
 
 from tasks.listops.operators import FLAT, ROOTS
 from tasks.listops.presets import SETS
@@ -13,13 +13,13 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 the papers on latent trees: what is learnt from up to 100 words, on longer ones and on more arguments; "depth" is
 ListOps-DG."""
 HEADS = {f"{name}_set": f"{preset.about} (our set, ± 1)" for name, preset in SETS.items()}
-"""Of the figures of our own test sets."""
+"""Of the metrics of our own test sets."""
 TABLES = {
     "By the operator at the root": {
         **{name: operator[1:] for name, operator in ROOTS.items()},
         **{name: f"{operator[1:]}, digits alone" for name, operator in FLAT.items()},
     }
 }
-"""Tables of their own: heading to the heads of their figures."""
+"""Tables of their own: heading to the heads of their columns."""
 AXIS = "words, up to"
 LOGARITHMIC = True

@@ -70,7 +70,7 @@ def _pair(line: str, number: int, where: str) -> Pair:
 
 
 def _wrong(text: str) -> str:
-    """What is wrong with a formula: its brackets, where it is those, or what stands in them."""
+    """What is wrong with a formula: its brackets, where it is those, or what is in them."""
     try:
         read_unlabelled(text)
     except ValueError as error:

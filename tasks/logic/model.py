@@ -7,11 +7,11 @@ from torch import Tensor
 from dgltree import Vocabulary
 from dgltree.encoders import make_encoder
 from dgltree.models import ClassifierReadout, PairReadout
-from tasks.classifier import TreeClassifier
+from tasks.classifier import EncoderClassifier
 from tasks.logic.data import CLASSES
 
 
-class LogicClassifier(TreeClassifier):
+class LogicClassifier(EncoderClassifier):
     """Which of seven relations holds between two formulas (Bowman et al. 2015; Shen et al. 2019, arXiv 1910.13466).
 
     Args:
@@ -22,7 +22,7 @@ class LogicClassifier(TreeClassifier):
         hidden_size: n, the width of a formula's state.
         options: further options of the encoder, such as ``num_slots`` or ``dropout``.
         dropout: of the states before the readout, and within it.
-        training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.TreeClassifier`.
+        training: lr, beta1, weight_decay and seed, as in :class:`tasks.classifier.EncoderClassifier`.
 
     Raises ``ValueError`` for an encoder or option that is not there, and what the encoder raises.
     """

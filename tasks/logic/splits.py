@@ -1,4 +1,4 @@
-"""What is trained on, chosen on and tested on: length generalisation and the systematic splits A, B, C.
+"""Training, validation and test sets: length generalisation and the systematic splits A, B, C.
 
 A systematic split leaves out of training every pair in which either formula contains one of its patterns of tokens
 (Shen et al. 2019, arXiv 1910.13466, section 5.1), and tests on what it left out.

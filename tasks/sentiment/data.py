@@ -26,7 +26,7 @@ class SentimentTreebank(TaskData):
     Args:
         folder: where the files are; by default the folder ``sst`` in the one that DGLTREE_DATA names.
         batch_size: trees a step.
-        min_count: a word that stands fewer times in the training trees becomes the unknown word.
+        min_count: a word that occurs fewer times in the training trees becomes the unknown word.
         classes: 5, or 2: negative and positive. A neutral sentence is then left out, and a neutral phrase has no label.
         lowercase: whether words are read in lower case.
         seed: of the order.
@@ -72,7 +72,7 @@ class SentimentTreebank(TaskData):
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each word stands in the training trees."""
+        """How often each word is in the training trees."""
         return Counter(node.token for tree in self.train for node in tree.preorder() if node.token is not None)
 
     def setup(self, stage: str) -> None:

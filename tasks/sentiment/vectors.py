@@ -38,7 +38,7 @@ def word_vectors(
         sentences: of words.
         size: of a vector.
         window: places to each side, within the sentence.
-        min_count: a word that stands fewer times is left out; its place is kept.
+        min_count: a word that occurs fewer times is left out; its place is kept.
 
     Raises ``ValueError`` for a size, window or count below 1, and where no more words are left than ``size``.
     """
@@ -48,7 +48,7 @@ def word_vectors(
     counts = Counter(word for sentence in text for word in sentence)
     words = [word for word, count in counts.most_common() if count >= min_count]
     if len(words) <= size:
-        raise ValueError(f"{len(words):,} words stand {min_count} times or more; vectors of {size} need more than that")
+        raise ValueError(f"{len(words):,} words occur {min_count} times or more; vectors of {size} need more than that")
     number = {word: i for i, word in enumerate(words)}
     ids = [[*(number.get(word, RARE) for word in sentence), *[RARE] * window] for sentence in text]
     information = positive_information(cooccurrences(np.concatenate(ids), len(words), window))
@@ -58,7 +58,7 @@ def word_vectors(
 
 
 def cooccurrences(ids: np.ndarray, words: int, window: int) -> csr_matrix:
-    """(words, words), symmetric: how often words stand near each other in a text (L,), near ones counting more."""
+    """(words, words), symmetric: how often words are near each other in a text (L,), near ones counting more."""
     found = csr_matrix((words, words))
     for distance in range(1, window + 1):
         left, right = ids[:-distance], ids[distance:]
@@ -69,7 +69,7 @@ def cooccurrences(ids: np.ndarray, words: int, window: int) -> csr_matrix:
 
 
 def positive_information(counts: csr_matrix) -> csr_matrix:
-    """The positive pointwise mutual information of symmetric counts; 0 where a pair never stands together."""
+    """The positive pointwise mutual information of symmetric counts; 0 where a pair never occurs together."""
     pairs, of_word = counts.tocoo(), np.asarray(counts.sum(1)).squeeze(1)
     of_context = of_word**SMOOTHING
     information = np.log(pairs.data * of_context.sum() / (of_word[pairs.row] * of_context[pairs.col]))

@@ -26,6 +26,7 @@ def run(out: Path, *arguments: str, further: list[str] = TINY) -> int:
         return compare.main(["listops", f"--out={out}", "--models", "lstm", "tree_lstm", *arguments, "--", *further])
 
 
+@pytest.mark.slow
 def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shares = ["--variants", "100 %", "25 %", "--seeds", "0"]
     assert run(tmp_path, *shares) == 0
@@ -46,6 +47,7 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
         run(tmp_path, *shares, further=[*TINY, "--model.lr=0.1"])
 
 
+@pytest.mark.slow
 def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ def test_a_failing_job_is_named_and_the_rest_goes_on(tmp_path: Path, at_a_time: 
     assert "Traceback" in (tmp_path / "1" / LOG).read_text()
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_is_one_failure_and_another_takes_its_place(tmp_path: Path) -> None:
     kinds = ["dies", "writes", "dies", "writes"]
     jobs = [Counting(number, tmp_path / str(number), how) for number, how in enumerate(kinds)]
@@ -53,6 +54,7 @@ def test_the_folder_of_another_job_is_refused_before_any_begins(tmp_path: Path) 
         run([], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_who_is_stopped_or_killed_stops_its_jobs(how: signal.Signals, tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

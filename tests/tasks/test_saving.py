@@ -75,6 +75,7 @@ def assert_same_end(whole: Path, out: Path) -> None:
     assert all(torch.equal(a["state_dict"][name], b["state_dict"][name]) for name in a["state_dict"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGTERM", "SIGINT", "SIGKILL"])
 def test_a_training_hit_while_it_saves_continues_to_the_same_weights(
     signal: str, hit: Path, sets: Path, whole: Path

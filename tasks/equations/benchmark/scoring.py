@@ -1,4 +1,4 @@
-"""Several solvers, one scoring: what a list of fillers is worth beside a textbook's answer."""
+"""One scoring for several solvers: the rank of a textbook's answer in a list of fillers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace

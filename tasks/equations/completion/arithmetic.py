@@ -105,4 +105,4 @@ def _constant(symbol: int) -> np.ndarray:
 
 
 _CONSTANTS = torch.from_numpy(np.stack([_constant(symbol) for symbol in range(len(SYMBOLS))]) + 0j)
-"""(symbols, 1) the values of the constants; what stands for a variable plays no part."""
+"""(symbols, 1) the values of the constants; the values of variables play no part."""

@@ -82,8 +82,8 @@ class Maker:
         sides: the words of each equation, its left and its right side.
         fillers: the words that may be candidates. Only subtrees that are among them are blanked, so that the digests
             of held-out equations with every filler keep out what they should.
-        candidates: K, for each equation, besides its own filler.
-        world: of the equations; in the papers' every literal is told, in "positive" variables are positive numbers.
+        candidates: K, for each equation, in addition to its own filler.
+        world: of the equations; in the papers' every literal is known, in "positive" variables are positive numbers.
     """
 
     def __init__(

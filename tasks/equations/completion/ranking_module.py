@@ -28,7 +28,7 @@ from tasks.equations.generator.identities import World
 from tasks.equations.words import word
 
 NEVER = -1e9  # a logit that no softmax sees
-DECIDED, ALIKE = 0.5, 0.5  # weights of the losses beside that of the ranking
+DECIDED, ALIKE = 0.5, 0.5  # weights of the losses next to that of the ranking
 NEAREST = 48  # fillers that candidates hard to tell apart are drawn from
 BLOCK = 512  # fillers compared with all others at once
 
@@ -120,7 +120,7 @@ class BlankedEquations(lightning.LightningDataModule):
         files: of each world correct equations, as tasks.equations.generator.chains writes them.
         shares: how many of the steps are on equations of each of these worlds; they add up to 1.
         batch_size: equations a step.
-        candidates: for each, besides its own filler.
+        candidates: for each, in addition to its own filler.
         steps: an epoch.
         seed: of the choice of equations, blanks and candidates.
     """

@@ -54,11 +54,11 @@ def train(
         start: a model to begin with: what it knows keeps its weights. None: random weights.
         equations: how many to grow of each world (paper, elementary, positive), if the folder has none yet.
         shares: of the steps on equations of each world.
-        tests: how many to grow besides; some of them, of depth 8 and more, are blanked for validation.
+        tests: how many to grow as well; some of them, of depth 8 and more, are blanked for validation.
         epochs: how often to validate.
         steps: between two validations.
         batch_size: equations a step.
-        candidates: wrong and right fillers for each, besides its own.
+        candidates: wrong and right fillers for each, in addition to its own.
         lr: highest learning rate of Adam, one cycle.
         weight_decay: L2, not decoupled.
         seed: of the equations, of their blanks and of the initial weights.

@@ -1,4 +1,4 @@
-"""What finished jobs found, and its mean and standard deviation over seeds."""
+"""Results of finished jobs, and their mean and standard deviation over seeds."""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

@@ -44,7 +44,7 @@ class TrainingJob:
 
 @dataclass(frozen=True)
 class Variant:
-    """A row of a table besides the plain model."""
+    """A row of a table in addition to the plain model."""
 
     label: str
     percent: int = 100

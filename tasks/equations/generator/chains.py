@@ -68,7 +68,7 @@ def correct(job: tuple[int, Part, str, World]) -> list[Made]:
 def chain(random: Random, world: World) -> Iterator[Places]:
     """Some of the equations of one chain; each differs from the last by some true changes.
 
-    Beyond the papers' world the first, which stands in textbooks, is among them.
+    Beyond the papers' world the first, which is in textbooks, is among them.
     """
     equation, widening = begun(random, world), random.choice(WIDENINGS)
     if world != "paper":

@@ -29,7 +29,7 @@ class Grammar(NamedTuple):
     """What equations grow from."""
 
     rules: Rules
-    """Rare ones stand in its lists less often."""
+    """Rare ones are in its lists less often."""
     identities: list[Places]
     seeds: list[Places]
     """The identities with variables."""

@@ -1,4 +1,4 @@
-"""Where the subtrees of an equation stand, for changing one of them."""
+"""Places of the subtrees of an equation, for changing one of them."""
 
 import functools
 from random import Random

@@ -41,7 +41,7 @@ class Atoms(NamedTuple):
     """What small expressions are made of."""
 
     functions: list[tuple[Word, Word]]
-    """Of one argument: what stands before it and what behind."""
+    """Of one argument: what comes before it and what behind."""
     constants: list[Word]
     """The usual ones."""
     literals: list[Word]
@@ -70,7 +70,7 @@ class Rules:
     """Every identity in both directions, found by what the pattern begins with.
 
     Args:
-        identities: one for each time that it stands in the lists.
+        identities: one for each time that it is in the lists.
         atoms: of what a variable stands for that one side lacks.
     """
 

@@ -1,4 +1,4 @@
-"""What a verdict claims, tried at points of its own with 60 digits."""
+"""Claims of a verdict, tried at points of its own with 60 digits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

@@ -137,6 +137,6 @@ class EquationClassifier(EncoderModule):
 
 
 def figures(tested: Mapping[int, Counts]) -> dict[str, float]:
-    """Name to figure: of all equations first, then by depth, as in ``depth_03_recall``."""
+    """Name to metric: of all equations first, then by depth, as in ``depth_03_recall``."""
     every = {"": together(tested.values()), **{f"depth_{depth:02}_": counts for depth, counts in tested.items()}}
     return {f"{group}{figure}": getattr(counts, figure) for group, counts in every.items() for figure in FIGURES}

@@ -1,4 +1,4 @@
-"""How many equations are what a model calls them. Counts add up over depths, which their figures do not."""
+"""Counts of right and wrong verdicts of a model, which add up over depths, as rates do not."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """How near sets of the published kind are to the published equations, as Markdown.
 
 ``python -m tasks.equations published-evidence --weights FILE ... --data TRAIN.parquet --tests TEST.parquet ...
---blanks DIR --out DIR``: accuracy of published weights by depth beside the papers', recall on the published blanks,
+--blanks DIR --out DIR``: accuracy of published weights by depth next to the papers', recall on the published blanks,
 distances of small-subtree frequencies to them, and how many grown equations are false without each fault. What a model
 calls correct is kept in the folder, so that an interrupted run goes on.
 """
@@ -74,7 +74,7 @@ class Evidence:
         return table(["weights", "accuracy, 1 to 7", "recall, 8 to 13", "recall on the blanks, 8 to 13"], body)
 
     def deep(self, label: store.Label) -> list[str]:
-        """Mean accuracy over the test sets and its standard error, by what an equation is taken to be."""
+        """Mean accuracy over the test sets and its standard error, by the way an equation is read."""
         depths = ["8 to 19", *map(str, DEEP)]
         body = [[model.stem, *self._means(model, label)] for model in self._weights]
         if label == "label":

@@ -1,4 +1,4 @@
-"""What every subexpression is worth at fixed points, as targets for the hidden states of all nodes.
+"""Values of every subexpression at fixed points, as targets for the hidden states of all nodes.
 
 The points are those of the numeric decision: one complex number a point for each variable.
 """
@@ -30,7 +30,8 @@ class WithValues(Labelled):
     """(N, TARGETS) float32, one row a node; NaN where arithmetic says nothing."""
 
     def to(self, device: torch.device) -> "WithValues":
-        return WithValues(**super().to(device).__dict__, values=self.values.to(device))
+        moved = super().to(device)
+        return self if moved is self else WithValues(**moved.__dict__, values=self.values.to(device))
 
     def errors(self, found: Tensor) -> Tensor:
         """(E,), each equation's mean over its nodes of the mean squared error of ``found`` (N, TARGETS)."""

@@ -18,8 +18,8 @@ class EquationAndNumberClassifier(EquationClassifier):
     """Also reads numbers from the cell's states, where the vocabulary has numbers (Arabshahi et al. 2019).
 
     A batch's loss is the mean over its equations of both kinds: binary cross-entropy of the labelled ones, squared
-    error of the number equations. Besides the metrics of :class:`EquationClassifier` it reports ``number_accuracy``
-    (within 1e-3 relative) and ``number_mse``, and in tests the figures of :func:`figures`.
+    error of the number equations. It adds to the metrics of :class:`EquationClassifier` ``number_accuracy``
+    (within 1e-3 relative) and ``number_mse``, and in tests the metrics of :func:`figures`.
 
     Args:
         vocabulary: that of the data.

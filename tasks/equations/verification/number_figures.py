@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 SMALL, LARGE = 0.3, 5
-"""Of small numbers the same error is a large share; large ones stand near the poles."""
+"""Of small numbers the same error is a large share; large ones are near the poles."""
 TOLERANCES = {"accuracy": 1e-3, "accuracy_1e-2": 1e-2}
 """A number is correct within this share of the right one; the first is the papers'."""
 
@@ -17,7 +17,7 @@ def close(found: Tensor, right: Tensor, tolerance: float = TOLERANCES["accuracy"
 
 
 def figures(found: Tensor, right: Tensor, functions: Tensor, names: Sequence[str]) -> dict[str, float]:
-    """Name to figure: of all numbers first, then by function, as in ``number_sin_accuracy``, then by size.
+    """Name to metric: of all numbers first, then by function, as in ``number_sin_accuracy``, then by size.
 
     ``accuracy`` and ``accuracy_1e-2`` are shares, ``error`` is the mean absolute error, ``mse`` the mean squared one.
 

@@ -54,7 +54,7 @@ def test_a_damaged_file_is_named(path: Path) -> None:
 
 def test_other_files_versions_and_vocabularies_are_refused_with_the_difference(path: Path) -> None:
     rewritten(path, b'"sec"', b'"arcsec"')
-    with pytest.raises(ValueError, match=r"another vocabulary: it has \['arcsec', 1, None\] besides ours"):
+    with pytest.raises(ValueError, match=r"another vocabulary: it has \['arcsec', 1, None\] that ours lacks"):
         read(path)
     rewritten(path, b'"version": 1', b'"version": 7')
     with pytest.raises(ValueError, match=r"holds version 7; this program reads version 1"):

@@ -49,6 +49,7 @@ def test_the_grammatical_sentence_must_be_the_more_probable(model: LanguageModel
     assert shares["short VP coordination"] == (None, None)
 
 
+@pytest.mark.slow
 def test_there_are_nineteen_rows_of_all_cases(published: Path) -> None:
     assert len(ROWS) == 19
     assert Counter(row.distance for row in ROWS) == {"short": 10, "long": 9}

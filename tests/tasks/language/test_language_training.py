@@ -57,6 +57,7 @@ def test_perplexity_is_that_of_the_words_that_are_predicted(text: Path, tmp_path
     assert figures["log_probability"] == pytest.approx(-loss, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [2, 3], ids=["before averaging", "in averaging"])
 def test_an_interrupted_training_goes_on_to_the_same_bit(text: Path, tmp_path: Path, stop: int) -> None:
     options = {"trainer__max_epochs": 5, "model__average_from": 3, "model__patience": 9, "model__restart_after": 4}

@@ -53,6 +53,7 @@ def test_every_configuration_runs(folder: Path, tmp_path: Path, config: Path) ->
     assert 0 <= json.loads((tmp_path / "test.json").read_text())["accuracy"] <= 1
 
 
+@pytest.mark.slow
 def test_a_run_leaves_its_curve_its_figures_and_its_model(folder: Path, trained: Path) -> None:
     epochs = [json.loads(line) for line in (trained / "epochs.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in epochs] == [0, 1]

@@ -91,7 +91,7 @@ def test_the_file_is_one_that_glove_reads(vectors: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["--size=40"], "words stand 2 times or more; vectors of 40 need more than that"),
+        (["--size=40"], "words occur 2 times or more; vectors of 40 need more than that"),
         (["--size=3", "--window=0"], "window is 0; it must be a whole number, 1 or more"),
         (["--text=nowhere.txt"], "No such file or directory: 'nowhere.txt'"),
         (["--data.folder=nowhere"], "nowhere/train.txt: no such file; the folder holds train.txt"),
@@ -127,6 +127,7 @@ def test_all_models_begin_with_the_vectors_and_are_tested(
     assert len(weights[max(name for name in weights if name.startswith("readout"))]) == classes
 
 
+@pytest.mark.slow
 def test_a_training_of_ordered_memory_goes_on_to_the_same_weights(folder: Path, vectors: Path, tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     options = {"glove": vectors, "trainer__max_epochs": 4, "model__lr": 0.05}

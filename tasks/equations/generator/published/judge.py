@@ -1,4 +1,4 @@
-"""What SymPy's automatic evaluation says of equations, in a process of its own with limits.
+"""Verdicts of SymPy's automatic evaluation on equations, in a process of its own with limits.
 
 What is too large is known by its size, so that the same equations are dropped on every machine; the limits of time and
 memory of the process are far beyond and only keep a surprise from stopping a run.

@@ -47,7 +47,7 @@ class Process:
         return replace(self, faults=tuple(fault for fault in self.faults if fault not in faults))
 
     def settings(self) -> dict[str, Any]:
-        """What a seed depends on besides, as JSON."""
+        """What a seed depends on as well, as JSON."""
         made = {"runs": self.runs, "correct": self.correct, "limit": self.limit, "faults": list(self.faults)}
         return {"generator": f"published {GENERATOR}", "process": made}
 

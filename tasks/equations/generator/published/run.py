@@ -26,7 +26,7 @@ class EquationGrowth:
     """Grows equations from the seeds; ``counts`` says what was dropped and why.
 
     A node of a known equation is rewritten by a known equation, or the same is done to both sides at the root; what is
-    new is correct by construction and known from then on. One node of each is changed besides.
+    new is correct by construction and known from then on. One node of each is changed as well.
 
     Args:
         name: names the random stream.

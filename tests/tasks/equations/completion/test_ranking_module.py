@@ -50,6 +50,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return small(tmp_path_factory.mktemp("whole"))
 
 
+@pytest.mark.slow
 def test_a_trained_model_loads_ranks_and_repeats(whole: Path, tmp_path: Path) -> None:
     assert small(tmp_path).read_bytes() == whole.read_bytes(), "a seed gives the same model"
     model = dgltree.open_model(whole)

@@ -88,6 +88,7 @@ def test_options_of_a_job_are_added_to_those_of_its_configuration() -> None:
     assert training.module_of(config, 0).model.encoder.cell.stack_size == 3
 
 
+@pytest.mark.slow
 def test_the_report_has_the_tables_and_pictures_of_every_test(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,6 +208,7 @@ def test_a_failing_training_is_reported_and_does_not_stop_the_others(
     assert "Traceback" in (tmp_path / "out" / "jobs" / "tree_rnn-depth_5-13-seed_0" / "log.txt").read_text()
 
 
+@pytest.mark.slow
 def test_workers_do_what_one_process_does(data: Path, tmp_path: Path) -> None:
     arguments = ("localism", "--models", "tree_rnn", "--seeds", "0", "1", "--data", str(data))
     run(data, tmp_path / "one", *arguments)

@@ -248,6 +248,7 @@ def test_without_faults_labels_are_true(tmp_path: Path) -> None:
         assert min(pairs[1, 1], pairs[0, 0]) > 20
 
 
+@pytest.mark.slow
 def test_a_seed_means_the_same_for_any_workers_and_after_an_interruption(
     sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,7 @@ def test_the_test_is_reported_by_depth(sets: Path, tmp_path: Path, capsys: pytes
     assert "depth_10" not in table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "further"),
     [("tree_smu", ""), ("lstm", ", num_layers: 2"), ("transformer", ""), ("tree_transformer", ", path_length: 8")],

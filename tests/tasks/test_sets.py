@@ -1,0 +1,180 @@
+"""The ten data sets of ``python -m tasks.sets``, and the table of what trainings reach on them."""
+
+import ast
+import json
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy.stats import ttest_1samp
+
+import dgltree
+from dgltree.equations.truth.judge import Judge
+from dgltree.read.conllu import iter_conllu
+from dgltree.read.sexpr import read_sexpr
+from tasks.sets import code, generated, names, published
+from tasks.sets.__main__ import main
+from tasks.sets.names import Set
+from tasks.sets.records import Record
+from tasks.sets.table import interval
+
+UD = """\
+# sent_id = weblog-a_1-0007
+# text = It don't works
+1	It	it	PRON	PRP	Number=Sing|Person=3	4	nsubj	_	_
+2-3	don't	_	_	_	_	_	_	_	_
+2	do	do	AUX	VBP	Number=Plur|Person=3|Tense=Pres|VerbForm=Fin	4	aux	_	_
+3	n't	not	PART	RB	_	4	advmod	_	_
+4	works	work	VERB	VBZ	Number=Sing|Person=3|Tense=Pres|VerbForm=Fin	0	root	_	_
+
+# sent_id = weblog-a_1-0008
+1	Worked	work	VERB	VBD	Number=Sing|Person=3|Tense=Past|VerbForm=Fin	0	root	_	_
+
+"""
+
+
+def test_numbers_are_labelled_with_the_values_of_their_trees() -> None:
+    operators: dict[str, Callable[[float, float], float]] = {
+        "add": float.__add__,
+        "sub": float.__sub__,
+        "mul": float.__mul__,
+    }
+    for record in islice(generated.numbers(), 50):
+        value = read_sexpr(record.trees[0]).fold(
+            lambda node, below: operators[node.function](*below) if below else float(node.token or "")
+        )
+        assert float(record.label) == pytest.approx(value, abs=1e-4)
+
+
+def test_of_two_equations_of_a_group_one_holds_and_the_other_does_not_everywhere() -> None:
+    found = list(islice(generated.equations(), 8))
+    assert [record.label for record in found] == ["right", "wrong"] * 4
+    assert [record.group for record in found] == [str(i // 2) for i in range(8)]
+    for record in found:
+        verdict = Judge().verdict(dgltree.Equation(*map(dgltree.read_infix, record.trees)))
+        if record.label == "right":
+            assert verdict.grade.value != "refuted"
+        else:
+            assert verdict.domain.value != "everywhere"
+
+
+def functions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file with one function, in place of every package and of the standard library."""
+    lines = [f"    x{i} = a + b" for i in range(5)]
+    (folder / "one.py").write_text("\n".join(["def get_it(a, b) -> int:", '    """Says."""', *lines, "    return a\n"]))
+    monkeypatch.setattr(code, "_folder", lambda package: folder)
+    monkeypatch.setattr(code, "_standard_library", lambda: code._functions(folder))
+
+
+def test_what_a_function_is_labelled_with_is_not_in_its_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions(tmp_path, monkeypatch)
+    [verb] = code.verbs()
+    assert (verb.label, verb.group) == ("get", "one.py")
+    assert "get" not in verb.trees[0]
+    typed = next(code.returns())
+    assert (typed.label, typed.group) == ("int", "anyio")
+    assert "->" not in typed.trees[0]
+    assert "Says" not in verb.trees[0] + typed.trees[0]
+
+
+def test_one_operator_of_a_swapped_function_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions(tmp_path, monkeypatch)
+    monkeypatch.setattr(code, "COMPUTING", [str(i) for i in range(20)])
+    found = list(code.swapped())
+    operators = [
+        [type(node.op) for node in ast.walk(ast.parse(one.trees[0])) if isinstance(node, ast.BinOp)] for one in found
+    ]
+    assert {one.label for one in found} == {"swapped", "as written"}
+    assert all(
+        of.count(ast.Sub) == (one.label == "swapped") and len(of) == 5 for one, of in zip(found, operators, strict=True)
+    )
+
+
+def test_the_verb_of_a_sentence_is_masked_with_all_that_gives_its_number_away(tmp_path: Path) -> None:
+    (tmp_path / "ud").mkdir()
+    for split in ("train", "dev", "test"):
+        (tmp_path / "ud" / f"ewt-{split}.conllu").write_text(UD if split == "dev" else "")
+    [record] = published.agreement(tmp_path)
+    assert (record.label, record.group) == ("Plur", "weblog-a_1")
+    [sentence] = iter_conllu(record.trees[0].splitlines())
+    assert isinstance(sentence.tree, dgltree.Tree)
+    assert [node.token for node in sentence.tree.preorder()] == ["works", "It", "<verb>", "n't"]
+    assert all(hint not in record.trees[0] for hint in ("VB", "Number", "work\t", "do\t"))
+
+
+def test_the_interval_is_that_of_a_paired_t_test() -> None:
+    found = [0.01, -0.02, 0.03, 0.005, 0.02]
+    expected = ttest_1samp(found, 0).confidence_interval(0.95)
+    assert interval(found) == pytest.approx((expected.low, expected.high))
+
+
+def card(ours: float, alone: float, theirs: float, weight: float, examples: int) -> dict[str, Any]:
+    def metrics(value: float) -> dict[str, float]:
+        return {"accuracy": value, "macro_f1": value / 2, "calibration_error": value / 10}
+
+    return {
+        "intervals": {"metric": "accuracy"},
+        "metrics": {"test": {"examples": examples, **metrics(ours)}},
+        "network": {"test": metrics(alone)},
+        "baseline": {"test": metrics(theirs)},
+        "average": {"weight": weight},
+        "classes": ["a", "b"],
+    }
+
+
+def test_the_table_has_the_means_over_the_trainings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "verbs"
+    for fold, made in {"fold-1": card(0.8, 0.7, 0.6, 0.5, 1000), "fold-2": card(0.6, 0.5, 0.5, 1.0, 999)}.items():
+        (folder / fold).mkdir(parents=True)
+        (folder / fold / "card.json").write_text(json.dumps(made))
+    (folder / "summary.json").write_text('{"trainings": {"fold-1": {}, "fold-2": {}}}')
+    (folder / "cpu_seconds.json").write_text("[10.5, 30.5]")
+    assert main(["table", str(tmp_path)]) == 0
+    _, _, row, missing = capsys.readouterr().out.splitlines()
+    cells = "verbs 1,999 accuracy 0.700 0.600 0.550 +0.150 (-0.485 to +0.785) 0.75 0.350 (0.275) 0.070 20"
+    assert row.replace(" | ", " ") == f"| {cells} |"
+    assert missing.startswith("not done: listops, logic, numbers, swapped")
+
+
+def test_sets_are_written_and_trained_on_by_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = [Record("ab"[i % 2], (f"(f {i % 2} {i})",), str(i // 2)) for i in range(40)]
+    sets = {"tiny": Set(lambda: made, 30, ("--epochs", "1")), "far": Set(lambda data: made, 30, published=True)}
+    for one in (names.REPORTED, names.CHOSEN_ON):
+        for name in list(one):
+            monkeypatch.delitem(one, name)
+    for name, each in sets.items():
+        monkeypatch.setitem(names.REPORTED, name, each)
+    out, runs = tmp_path / "sets", tmp_path / "runs"
+    assert main(["fit", str(out), str(runs), "--only", "tiny"]) == 2
+    assert capsys.readouterr().err == f"{out / 'tiny.jsonl'} is not there; `python -m tasks.sets write` makes it\n"
+    assert main(["write", str(out)]) == 0
+    told = capsys.readouterr().out.splitlines()
+    rows = [json.loads(line) for line in (out / "tiny.jsonl").read_text().splitlines()]
+    assert told == [
+        f"tiny: 30 examples in {len({row['group'] for row in rows})} groups",
+        "far: not made; it needs --data",
+    ]
+    assert all(row in [{"label": r.label, "group": r.group, "tree": r.trees[0]} for r in made] for row in rows)
+    asked: list[list[str]] = []
+    monkeypatch.setattr("tasks.sets.__main__.dgltree", lambda arguments: asked.append(arguments) or 0)
+    (runs / "tiny").mkdir(parents=True)
+    assert main(["fit", str(out), str(runs), "--only", "tiny"]) == 0
+    assert asked == [
+        [
+            "fit",
+            str(out / "tiny.jsonl"),
+            "--group-by",
+            "group",
+            "--folds",
+            "5",
+            "--out",
+            str(runs / "tiny"),
+            "--epochs",
+            "1",
+        ]
+    ]
+    assert len(json.loads((runs / "tiny" / "cpu_seconds.json").read_text())) == 1
