@@ -24,7 +24,7 @@ NO_LINK, AT_ONCE = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"
 
 @contextmanager
 def replacing(path: str | Path, rights: int = ALL, links: bool = True) -> Iterator[Path]:
-    """A path beside ``path`` to write to; it takes the place of ``path`` when the block ends, or goes if it fails.
+    """A path next to ``path`` to write to; it takes the place of ``path`` when the block ends, or goes if it fails.
 
     An existing file is replaced at once or left as it was; a failing or interrupted run leaves no half-written file.
     What a killed run of this machine left is removed. What is written to is a regular file of a random name that was
@@ -80,7 +80,7 @@ def _naming(path: Path, beside: Path) -> Iterator[None]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what is half written beside ``path`` by processes that are gone."""
+    """Remove what processes that are gone left half-written next to ``path``."""
     for left in path.parent.glob(f".{escape(path.name)}.*.part"):
         found = PROCESS.fullmatch(left.name.removeprefix(f".{path.name}."))
         if found and not _runs(int(found[1])) and stat.S_ISREG(_mode(left) or 0):

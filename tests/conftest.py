@@ -1,9 +1,12 @@
-"""What all tests share."""
+"""Fixtures that all tests share."""
 
 import importlib.util
 import os
+import shutil
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +59,19 @@ def published() -> Path:
     if not folder:
         pytest.skip("DGLTREE_DATA does not name the folder of published data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's browser, one for all tests: Playwright refuses a second one while the first is open."""
+    api = pytest.importorskip("playwright.sync_api", reason="the test extra is not installed")
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("no chromium is installed: apt-get install --no-install-recommends chromium")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

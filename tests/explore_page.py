@@ -13,6 +13,12 @@ HOST = "127.0.0.1:8000"
 TOKEN = "t0ken"
 COOKIE = {"dgltree-8000": TOKEN}
 """What a browser has that was opened on it."""
+SMALLEST = 9
+SIZES = """
+() => [...document.querySelectorAll("svg text")].filter((text) => text.checkVisibility() && text.textContent.trim())
+  .map((text) => Number.parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a)
+"""
+"""The sizes of all texts of pictures that are to be seen, in pixels."""
 
 
 class Running:

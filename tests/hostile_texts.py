@@ -12,6 +12,7 @@ from dgltree.batching.select import select
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.equations.completion.completer import Completer
 from dgltree.read.bracket import write_sst, write_treebank, write_unlabelled
+from dgltree.read.code import LANGUAGES
 from dgltree.read.conllu import iter_conllu
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation, write_infix
@@ -30,6 +31,8 @@ TEXTS = {
     "infix": "sin(x)^-2*(y - 3/4) + sqrt(x_1) - log(e, 10)*_ / 0.7e-3",
     "python": "def f(x, *y):\n    return [x + 1 for z in y if not z]\n",
 }
+NEEDS = {"smiles": "rdkit", **{name: f"tree_sitter_{name}" for name in LANGUAGES}}
+"""Notation to the package without which it is not read."""
 TYPED = r"2x(x + 1) - |y|½ + sin²2x^{10} √x + \frac{\sqrt[3]{x_1}}2 + xe^x sin^-1 y \cdot \log_2\left(_1\right) = ___"
 WRITERS: Mapping[str, Callable[[Tree], str]] = {
     "sst": write_sst,
@@ -131,7 +134,7 @@ def batched(example: tuple[list[Tree], bool]) -> bool:
 def text_targets() -> dict[str, Target]:
     """By name."""
     return {
-        **{f"read {name}": notation(name) for name in NOTATIONS if name != "smiles" or find_spec("rdkit")},
+        **{f"read {name}": notation(name) for name in NOTATIONS if not NEEDS.get(name) or find_spec(NEEDS[name])},
         "read equation": Target(mutated("2*x - _ = sin(pi/2)^-1"), equation),
         "read typed": Target(mutated(TYPED), typed),
         "search nested powers": Target(towers(), searched),

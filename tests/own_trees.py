@@ -2,6 +2,7 @@
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,3 +48,29 @@ def table(count: int, label: str = "class", seed: int = 0) -> str:
 def rows_of(text: str) -> list[list[str]]:
     """The rows of a table of answers."""
     return [line.split("\t") for line in text.splitlines()]
+
+
+def large_tree(nodes: int) -> str:
+    """A binary tree of so many nodes, an odd number, as an S-expression with one leaf of its own."""
+    rng = random.Random(3)
+    tree: list[Any] = [None]
+    places = [tree]
+    while len(places) < (nodes + 1) // 2:
+        place = places.pop(rng.randrange(len(places)))
+        place[:] = [[None], [None]]
+        places += place
+    names = iter(["treasure", *(f"w{k % 9}" for k in range(len(places)))])
+
+    def text(node: list[Any]) -> str:
+        return next(names) if node == [None] else f"(add {text(node[0])} {text(node[1])})"
+
+    return text(tree)
+
+
+def graded_table() -> str:
+    """S-expressions of 86 grades, three of each for training, and in the test set first a tree of 999 nodes."""
+    lines = ["id\ttree\tlabel\tsplit", f"large\t{large_tree(999)}\t40\ttest"]
+    for k, split in [(k, split) for k in range(86) for split in ("train", "train", "train", "validation", "test")]:
+        operator = ("add", "mul")[k % 2]
+        lines.append(f"t{len(lines)}\t({operator} w{k % 9} (mul w{len(lines) % 9} w{k // 10}))\t{k}\t{split}")
+    return "\n".join(lines) + "\n"

@@ -141,7 +141,7 @@ class Kind(NamedTuple):
 
 
 def table() -> dict[str, Kind]:
-    rows = re.findall(r"^\| ([\w ]+) \| (.*?) \| (.*?) \|", PAGE[PAGE.index("What to touch") :], re.MULTILINE)
+    rows = re.findall(r"^\| ([\w ]+) \| (.*?) \| (.*?) \|", PAGE[PAGE.index("Files to change") :], re.MULTILINE)
     found = {}
     for name, write, line in rows[1:]:
         paths = re.findall(r"`((?:dgltree|tasks)/[\w./]+)`", write), re.findall(r"`([A-Z_]+)` in `([\w./]+)`", line)
@@ -218,6 +218,7 @@ def add_task(package: Path, kind: Kind) -> None:
     registry.write_text(registered(registry.read_text(encoding="utf-8"), kind, '"toy",'), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_toys_are_used_from_the_command(copy: Path) -> None:
     lines = [f"{i % 2} = {'f' if i % 2 else 'g'}<-w{i % 5},w{i % 3}" for i in range(80)]
     (copy / "trees.assignments").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -235,6 +236,7 @@ def test_toys_are_used_from_the_command(copy: Path) -> None:
     assert "arrows" in helped
 
 
+@pytest.mark.slow
 def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
     found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", status=1)
     for message in (
@@ -248,6 +250,7 @@ def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
         assert message in found
 
 
+@pytest.mark.slow
 def test_a_toy_task_is_compared(copy: Path) -> None:
     found = run(copy, "tasks.compare", "toy", "--out", "compared", "--seeds", "0", "--jobs", "1")
     assert "1 of 1 trainings are done." in found

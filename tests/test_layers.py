@@ -67,3 +67,11 @@ def test_one_file_makes_private_calls_of_torch() -> None:
 def test_the_root_holds_folders_and_five_modules() -> None:
     files = {path.name for path in Path(dgltree.__path__[0]).glob("*.py")}
     assert files == {"__init__.py", "__main__.py", "arguments.py", "files.py", "torch_internals.py"}
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """pytest imports each by its name alone, and would refuse the second of a whole run."""
+    names = [
+        path.name for path in ROOT.joinpath("tests").rglob("*.py") if path.name not in ("__init__.py", "conftest.py")
+    ]
+    assert sorted(names) == sorted(set(names))

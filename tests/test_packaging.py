@@ -16,6 +16,7 @@ FILES = {
     "dgltree/py.typed",
     "dgltree/data/default.safetensors",
     "dgltree/data/fillers.txt",
+    "dgltree/data/lists.tsv",
     "dgltree/commands/main.py",
     "dgltree/explore/static/index.html",
     "dgltree/explore/static/rooms/equation.js",

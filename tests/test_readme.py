@@ -1,5 +1,6 @@
 """The README's examples run, and its commands exist."""
 
+import configparser
 import os
 import re
 import subprocess
@@ -8,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from dgltree.cells import CELLS
 from dgltree.commands.main import main
+from dgltree.datasets.formats import FORMATS
+from dgltree.encoders import SEQUENCE_ENCODERS
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -34,11 +39,41 @@ def test_the_command_line_examples_print_what_the_readme_says(capsys: pytest.Cap
 
 
 def test_every_script_and_module_that_the_readme_names_is_there() -> None:
-    root = Path(__file__).parents[1]
     for script in set(re.findall(r"\bscripts/\w+", README)):
-        assert os.access(root / script, os.X_OK), script
+        assert os.access(ROOT / script, os.X_OK), script
     for module in set(re.findall(r"python -m ([\w.]+)", README)):
-        path = root / module.replace(".", "/")
+        path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
     for page in re.findall(r"\]\(((?:docs/)?[\w./]+(?:\.md)?)\)", README):
-        assert (root / page).exists(), page
+        assert (ROOT / page).exists(), page
+
+
+def test_no_line_of_code_is_wider_than_its_box() -> None:
+    lines = [line for block in re.findall(r"```\w*\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+    assert [line for line in lines if len(line) > 88] == []
+
+
+def test_the_counts_of_networks_and_formats_are_those_of_the_registries() -> None:
+    assert re.findall(r"(\d+) networks\b", README) == [str(len(CELLS) + len(SEQUENCE_ENCODERS))]
+    assert re.findall(r"(\d+) cells and (\d+) encoders", README) == [(str(len(CELLS)), str(len(SEQUENCE_ENCODERS)))]
+    assert re.findall(r"(\d+) file formats", README) == [str(len(FORMATS))]
+
+
+@pytest.mark.parametrize(
+    ("page", "numbers"),
+    [("completing", ["86.7 %", "66.0 %"]), ("performance", ["12.3×", "7.2×", "159×", "2.5×", "2.3×"])],
+)
+def test_the_results_are_those_of_the_pages_that_have_their_commands(page: str, numbers: list[str]) -> None:
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    assert [number for number in numbers if number not in text] == []
+    values = re.findall(r"\d+(?:\.\d+)?", " ".join(numbers))
+    assert [value for value in values if not re.search(rf"\b{re.escape(value)}\b", README)] == []
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    version = setup["metadata"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## [{version}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"/dgltree-{version}-py3-none-any.whl" in (ROOT / "docs" / "users.md").read_text(encoding="utf-8")

@@ -3,18 +3,24 @@
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from transcripts import differences, transcript
 
+from dgltree.cells import CELLS
 from dgltree.commands.main import main
+from dgltree.encoders import SEQUENCE_ENCODERS
+from dgltree.read.notations import NOTATIONS
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-HOW_TOS = ("gpu", "notation", "processes", "publish", "task")
+TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table")
+HOW_TOS = ("gpu", "notation", "processes", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")
 
@@ -37,10 +43,22 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run
 
 
+@pytest.fixture(autouse=True)
+def kept_registries() -> Iterator[None]:
+    """What a page registers is gone after its test."""
+    registries: tuple[Any, ...] = (CELLS, SEQUENCE_ENCODERS, NOTATIONS)
+    entries = [dict(registry) for registry in registries]
+    yield
+    for registry, before in zip(registries, entries, strict=True):
+        registry.clear()
+        registry.update(before)
+
+
 def metrics(folder: str) -> Any:
     return json.loads((Path(folder) / "card.json").read_text())["metrics"]["test"]
 
 
+@pytest.mark.slow
 def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
     out, names = run("functions.md")
     assert "600 trees" in out
@@ -54,6 +72,7 @@ def test_python_functions_are_told_by_what_they_do(run: Any) -> None:
     assert names["code"] == 1
 
 
+@pytest.mark.slow
 def test_values_of_expressions_are_told(run: Any) -> None:
     out, names = run("arithmetic.md")
     assert metrics("runs/values")["r2"] > 0.9
@@ -62,6 +81,7 @@ def test_values_of_expressions_are_told(run: Any) -> None:
     assert names["code"] == 0
 
 
+@pytest.mark.slow
 def test_the_nearest_formula_is_of_the_same_family(run: Any) -> None:
     out, names = run("similar.md")
     assert names["same"] > 0.7
@@ -82,9 +102,38 @@ def test_the_how_tos_run(run: Any, page: str) -> None:
     run(f"../howto/{page}.md")
 
 
+@pytest.mark.parametrize("page", TRANSCRIPTS)
+def test_the_transcripts_are_what_the_commands_print(page: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = (FOLDER / f"{page}.md").read_text(encoding="utf-8")
+    for command, shown, found in transcript(text):
+        assert differences(shown, found) == [], command
+
+
+def test_the_peak_memory_of_reading_is_not_compared() -> None:
+    found = "9 nodes in 0.1 s, 90 a second; peak memory 1,413 MB, 1,411 MB in each reading process"
+    assert differences(["9 nodes in 1.1 s, 8 a second; peak memory 261 MB"], [found]) == []
+
+
+def test_a_line_that_differs_in_words_or_numbers_is_found() -> None:
+    found = ["3 trees in 1.5 s", "accuracy 0.91", "a", "b"]
+    assert differences(["3 trees in 9.0 s", "accuracy 0.90", "...", "b"], found) == []
+    assert differences(["4 trees in 1.5 s", "accuracy 0.61", "a"], found) == [
+        "'4 trees in 1.5 s', and printed is '3 trees in 1.5 s'",
+        "'accuracy 0.61', and printed is 'accuracy 0.91'",
+        "'b' is printed, too",
+    ]
+
+
 def test_every_how_to_is_run() -> None:
     assert {path.stem for path in (FOLDER.parent / "howto").iterdir()} == set(HOW_TOS)
 
 
 def test_every_tutorial_is_run() -> None:
-    assert {path.name for path in FOLDER.iterdir()} == {"functions.md", "arithmetic.md", "similar.md"}
+    assert {path.name for path in FOLDER.iterdir()} == {
+        "functions.md",
+        "arithmetic.md",
+        "similar.md",
+        *(f"{page}.md" for page in TRANSCRIPTS),
+    }

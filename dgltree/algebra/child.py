@@ -20,7 +20,7 @@ from dgltree.trees.tree import Tree
 SECONDS = 5.0
 """That SymPy may take for one question, its start not counted."""
 START = 30.0
-"""Seconds that the start may take besides, on a machine that is busy."""
+"""Further seconds that the start may take on a busy machine."""
 LARGEST = 400
 """Nodes of what it is asked about; it walks trees by recursion."""
 
@@ -72,7 +72,7 @@ class Algebra:
                 line = running.stdout.readline() if select.select([running.stdout], [], [], limit)[0] else ""
             except OSError:  # it ended
                 line = ""
-            except BaseException:  # an interrupt: its answer must not be taken for that of another question
+            except BaseException:  # an interrupt: its answer must not answer another question
                 self.stop()
                 raise
             if not line:

@@ -1,4 +1,4 @@
-"""What SymPy is asked for: the expanded, factored and simplified forms of a tree, and the solutions of an equation.
+"""Questions to SymPy: the expanded, factored and simplified forms of a tree, and the solutions of an equation.
 
 Its laws of logarithms and powers are those of positive numbers, and it may be wrong or slow: callers judge what comes
 back, and run this in a process that they can end.

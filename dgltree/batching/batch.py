@@ -13,10 +13,13 @@ from dgltree.batching.dgl_graph import columns_of, to_dgl
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
+from dgltree.trees.picture import MOST, framed, node_name, tree_svg
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import dgl
+
+DRAWN = 4  # trees of a picture
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,23 @@ class TreeBatch(PickledAsArrays):
 
     def __repr__(self) -> str:
         return f"<TreeBatch: {len(self)} trees, {self.num_nodes} nodes, {len(self.child_index)} edges>"
+
+    def _repr_html_(self) -> str:
+        """The first trees for notebooks, under 50 KB; a line of text where the batch has no vocabulary."""
+        title = f"{len(self):,} trees as one graph of {self.num_nodes:,} nodes and {len(self.child_index):,} edges"
+        roots = [] if self.vocabulary is None else self.roots[:DRAWN].tolist()
+        title += f"; the first {len(roots)}" if 0 < len(roots) < len(self) else ""
+        return framed(title, [tree_svg(root, self._name, self._children, MOST // len(roots)) for root in roots])
+
+    def _name(self, node: int) -> str:
+        assert self.vocabulary is not None
+        function, token = self.vocabulary.functions[int(self.function[node])][0], int(self.token[node])
+        value = float("nan") if self.value is None else float(self.value[node])
+        named = None if token == NO_TOKEN else self.vocabulary.tokens[token]
+        return node_name(function, named, None if value != value else value, not self._children(node))
+
+    def _children(self, node: int) -> list[int]:
+        return list(map(int, self.child_index[self.child_ptr[node] : self.child_ptr[node + 1]]))
 
     @property
     def num_nodes(self) -> int:

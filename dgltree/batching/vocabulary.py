@@ -11,25 +11,25 @@ from dgltree.trees.tree import Tree
 ANY_ARITY = None
 UNKNOWN = "<unk>"
 NO_TOKEN = -1
-"""What stands for a token's id where there is no token."""
+"""The token id of a node without a token."""
 NO_LABEL = -100
-"""What stands for a class number where there is none: what torch's losses ignore by default."""
+"""The class number of an example without a label, which torch's losses ignore by default."""
 
 
 class Vocabulary:
     """Functions with their arity, and tokens; the position in its list is the id.
 
     Args:
-        functions: ``(name, arity)`` pairs. A function used with two arities stands here twice, because typed weights
+        functions: ``(name, arity)`` pairs. A function used with two arities is listed twice, because typed weights
             belong to a function at an arity. Leaves have functions too, with arity 0 ("Symbol", "DT"). A function of
             arity ``ANY_ARITY`` may have any number of children, none included; a cell that sums over children reads it.
         tokens: texts of leaves (variables, words, constants). A token's id depends on its text alone, so the noun
             "run" and the verb "run" share an embedding.
         unk: whether a token that is not among ``tokens`` gets the id of ``<unk>``, which is then one of them (the first
-            unless it stands elsewhere). Otherwise it is an error. An unknown function is an error too, because it would
-            have no weights, unless ``<unk>`` stands among ``functions`` with its number of children.
+            unless it occurs elsewhere). Otherwise it is an error. An unknown function is an error too, because it would
+            have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
 
-    Raises ``ValueError`` for an entry that stands twice, a negative arity, or a function of one arity and of any, and
+    Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
     ``TypeError`` for an arity that is no whole number.
     """
 
@@ -60,13 +60,13 @@ class Vocabulary:
     def from_trees(
         cls, trees: Iterable[Tree], *, any_arity: bool = False, unk: bool = False, min_count: int = 1
     ) -> "Vocabulary":
-        """What stands in ``trees``, sorted, so that their order does not matter.
+        """What is in ``trees``, sorted, so that their order does not matter.
 
         Args:
             trees: where functions and tokens are taken from.
-            any_arity: give every function ``ANY_ARITY`` instead of the arities at which it stands.
+            any_arity: give every function ``ANY_ARITY`` instead of the arities at which it occurs.
             unk: see :class:`Vocabulary`.
-            min_count: a token that stands at fewer nodes becomes ``<unk>``; objects that a tree holds twice count once.
+            min_count: a token that occurs at fewer nodes becomes ``<unk>``; objects that a tree holds twice count once.
 
         Raises ``ValueError`` for a ``min_count`` below 1, or above 1 without ``unk``.
         """

@@ -1,4 +1,4 @@
-"""What follows from what a cell states: its weights, its steps on any engine, its leaves, its DGL functions."""
+"""Everything that follows from the contract: its weights, its steps on any engine, its leaves, its DGL functions."""
 
 from itertools import chain
 from typing import Any, cast
@@ -45,7 +45,7 @@ class Cell(MessagePassing):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the parameters anew, as the class docstring says."""
+        """Draw the parameters again, as the class docstring says."""
         for module in self.modules():
             if module is not self and callable(reset := getattr(module, "reset_parameters", None)):
                 reset()
@@ -145,7 +145,7 @@ class Cell(MessagePassing):
         return x_pre, None
 
     def own_parameters(self) -> dict[str, Tensor]:
-        """What a step uses besides ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
+        """What a step uses in addition to ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
 
         Under ``torch.func.functional_call`` these are the tensors that it was given.
         """

@@ -1,4 +1,4 @@
-"""What a cell refuses to run on: batches of another vocabulary, and inputs that it would lose."""
+"""Inputs that a cell refuses: batches of another vocabulary, and inputs that it would lose."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""What an author of a cell writes: its state, its gates, and how a node's state follows from them.
+"""The contract of a cell, which its author writes: its state, its gates, and how a node's state follows from them.
 
 A cell states its mathematics once (``state``, ``gates``, ``combine``). The level engine, the DGL functions, ranking,
 tracing and the tests' recursion all call the same ``combine``; they differ only in which rows they bring together.

@@ -11,4 +11,4 @@ class Fused(NamedTuple):
     family: str
     """"stack", "lstm" or "sum": a file of that name for each backend."""
     options: tuple[int, ...] = ()
-    """What the kernel is told of the cell's options, as the family says."""
+    """The cell's options for the kernel, as its family expects them."""

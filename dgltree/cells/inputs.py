@@ -1,4 +1,4 @@
-"""What a node carries (a token, a number, a vector) as a vector."""
+"""Vectors of what a node carries: a token, a number or a vector."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -55,7 +55,7 @@ class FunctionEmbedding(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the embeddings anew."""
+        """Draw the embeddings again."""
         nn.init.normal_(self.weight)
 
     def forward(self, function: Tensor) -> Tensor:
@@ -93,7 +93,7 @@ class Embedding(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the embeddings anew."""
+        """Draw the embeddings again."""
         if self.bias is None:
             nn.init.normal_(self.weight)
             return

@@ -89,7 +89,7 @@ class MessagePassing(CellContract):
         return {part: computed[part][back] for part in self.state}
 
     def apply_node_func(self, nodes: Any) -> Frame:
-        """The state as it stands: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
+        """The state as it is: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
         return prepared(self, nodes.data)
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 WIDTH = 32
-"""Columns of the sinusoids that positions of children are told by."""
+"""Columns of the sinusoids that encode the positions of children."""
 
 
 class Positions(nn.Linear):

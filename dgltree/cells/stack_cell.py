@@ -1,4 +1,4 @@
-"""What the cells with a stack have in common."""
+"""Common parts of the cells with a stack."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -80,7 +80,7 @@ class StackTreeLSTM(StackCell):
         return {**computed, "h": o * torch.tanh(read)}
 
     def fused(self) -> Fused:
-        """Of all options; the kernel is told pop, no_op, normalize, data_gate, top_k and gated_top_k."""
+        """Of all options; the kernel gets pop, no_op, normalize, data_gate, top_k and gated_top_k."""
         pop, no_op = "pop" in self.actions, "noop" in self.actions
         flags = (pop, no_op, self.normalize, self.data_gate, self.top_k, self.gated_top_k)
         return Fused("stack", tuple(map(int, flags)))

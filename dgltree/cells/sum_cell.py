@@ -1,4 +1,4 @@
-"""Cells that read what their children send, added up: any number of children, in order only where they are told it."""
+"""Cells that add up what their children send: any number of children, in order only where they read positions."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class SumCell(Cell):
 
     @abstractmethod
     def message(self, pre: State, child: Mapping[str, Tensor]) -> State:
-        """What one child sends; what stands beside ``messages`` in it can be traced."""
+        """What one child sends; what is next to ``messages`` in it can be traced."""
 
     any_arity = True
 

@@ -55,7 +55,7 @@ class TypedLinear(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self, bound: float | None = None) -> None:
-        """Draw anew from U(-bound, bound), by default 1/sqrt(fan-in)."""
+        """Draw again from U(-bound, bound), by default 1/sqrt(fan-in)."""
         bound = max(self.affine.fan_in, 1) ** -0.5 if bound is None else bound
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)

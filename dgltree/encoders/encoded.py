@@ -1,4 +1,4 @@
-"""What a pass of an encoder gives: vectors, and of one that finds trees those that this very pass built."""
+"""Results of a pass of an encoder: vectors, and of one that finds trees those that this very pass built."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,11 @@ from torch import Tensor
 
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
 from dgltree.induction.merges import merged_trees
+from dgltree.trees.picture import MOST, framed, tree_svg
 from dgltree.trees.tree import Tree
+
+DRAWN = 4
+"""Trees of a picture, at most."""
 
 
 class Parse(ABC):
@@ -22,6 +26,29 @@ class Parse(ABC):
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
         """The tree over each sequence: ``phrase`` nodes with two children over ``word`` leaves."""
 
+    @property
+    @abstractmethod
+    def sizes(self) -> list[int]:
+        """How many words each of the B sequences has."""
+
+    def _repr_html_(self) -> str:
+        """The trees over the places of the words, of the first sequences, for notebooks; under 50 KB."""
+        sizes = self.sizes
+        places = [[str(place) for place in range(1, size + 1)] for size in sizes]
+        if not sizes or 0 in sizes:
+            return framed(f"{self.kind} of {len(sizes)} sequences", [])
+        trees = self.trees(places)[:DRAWN]
+        title = f"the tree by {self.kind} over words 1 to {sizes[0]}"
+        if len(sizes) > 1:
+            title = f"the trees by {self.kind} over the words of {len(sizes)} sequences"
+            title += f"; the first {DRAWN}" if len(sizes) > DRAWN else ""
+        most = MOST // len(trees)
+        return framed(title, [tree_svg(each, _word, lambda node: node.children, most) for each in trees])
+
+
+def _word(node: Tree) -> str:
+    return node.token or ""
+
 
 @dataclass(frozen=True)
 class Attention(Parse):
@@ -30,6 +57,12 @@ class Attention(Parse):
     kind = "attention"
     scores: Tensor
     """(B, T, N)"""
+    lengths: Tensor | None = None
+    """(B,) int64, the words of each sequence; None: T."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return _sizes(self.scores, self.lengths)
 
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
         return [tree_from_attention(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
@@ -42,9 +75,19 @@ class Distances(Parse):
     kind = "distances"
     scores: Tensor
     """(B, T)"""
+    lengths: Tensor | None = None
+    """(B,) int64, the words of each sequence; None: T."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return _sizes(self.scores, self.lengths)
 
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
         return [tree_from_distances(w, row[: len(w)]) for w, row in zip(words, self.scores.detach().cpu(), strict=True)]
+
+
+def _sizes(scores: Tensor, lengths: Tensor | None) -> list[int]:
+    return [scores.shape[1]] * len(scores) if lengths is None else lengths.tolist()
 
 
 @dataclass(frozen=True)
@@ -54,6 +97,10 @@ class Merges(Parse):
     kind = "merges"
     order: Tensor
     """(B, T - 1) int64, -1 behind the last merge of a sequence."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return (1 + (self.order >= 0).sum(1)).tolist()
 
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
         return merged_trees(words, self.order)
@@ -68,6 +115,10 @@ class Beams(Parse):
     """(B, K, T - 1) int64, as in :class:`Merges`, the largest weight first."""
     weights: Tensor
     """(B, K), how much of the root comes from each; 0 where a sequence has fewer."""
+
+    @property
+    def sizes(self) -> list[int]:
+        return (1 + (self.orders[:, 0] >= 0).sum(1)).tolist()
 
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
         return merged_trees(words, self.orders[:, 0])

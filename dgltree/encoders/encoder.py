@@ -1,4 +1,4 @@
-"""What all encoders have in common, and what a plan is."""
+"""Base class of all encoders, and their plans."""
 
 from abc import ABC, abstractmethod
 from typing import Any, Protocol

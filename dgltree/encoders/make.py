@@ -36,7 +36,7 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
 
 
 def cell_options(name: str, vocabulary: Vocabulary) -> list[str]:
-    """The options of a cell, which stand in the signatures of several classes, and all in its ``config``."""
+    """The options of a cell, which are in the signatures of several classes, and all in its ``config``."""
     return [option for option in CELLS[name](vocabulary, 1).config if option != "hidden_size"]
 
 

@@ -43,12 +43,12 @@ class SequenceEncoder(Encoder):
         vocabulary: of the trees.
         hidden_size: n.
         order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`; None: "bracketed", or
-            "preorder" for a core that is told the places of nodes, which reads no other.
+            "preorder" for a core that reads the places of nodes, which takes no other.
         joint: whether pairs of trees are read, and there is one vector a pair. The separator has the id after the last
             of :func:`dgltree.encoders.linearize`.
         options: of the core.
 
-    Raises ``ValueError`` for another name or order, for ``joint`` with a core that is told the places of one tree's
+    Raises ``ValueError`` for another name or order, for ``joint`` with a core that reads the places of one tree's
     nodes, and what the core raises.
     """
 
@@ -67,7 +67,7 @@ class SequenceEncoder(Encoder):
         self.name, self.vocabulary, self.joint = name, vocabulary, joint
         self.order = _order(name, core, order)
         if joint and core.place_options:
-            raise ValueError(f"{name!r} is told where in one tree each node stands, so it cannot read two: joint=False")
+            raise ValueError(f"{name!r} reads the place of each node in one tree, so it cannot read two: joint=False")
         self.separator = symbol_count(vocabulary)
         self.core = core.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
         self.config = {**self.core.config, "order": self.order, "joint": joint}
@@ -155,7 +155,7 @@ def _order(name: str, core: type[SequenceCore], order: Order | None) -> Order:
         return "preorder" if core.place_options else "bracketed"
     check_order(order)
     if core.place_options and order != "preorder":
-        raise ValueError(f"order is {order!r}; {name!r} is told the places of nodes in preorder, and reads no other")
+        raise ValueError(f"order is {order!r}; {name!r} reads the positions of nodes in preorder, and no other order")
     return order
 
 

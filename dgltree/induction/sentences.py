@@ -82,7 +82,7 @@ def sentence_f1(given: Spans, found: Spans) -> float:
 
 
 def mean_depth(tree: Tree) -> float:
-    """The mean over the words of how many brackets stand around each."""
+    """The mean over the words of how many brackets are around each."""
     depths, stack = [], [(tree, 0)]
     while stack:
         node, depth = stack.pop()

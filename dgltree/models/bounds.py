@@ -1,4 +1,4 @@
-"""What the header of a model file may ask for: looked at before anything of it is built."""
+"""Limits on the header of a model file: looked at before anything of it is built."""
 
 import json
 from collections.abc import Mapping

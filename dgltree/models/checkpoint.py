@@ -37,7 +37,7 @@ READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "classifier": (ClassifierReadout, TreeModel),
     "number": (NumberReadout, TreeModel),
 }
-"""Readouts by name, besides that of equations, and the models that they are part of."""
+"""Readouts by name, in addition to that of equations, and the models that they are part of."""
 
 
 def save(model: TreeModel, path: str | Path) -> None:

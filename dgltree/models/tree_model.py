@@ -77,11 +77,12 @@ class EquationModel(PairModel):
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """The model in evaluation mode, without gradients or autocast; it leaves in the mode it was in."""
-    was_training = model.training
+    """The model in evaluation mode, without gradients or autocast; every part leaves in the mode that it was in."""
+    modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
         with torch.no_grad(), torch.autocast(next(model.parameters()).device.type, enabled=False):
             yield
     finally:
-        model.train(was_training)
+        for part, training in modes:
+            part.training = training

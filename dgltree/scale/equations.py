@@ -40,7 +40,7 @@ class Complete(TableJob):
     Used as :class:`dgltree.scale.Encode` is.
 
     Args:
-        column: with the equations as a person types them; a column ``id`` beside it is taken over.
+        column: with the equations as a person types them; a column ``id`` next to it is taken over.
         model: what guesses or ranks: a shipped model, or a file.
         completing: settings of :class:`dgltree.equations.completion.batch_completion.BatchCompletion`.
 

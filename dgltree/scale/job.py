@@ -1,4 +1,4 @@
-"""What is done to the rows of a table: in three steps, so that each runs where it is best run."""
+"""Work on the rows of a table: in three steps, so that each runs where it is best run."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ class PreparedRows(NamedTuple):
     """What was made of a block of rows before the model."""
 
     beside: "pyarrow.Table"
-    """The columns of the output beside the answers."""
+    """The columns of the output next to the answers."""
     inputs: list[Any]
     """What the model is given."""
     bad: list[Bad]
@@ -51,12 +51,12 @@ class TableJob(ABC):
     """Bytes of a row; longer ones are left out."""
 
     def settings(self) -> dict[str, Any]:
-        """By what the output is told from that of another run, as JSON."""
+        """What distinguishes the output from that of another run, as JSON."""
         return {"command": type(self).__name__.lower()}
 
     @abstractmethod
     def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
-        """Be told what is read. Raises ``ValueError`` where a column is missing."""
+        """Take the columns that are read. Raises ``ValueError`` where a column is missing."""
 
     @property
     @abstractmethod

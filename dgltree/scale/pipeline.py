@@ -64,7 +64,7 @@ def blocks(
     cpus, gpus = resources(device)
     for module in own_cells.modules():  # no file of another machine: it travels with the job
         ray.cloudpickle.register_pickle_by_value(module)
-    shared = [ray.put(job)]  # in a list: a reference that stands alone would be fetched for each task
+    shared = [ray.put(job)]  # in a list: a reference on its own would be fetched for each task
     items = [{"work": pickle.dumps((span, wanted.intersection(span.blocks())))} for span in spans]
     few = 1 + cpus // FEWER  # each process holds the library
     actors = gpus or cpus - 1

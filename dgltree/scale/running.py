@@ -31,7 +31,7 @@ Report = Callable[[list[Bad], int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What stands in the folder of the output."""
+    """What is in the folder of the output."""
 
     rows: int
     left_out: int

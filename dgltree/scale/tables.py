@@ -106,7 +106,7 @@ class Tables:
         return digest.hexdigest()
 
     def sample(self, columns: list[str], max_line: int) -> list[Any]:
-        """The first rows, ``SAMPLE`` at most, by which a notation is told."""
+        """The first rows, ``SAMPLE`` at most, by which the notation is detected."""
         found: list[Any] = []
         for span in self.spans(SAMPLE, 1 << 20):
             wanted = set(list(span.blocks())[:1])

@@ -1,4 +1,4 @@
-"""A trained model on tables of trees: vectors, predictions, and predictions beside labels."""
+"""A trained model on tables of trees: vectors, predictions, and predictions next to labels."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 BESIDE = ("line", "id", "label", "prediction")
-"""Columns of answers, beside one for each class."""
+"""Columns of answers, next to one for each class."""
 
 
 @dataclass(kw_only=True)
@@ -40,7 +40,7 @@ class ParquetRows(Parquet):
     file: str = ""
     """Its path below a folder."""
     first: list[Any]
-    """Its first rows, by which the notation is told."""
+    """Its first rows, by which the notation is detected."""
 
     def sample(self) -> list[Any]:
         return self.first
@@ -104,7 +104,7 @@ class TreeJob(TableJob):
     keeps_bad = False
     """Whether what cannot be answered has a row."""
     answers_examples = False
-    """Whether it wants the model's answers, besides vectors."""
+    """Whether it wants the model's answers, not only vectors."""
 
     def _block(self, chunk: Chunk, file: str) -> RecordBlock:
         return block_of(self.model, self.parsed(chunk, file), self.table.reading, self._twice)
@@ -121,7 +121,7 @@ class TreeJob(TableJob):
 
     @abstractmethod
     def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
-        """The columns beside the answers."""
+        """The columns next to the answers."""
 
     def _answered(self, answer: Callable[[Labelled], Tensor], inputs: list[Labelled], *shape: int) -> Tensor:
         device = next(self.model.model.parameters()).device
@@ -216,7 +216,7 @@ class Predict(TreeJob):
 
 
 class Evaluate(Predict):
-    """The same of records that have a label, beside it: the column ``label``. The others have no row.
+    """The same of records that have a label, next to it: the column ``label``. The others have no row.
 
     Args:
         model: the folder that :func:`dgltree.fit` wrote.

@@ -129,5 +129,5 @@ def test_weight_dropout_of_an_lstm_leaves_out_recurrent_weights_alone() -> None:
 def test_an_lstm_refuses_padding_before_a_word() -> None:
     padding = torch.zeros(4, 11, dtype=torch.bool)
     padding[1, 3] = True
-    with pytest.raises(ValueError, match="padding stands before a word"):
+    with pytest.raises(ValueError, match="padding comes before a word"):
         make("lstm")(streams(), padding)

@@ -286,7 +286,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("universal_transformer", {"num_steps": 0}, "num_steps is 0"),
         ("transformer", {"num_heads": 5}, "hidden_size is 12 and num_heads is 5; the heads divide the hidden size"),
         ("tree_transformer", {"path_length": 5}, r"hidden_size is 12; .* 5 edges \(path_length\) .* need 15 columns"),
-        ("tree_transformer", {"order": "leaves"}, "order is 'leaves'; 'tree_transformer' is told the places"),
+        ("tree_transformer", {"order": "leaves"}, "order is 'leaves'; 'tree_transformer' reads the positions"),
         ("tree_transformer", {"branching": 0}, "branching is 0"),
     ],
 )

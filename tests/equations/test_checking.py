@@ -10,6 +10,7 @@ import pytest
 
 from dgltree import check, read_equation, read_infix
 from dgltree.commands.main import main
+from dgltree.equations.checking.check import Mark
 
 with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
     PAIRS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -103,6 +104,30 @@ def test_what_cannot_be_marked_is_refused(equation: str, answer: str, form: str 
     assert str(refused.value) == error
 
 
+@pytest.mark.parametrize(
+    ("equation", "answer", "understood"),
+    [
+        ("0,5 + _ = 2", "1,5", "1.5"),
+        ("x^2 - 5x + 6 = (x - _1)(x - _2)", "2,3", "2, 3"),
+        ("x^2 - 5x + 6 = (x - _1)(x - _2)", "2; 3", "2, 3"),
+        ("x^2 - 4x + 3.75 = (x - _1)(x - _2)", "1,5, 2,5", "1.5, 2.5"),
+        ("x^2 - 4x + 3.75 = (x - _1)(x - _2)", "1,5; 2,5", "1.5, 2.5"),
+    ],
+)
+def test_a_comma_between_digits_is_a_decimal_point_where_the_number_of_blanks_says_so(
+    equation: str, answer: str, understood: str
+) -> None:
+    found = check(equation, answer)
+    assert (found.answer, found.mark) == (understood, Mark.RIGHT)
+
+
+def test_the_notes_on_an_equation_are_in_json_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "log(100) + _ = 4", "2", "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["notes"]
+    assert main(["check", "log(100) + _ = 4", "2"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == f"({note})"
+
+
 def test_the_command_marks_answers_of_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "(x + 1)^2 = _", "x^2 + 2x + 1", "--form", "expanded", "-1"]) == 0
     assert capsys.readouterr().out.splitlines() == [
@@ -124,6 +149,7 @@ def test_the_command_reads_answers_and_refuses_one_by_one(
         "given": "|x|", "answer": "abs(x)", "mark": "right",
         "verdict": "holds on the reals", "grade": "proved", "domain": "reals",
         "part": [{"from": None, "to": None, "from_included": False, "to_included": False}], "only": True,
+        "notes": [],
     }  # fmt: skip
     assert second == {"given": "sqrt(", "error": "line 1, column 5: the '(' is never closed"}
     assert found.err == "dgltree: answer 2, 'sqrt(': line 1, column 5: the '(' is never closed\n"

@@ -42,6 +42,7 @@ def test_most_slips_of_students_are_among_the_first_ten(made: dict[tuple[str, st
     assert found == {"seen": 28, "kept": 26}
 
 
+@pytest.mark.slow
 def test_each_is_wrong_and_no_two_are_equal(made: dict[tuple[str, str], list[Tree]]) -> None:
     for (question, key), trees in made.items():
         equation = read_typed(question).equation

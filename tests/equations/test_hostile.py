@@ -39,6 +39,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is of Linux")
 def test_hostile_equations_keep_the_seconds_and_the_memory() -> None:
     text = "\n".join(HOSTILE.values())

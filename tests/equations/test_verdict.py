@@ -47,6 +47,7 @@ def claimed(verdict: Verdict, x: float) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_no_claim_has_a_point_at_which_values_of_90_digits_differ(verdicts: dict[str, Verdict]) -> None:
     wrong = []
     for text, verdict in verdicts.items():

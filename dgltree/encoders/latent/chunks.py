@@ -1,4 +1,4 @@
-"""What is joined, what comes of it, and the recursion in which chunks are joined first and then what they became."""
+"""Inputs and results of joining, and the recursion in which chunks are joined first and then what they became."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple

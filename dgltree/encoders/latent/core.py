@@ -1,4 +1,4 @@
-"""What the networks that join neighbours until one is left have in common."""
+"""Base of the networks that join neighbours until one is left."""
 
 from abc import abstractmethod
 from typing import Any

@@ -51,7 +51,7 @@ class SequenceCRvNN(JoiningCore):
         h_i &\leftarrow q_i \, cell((L h)_i, h_i) + (1 - q_i) \, h_i, \quad e_i \leftarrow e_i (1 - p_i)
 
     where p is the probability that a node is merged into its right neighbour; it is 0 for START, END and the last word,
-    which is the answer. A sequence is done when one node besides START and END is above the threshold, or after T
+    which is the answer. A sequence is done when one node other than START and END is above the threshold, or after T
     rounds.
 
     A node counts as merged in the round in which its existence falls below 1/2; those that never do come last, the

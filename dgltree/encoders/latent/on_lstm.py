@@ -86,7 +86,7 @@ class ONLSTMLayer(nn.Module):
 
 
 class ONLSTM(RecurrentLayers):
-    """Layers of :class:`ONLSTMLayer` over vectors; padding may stand anywhere.
+    """Layers of :class:`ONLSTMLayer` over vectors; padding may be anywhere.
 
     Args:
         input_size: of a vector.
@@ -160,7 +160,7 @@ class SequenceONLSTM(InducingCore):
         """
         steps = self._read(ids, lengths)
         kept = {"states": steps.states, "distances": steps.d} if trace else None
-        return Encoded(steps.root, Distances(steps.d[:, :, steps.d.shape[2] // 2]), trace=kept)
+        return Encoded(steps.root, Distances(steps.d[:, :, steps.d.shape[2] // 2], lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
         """What the layers computed for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.

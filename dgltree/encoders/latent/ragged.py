@@ -1,4 +1,4 @@
-"""Sequences that end at different steps, computed together without computing what stands behind an end."""
+"""Sequences that end at different steps, computed together without computing what comes after an end."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Ragged:
     """The rows of a batch, those that end last first: a loop over the steps goes on with ever fewer of the first."""
 
     order: Tensor | None
-    """(B,) int64, the rows; None: as they stand, because all end at the last step."""
+    """(B,) int64, the rows; None: as they are, because all end at the last step."""
     counts: list[int]
     """How many of them have not ended before each step; the last step is the last that any has."""
     complete: list[bool]

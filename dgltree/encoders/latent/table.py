@@ -11,7 +11,7 @@ from dgltree.cells.once_differentiable import once_differentiable
 class Table:
     """A growing table of rows of one width.
 
-    A step that needs a few of many rows would, with plain torch, either stack all rows anew or have a gradient as large
+    A step that needs a few of many rows would, with plain torch, stack all rows again or have a gradient as large
     as all of them. Here a read adds its gradient into one buffer, and a write takes from it what belongs to its rows.
     Every write depends on the one before, and every read on the last write, so that autograd runs them in the reverse
     of their order.

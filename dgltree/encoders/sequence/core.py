@@ -27,9 +27,9 @@ class SequenceCore(nn.Module, ABC):
 
     grouped: ClassVar[bool] = True
     """Whether sequences of similar lengths are encoded together, because in a batch of trees a few are much longer than
-    the others, and all would be padded to them. A core that leaves out what stands behind an end needs no groups."""
+    the others, and all would be padded to them. A core that leaves out what comes after an end needs no groups."""
     place_options: ClassVar[tuple[str, ...]] = ()
-    """The options that say how it is told where in its tree each node stands. A core that has some reads the nodes of
+    """The options for reading the place of each node in its tree. A core that has some reads the nodes of
     one tree in preorder; one that has none reads words, in any order and of two trees, too."""
 
     def __init__(self, size: int, max_length: int | None, **options: Any) -> None:
@@ -54,7 +54,7 @@ class SequenceCore(nn.Module, ABC):
         """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
 
     def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what stands behind a length is not read.
+        """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what comes after a length is not read.
 
         Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
         """

@@ -104,7 +104,7 @@ def check_order(order: str) -> None:
 def _bracketed(symbol: Tensor, inner: Tensor, depth: Tensor, functions: bool) -> Tensor:
     """``_flattened``, with brackets around inner nodes.
 
-    Before a node stands what the nodes before it begin with, and of every inner one the closing bracket, unless it is
+    Before a node comes what the nodes before it begin with, and of every inner one the closing bracket, unless it is
     still to come: that of each node above. What is then left open is a closing bracket.
     """
     opening = 2 if functions else 1  # ids that an inner node begins with

@@ -75,12 +75,12 @@ class LSTMLayer(nn.LSTM):
 def _lengths(padding: Tensor) -> Tensor:
     lengths = (~padding).sum(1)
     if not torch.equal(padding_mask(padding, lengths), padding):
-        raise ValueError("padding stands before a word; an LSTM reads sequences that are padded at the end")
+        raise ValueError("padding comes before a word; an LSTM reads sequences that are padded at the end")
     return lengths
 
 
 class LSTM(RecurrentLayers):
-    """Layers of :class:`LSTMLayer` over vectors; padding stands at the end.
+    """Layers of :class:`LSTMLayer` over vectors; padding is at the end.
 
     Args:
         input_size: of a vector.
@@ -109,7 +109,7 @@ class SequenceLSTM(SequenceCore):
     Args:
         size: the number of ids.
         hidden_size: n, the width of embeddings and states.
-        num_layers: how many LSTMs stand on top of one another.
+        num_layers: how many LSTMs are on top of one another.
         dropout: probability, in training only.
         max_length: of a sequence; None: any.
 
@@ -131,7 +131,7 @@ class SequenceLSTM(SequenceCore):
         self.dropout = nn.Dropout(dropout)
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
-        """(B, n). Padding stands behind the end, so no state up to the last one depends on it."""
+        """(B, n). Padding comes after the end, so no state up to the last one depends on it."""
         return self._read(ids, None, None).states[torch.arange(len(ids), device=ids.device), lengths - 1]
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:

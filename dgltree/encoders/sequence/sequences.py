@@ -18,7 +18,7 @@ class Sequences(PickledAsArrays):
     lengths: Tensor
     """(B,) int64, 1 to T."""
     places: Tensor | None = None
-    """(B, T, k) int64, where in its tree the node of each id stands, for a core that reads it."""
+    """(B, T, k) int64, where in its tree the node of each id is, for a core that reads it."""
     form: str = ""
     """How trees became these sequences, and by which vocabulary."""
 

@@ -1,4 +1,4 @@
-"""Transformer encoder over the nodes of a tree, which knows where in the tree they stand."""
+"""Transformer encoder over the nodes of a tree, which reads their places in the tree."""
 
 from typing import Any, ClassVar, Self
 

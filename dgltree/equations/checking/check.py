@@ -1,6 +1,7 @@
 """``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
 
 import enum
+import re
 from typing import Any, NamedTuple
 
 from dgltree.arguments import nearest
@@ -90,8 +91,8 @@ class Checker:
 
     def check(self, answer: str | Tree) -> Checked:
         """The mark of one answer."""
-        texts = _parts(self._bare(answer) if isinstance(answer, str) else write_infix(answer))
         blanks = self.asked.blanks
+        texts = _parts(self._bare(answer), len(blanks)) if isinstance(answer, str) else [write_infix(answer)]
         if len(texts) != len(blanks):
             expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
             raise ValueError(
@@ -149,12 +150,22 @@ def _mark(verdict: Verdict, right: bool) -> Mark:
     return Mark.PART
 
 
-def _parts(text: str) -> list[str]:
-    """The expressions between commas outside of brackets."""
-    found, depth = [""], 0
-    for character in text:
+def _parts(text: str, count: int) -> list[str]:
+    """The expressions between semicolons or commas outside of brackets; ``1,5`` is one where one is asked for."""
+    found = _split(_BETWEEN_EXPRESSIONS, text)
+    return found if len(found) == count else _split(_ANY_SEPARATOR, text)
+
+
+_BETWEEN_EXPRESSIONS = re.compile(r";|,(?!\d)|(?<!\d),")
+_ANY_SEPARATOR = re.compile("[;,]")
+
+
+def _split(separator: re.Pattern[str], text: str) -> list[str]:
+    """The parts between separators outside of brackets."""
+    places, found, depth = {match.start() for match in separator.finditer(text)}, [""], 0
+    for place, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
-        if character == "," and not depth:
+        if place in places and not depth:
             found.append("")
         else:
             found[-1] += character

@@ -1,1 +1,1 @@
-"""What may fill the blanks of an equation: the answers of ``dgltree complete`` and ``dgltree verify``."""
+"""Fillers of the blanks of an equation: the answers of ``dgltree complete`` and ``dgltree verify``."""

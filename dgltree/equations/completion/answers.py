@@ -99,7 +99,7 @@ def verify(equation: str | Equation) -> Verification:
     """
     asked = read_typed(equation).equation if isinstance(equation, str) else equation
     if any(node.function == BLANK.function for side in asked for node in side.distinct()):
-        raise ValueError("the equation has a blank: complete it, or write what stands there")
+        raise ValueError("the equation has a blank: complete it, or fill it in")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
         raise ValueError("infinity (oo) is no number; an equation is verified for numbers")
     unit = imaginary_unit(asked)

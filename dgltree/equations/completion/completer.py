@@ -1,4 +1,4 @@
-"""What may fill the blanks of an equation: searched, rewritten, judged, and ordered as a textbook would."""
+"""Fillers of the blanks of an equation: searched, rewritten, judged, and ordered as a textbook would."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence

@@ -7,7 +7,7 @@ from dgltree.batching.vocabulary import Vocabulary
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.ranking.equation_size import check_size
-from dgltree.equations.ranking.ranker import Ranker, check_fillers
+from dgltree.equations.ranking.ranker import Ranker, Ranking, check_fillers
 from dgltree.equations.truth.judge import Judge
 from dgltree.models.tree_model import EquationModel
 from dgltree.trees.equation import Equation
@@ -39,9 +39,7 @@ class FillerList:
         Raises ``ValueError`` also for an equation that is too large for a network.
         """
         start = time.monotonic()
-        for equation in equations:
-            check_size(equation)
-        rankings = self._ranker.rank(equations, top, any_variables)
+        rankings = self.rank(equations, top, any_variables)
         seconds = (time.monotonic() - start) / max(1, len(equations))
         judge, found = Judge(), []
         for equation, ranking in zip(equations, rankings, strict=True):
@@ -49,9 +47,19 @@ class FillerList:
                 Filler((tree,), judge.verdict(equation.fill(tree)), "list", score)
                 for tree, score in zip(ranking.fillers, ranking.scores.tolist(), strict=True)
             )
-            tried = len(self._ranker.fillers)
+            tried = len(self)
             found.append(Completion(equation, ("_",), fillers, tried, seconds, stopped=False, memory=0))
         return found
+
+    def rank(self, equations: Sequence[Equation], top: int, any_variables: bool = False) -> list[Ranking]:
+        """The same without verdicts, which take most of the time."""
+        for equation in equations:
+            check_size(equation)
+        return self._ranker.rank(equations, top, any_variables)
+
+    def __len__(self) -> int:
+        """The number of fillers."""
+        return len(self._ranker.fillers)
 
     def guess(self, equation: Equation) -> list[Tree]:
         """The best of the list; nothing for an equation that the network cannot read."""

@@ -1,4 +1,4 @@
-"""What was found as the lines of an answer: one a value, judged, what a textbook would write first."""
+"""Lines of an answer: one for each value, judged, in the order in which a textbook would write them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -16,12 +16,12 @@ class Path(NamedTuple):
 
 
 def count_blanks(equation: Equation, blank: Tree = BLANK) -> int:
-    """How often ``blank`` stands in an equation."""
+    """How often ``blank`` occurs in an equation."""
     return sum(side.fold(lambda node, below: sum(below) + (node == blank)) for side in equation)
 
 
 def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
-    """Raises ``ValueError`` unless ``blank`` stands there exactly once."""
+    """Raises ``ValueError`` unless ``blank`` occurs exactly once."""
     counts: dict[int, int] = {}
 
     def count(node: Tree, below: list[int]) -> int:

@@ -1,4 +1,4 @@
-"""What is worked out of a tree or a form from its parts, and remembered from one to the next."""
+"""Values that are computed of a tree or a form from its parts, and remembered."""
 
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar

@@ -1,6 +1,6 @@
 """An expression in the order in which a textbook prints it: ``x^2 - 3*x + 2``, ``2*x*(x + 1)``, ``sin(x)*cos(y)``.
 
-The tree is written anew from its canonical form: one tree for all that differ in order, grouping and collecting. Terms
+The tree is written again from its canonical form: one tree for all that differ in order, grouping and collecting. Terms
 come in falling degree and factors as number, constants, variables, functions, brackets; both then by name. A sum does
 not begin with a minus where it can begin without (``1 - x``), and a number is in front of circular functions
 (``1 + cos(x)``). Next to an equation its variables come in the order of the equation, and a sum is written as there.

@@ -1,1 +1,1 @@
-"""What a network says of fillers, forms and equations: ranks, scores and probabilities."""
+"""Predictions of a network for fillers, forms and equations: ranks, scores and probabilities."""

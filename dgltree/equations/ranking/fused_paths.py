@@ -11,6 +11,7 @@ from dgltree.cells.fused import Fused
 from dgltree.cells.step import State
 from dgltree.cells.typed import product
 from dgltree.engine.kernels.kernel import Gates, Kernel, States
+from dgltree.engine.kernels.layout import MatrixRun
 from dgltree.engine.kernels.threads import CHUNK, Products, threads_of_torch
 from dgltree.equations.ranking.path_states import ContextGroup, PathStates
 
@@ -19,7 +20,7 @@ Piece = tuple[int, int, int]
 
 
 class FusedPathStates(PathStates):
-    """By a kernel. What stands off the path is the bias of a context's gates, the same for all fillers.
+    """By a kernel. What is off the path is the bias of a context's gates, the same for all fillers.
 
     Args:
         cell: in evaluation mode, which says that it is covered.
@@ -86,7 +87,7 @@ class FusedPathStates(PathStates):
         return children.flatten()
 
     def _maps(self, group: ContextGroup) -> tuple[Tensor, list[Tensor]]:
-        """(C, widths), what stands off the path of the pre-activations; and (n, widths) each, the map of what moves."""
+        """(C, widths), what is off the path of the pre-activations; and (n, widths) each, the map of what moves."""
         first, n, segments = group.contexts[0], self._h.shape[1], group.segments
         gate = self.cell.named_maps()[f"gates_{self.cell.key(first.arity)}"]
         off = [self._h.index_select(0, index) for index in group.siblings]
@@ -98,12 +99,12 @@ class FusedPathStates(PathStates):
         weight = own.weight[:, :, first.slot * n : (first.slot + 1) * n].mT
         return constant, [weight[matrix] for matrix, start, stop in runs for _ in range(start, stop)]
 
-    def _runs(self, batch: list[Piece], start: int, arity: int) -> list[tuple[int, int, int, int, int]]:
+    def _runs(self, batch: list[Piece], start: int, arity: int) -> list[MatrixRun]:
         """Their rows of the table, see :class:`dgltree.engine.kernels.layout.MatrixRun`."""
         runs, slot = [], 0
         for i, lo, hi in batch:
             first = i * self._fillers + lo
-            runs.append((start + first, start + first + hi - lo, slot, i, first * arity))
+            runs.append(MatrixRun(start + first, start + first + hi - lo, slot, i, first * arity, key=0))
             slot += hi - lo
         return runs
 

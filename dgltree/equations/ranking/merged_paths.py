@@ -29,7 +29,7 @@ class Context:
 
 @dataclass
 class Paths:
-    """The contexts of several equations, children before parents, and the trees that stand off their paths."""
+    """The contexts of several equations, children before parents, and the trees that are off their paths."""
 
     contexts: list[Context] = field(default_factory=list)
     off_path: dict[Tree, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def merge_paths(equations: Sequence[Equation], paths: Sequence[Path], vocabulary
 
 
 def path_order(paths: Sequence[Path]) -> list[int]:
-    """Equations sorted so that those with a common piece of path stand together."""
+    """Equations sorted so that those with a common piece of path are together."""
     shapes: dict[tuple[Tree | None, int], int] = {}
 
     def key(path: Path) -> list[int]:

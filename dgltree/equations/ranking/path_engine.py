@@ -1,6 +1,6 @@
 """Scores of all fillers for blocks of equations, computing only what a filler changes.
 
-A filler changes the path from the blank to the root. What stands off the path is computed once an equation, what a
+A filler changes the path from the blank to the root. What is off the path is computed once an equation, what a
 filler is once a call, and a piece of path that several equations share once a block. In evaluation mode this is exact:
 the path runs through the same ``Cell.step`` as everything else.
 """

@@ -49,7 +49,7 @@ class PathRows(StepRows):
         return out
 
     def _split_product(self, gate: TypedLinear) -> Tensor:
-        """(C, F, out): the map of all children's h, what stands off the path multiplied once for all fillers."""
+        """(C, F, out): the map of all children's h, what is off the path multiplied once for all fillers."""
         h, slot = [state["h"] for state in self._slots], self._moving
         off = [torch.zeros_like(state[:, :1]) if k == slot else state for k, state in enumerate(h)]
         weights, runs = gate.weights(), gate.runs(self._segments)

@@ -25,7 +25,7 @@ def probabilities(model: EquationModel, equations: Sequence[Equation], batch_siz
             encoded = []
             for number, equation in enumerate(equations[start : start + batch_size], start=start + 1):
                 if any(node == BLANK for side in equation for node in side.distinct()):
-                    raise ValueError(f"equation {number} has a blank: complete it, or write what stands there")
+                    raise ValueError(f"equation {number} has a blank: complete it, or fill it in")
                 names = Names(equation, vocabulary)
                 encoded.append(Equation(*map(names.encode, equation)))
             logits.append(model(batch(encoded, vocabulary).to(device), share=True))

@@ -45,10 +45,10 @@ class Ranker:
 
     Args:
         model: on any device; it is run in evaluation mode and left in the mode it was in. When its weights change, the
-            states of the fillers are computed anew.
+            states of the fillers are computed again.
         fillers: trees of any shape. Names that the model knows (``var_0``) mean the equation's variables in order of
             appearance, other names mean themselves. Equal fillers are computed once and get the same score to the bit.
-        memory_bytes: what intermediate states may take, besides the model, the fillers' own states and the results.
+        memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.
             Less memory means smaller blocks of equations and fillers, and the same scores.
 
     Raises ``ValueError`` for no fillers, a blank in a filler, or a function or literal that the model does not know.

@@ -1,4 +1,4 @@
-"""When a search ends: at a time, or when it is told to."""
+"""When a search ends: at a time, or on request."""
 
 import time
 from collections.abc import Callable

@@ -20,7 +20,7 @@ PAIRS = 24  # pairs of entries that are written for each operation, the shortest
 
 
 class Wrap(NamedTuple):
-    """A function that may stand outermost in an answer."""
+    """A function that may be outermost in an answer."""
 
     argument: Callable[[Array], Array]
     """From the value wanted to that of the argument."""

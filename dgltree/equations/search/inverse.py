@@ -1,4 +1,4 @@
-"""What a blank must be worth: the path from the root to it, walked back step by step, as trees and at the points."""
+"""Values that a blank must have: the path from the root to it, walked back step by step, as trees and at the points."""
 
 from collections.abc import Mapping
 

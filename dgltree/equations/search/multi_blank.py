@@ -63,7 +63,7 @@ def search_multi_blank(
 
 
 def _last(equation: Equation, blanks: Sequence[Tree]) -> Tree | None:
-    """A blank that stands there once: the last such one."""
+    """A blank that occurs once: the last such one."""
     return next((blank for blank in reversed(blanks) if count_blanks(equation, blank) == 1), None)
 
 
@@ -71,7 +71,7 @@ class _Combinations:
     """The search at the points of one region.
 
     Args:
-        last: the blank whose value is worked out; None where each stands there several times.
+        last: the blank whose value is worked out; None where each occurs several times.
     """
 
     def __init__(

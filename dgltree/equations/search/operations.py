@@ -1,4 +1,4 @@
-"""What joins values to further ones: the operations, and which pairs are worth trying."""
+"""Steps from values to further ones: the operations, and which pairs are worth trying."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Operations(NamedTuple):
     """What expressions are made of."""
 
     unary: tuple[str, ...]
-    """Functions of the trees, besides ``neg`` and ``sqrt``."""
+    """Functions of the trees, in addition to ``neg`` and ``sqrt``."""
     binary: tuple[str, ...] = BINARY
 
 

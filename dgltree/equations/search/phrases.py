@@ -17,7 +17,7 @@ def fraction(value: Fraction | int) -> Tree:
 
 
 def is_negative(tree: Tree) -> bool:
-    """Whether a sign stands in front: a negative number, or a product that begins with one."""
+    """Whether a sign comes in front: a negative number, or a product that begins with one."""
     while tree.function == "Mul" and len(tree.children) == 2:
         tree = tree.children[0]
     return tree.function in NUMBERS and (tree.token or "").startswith("-")
@@ -80,7 +80,7 @@ def divide(a: Tree, b: Tree) -> Tree:
 
 
 def _denominator(tree: Tree) -> Tree | None:
-    """What stands below the line of a fraction ``a*b^-1``, None for no fraction."""
+    """What is below the line of a fraction ``a*b^-1``, None for no fraction."""
     if tree.function == "Mul" and len(tree.children) == 2:
         inverse = tree.children[1]
         if inverse.function == "Pow" and inverse.children[1] == MINUS_ONE:

@@ -19,7 +19,7 @@ from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
 
 LEAF, NUMBER = -2, -1
-"""What stands in place of an operation for a leaf, and for a number that operations on numbers gave."""
+"""What is in place of an operation for a leaf, and for a number that operations on numbers gave."""
 DEEPEST = 14  # level
 LONGER = 3  # levels by which a form may be longer than the shortest
 SMALLEST = 1e-7
@@ -67,7 +67,7 @@ class ValueTable:
         self.values = np.empty((0, points), kind)
         self.level = np.empty(0, np.int16)
         self.numbers: dict[int, Fraction] = {}
-        """The entries that are rational numbers, besides leaves."""
+        """The entries that are rational numbers, in addition to leaves."""
         self._known = np.empty(0, np.int64)  # sorted keys
         self._known_id = np.empty(0, np.int32)
         self._parts = np.empty((0, 2), np.int32)  # of the first form; its own number for a leaf

@@ -12,7 +12,7 @@ from dgltree.trees.tree import Tree
 NODE = 1e-4
 """Seconds that a look at points may take for each node of an equation."""
 VERDICT = 0.05
-"""Seconds that a verdict may take besides."""
+"""Further seconds that a verdict may take."""
 LARGEST = 10**9
 Fillers = tuple[Tree, ...]
 """One for each blank."""

@@ -1,4 +1,4 @@
-"""What an equation is about: the variables, numbers, functions and parts that its answer is likely made of."""
+"""Vocabulary of a search: the variables, numbers, functions and parts that its answer is likely made of."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ FAMILIES = (
     ("abs", "sqrt"),
     ("sqrt", "abs"),
 )
-"""Functions that stand in one equation with the first ... any of the others."""
+"""Functions that are in one equation with the first ... any of the others."""
 _INVERSE = {"exp": "log", "log": "exp"} | {f: f"a{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
 EVERY = ("sin", "cos", "tan", "exp", "log", "sqrt", "sinh", "cosh", "tanh", "asin", "acos", "atan", "abs")
 MOST_PARTS, LARGEST_PART = 8, 60  # subexpressions, and nodes of one

@@ -52,7 +52,7 @@ CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
 def variable_values(name: str, domain: Domain = "complex") -> Array:
     """The values of the variable ``name`` at the points of a domain: they depend on the name only.
 
-    Complex points stand in one quadrant after another, the wide ones farther from 0; of real ones half are below 1,
+    Complex points are in one quadrant after another, the wide ones farther from 0; of real ones half are below 1,
     and half negative.
     """
     key = f"equations {name}" if domain == "complex" else f"equations {name} {domain}"

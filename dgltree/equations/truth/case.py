@@ -103,7 +103,7 @@ class Case:
             return False
 
     def tested(self, trial: Trial, kind: str) -> Tested:
-        """How a trial is told."""
+        """The text of a trial."""
         low, high = ("", "") if kind == "complex" else ("1e-6" if kind == "positive" else "-1e6", "1e6")
         return Tested(trial.agreed, trial.skipped, low, high)
 

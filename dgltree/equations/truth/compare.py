@@ -1,4 +1,4 @@
-"""What balls say of the two sides of an equation at one point."""
+"""Comparison of the two sides of an equation at one point, by balls."""
 
 import enum
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What must not be 0: denominators, and arguments of logarithms, as they are written."""
+"""Expressions that must not be 0: denominators, and arguments of logarithms, as they are written."""
 
 from collections.abc import Iterator
 

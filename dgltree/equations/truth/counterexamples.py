@@ -15,7 +15,7 @@ FEWEST, MOST = 4, 120
 
 
 def counterexample(point: Mapping[str, Any], found: Found) -> Counterexample:
-    """How a point is told."""
+    """The text of a point."""
     with ctx.workprec(1100):
         digits = FEWEST
         while digits < MOST:

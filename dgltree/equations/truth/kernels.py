@@ -24,7 +24,7 @@ LARGEST_PRIME = 2**64
 
 
 class Again(Exception):  # noqa: N818 - no error: a unit has become smaller
-    """The translation has to begin anew, with the units that are noted."""
+    """The translation has to begin again, with the units that are noted."""
 
 
 class Units:

@@ -1,4 +1,4 @@
-"""What can be said of an equation: how sure it is, where it holds, and a point where it does not."""
+"""Verdict on an equation: how sure it is, where it holds, and a point where it does not."""
 
 import enum
 from collections.abc import Mapping

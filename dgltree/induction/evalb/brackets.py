@@ -90,7 +90,7 @@ def matched(gold: list[Span], test: list[Span], parameters: Parameters) -> int:
 def crossing(gold: list[Span], test: list[Span], words: int) -> int:
     """How many of ``test`` cross one of ``gold``.
 
-    The brackets of ``gold`` that hold both words beside a place between two words lie one in another. If the innermost
+    The brackets of ``gold`` that hold both words next to a place between two words lie one in another. If the innermost
     does not cross a test bracket that begins or ends there, none of the others does.
     """
     around: list[Span] = []  # for each place, 0 to words, the innermost; around none, a span that nothing crosses

@@ -1,4 +1,4 @@
-"""What counts as a bracket, and as the same one."""
+"""Parameters of EVALB: which brackets count, and which are equal."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ _LISTS = {
     "EQ_WORD": "equal_words",
 }
 _NUMBERS = {"LABELED": "labelled", "CUTOFF_LEN": "cutoff", "MAX_ERROR": "max_errors"}
-_UNUSED = "DEBUG"  # what EVALB prints besides
+_UNUSED = "DEBUG"  # what EVALB prints as well
 
 
 def read_parameters(text: str) -> Parameters:

@@ -23,7 +23,7 @@ class SequenceOrderedMemory(InducingCore):
         num_slots: N in training.
         num_evaluation_slots: N in evaluation; None: as many.
         bidirectional: whether a second memory, with weights of its own, reads from the last id to the first; the states
-            of both stand side by side.
+            of both are side by side.
         embedding_size: of the ids; None: n.
         dropout: probability, in training only, on the embeddings.
         locked: whether the embeddings' dropout mask is one for all steps.
@@ -87,7 +87,7 @@ class SequenceOrderedMemory(InducingCore):
         """
         steps = self._read(ids, lengths)
         kept = {"states": steps[0].states} if trace else None
-        return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p), trace=kept)
+        return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p, lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
         """What each direction computed for ids (B, T) and lengths (B,), at the places of the ids.

@@ -1,4 +1,4 @@
-"""What Ordered Memory remembers from one word to the next."""
+"""Memory that Ordered Memory hands from one word to the next."""
 
 from typing import NamedTuple
 

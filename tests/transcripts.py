@@ -1,0 +1,87 @@
+"""Transcripts in pages: their commands and Python are run, and what they print is compared with the page."""
+
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from dgltree.commands.main import main
+
+BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MEASURED = re.compile(r"(?<=; peak memory ).*|\d[\d,.]*(?= (?:s\b|MB\b|a second))")
+NUMBER = re.compile(r"[-+]?\d+\.\d+")
+ONCE = "dgltree: compiling kernels"
+"""Begins the line that the first training on a machine prints."""
+ELIDED = "..."
+
+
+def commands(block: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands of a block of a terminal, each with the lines that it prints."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, *lines = part.splitlines()
+        while command.endswith("\\"):
+            command = command[:-1] + lines.pop(0)
+        yield command, lines
+
+
+def printed(command: str) -> list[str]:
+    """The lines that ``dgltree ... [> FILE] [| head -N]`` prints, those on the standard error among them."""
+    text, _, count = command.partition(" | head -")
+    text, _, file = text.partition(" > ")
+    name, *arguments = shlex.split(text)
+    assert name == "dgltree", command
+    out = io.StringIO()
+    err = io.StringIO() if file else out
+    with redirect_stdout(out), redirect_stderr(err):
+        main(arguments)
+    if file:
+        Path(file.strip()).write_text(out.getvalue(), encoding="utf-8")
+        out = err
+    return [line for line in out.getvalue().splitlines() if not line.startswith(ONCE)][: int(count) if count else None]
+
+
+def transcript(page: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Run a page in the working folder: commands and Python with what the page shows, and what they print.
+
+    A block of Python whose first line is a comment with a file's name is written to that file. The output of
+    another one is the text after it.
+    """
+    names: dict[str, Any] = {}
+    blocks = BLOCK.findall(page)
+    for number, (kind, block) in enumerate(blocks):
+        if kind == "console":
+            for command, lines in commands(block):
+                yield command, lines, printed(command)
+        elif kind == "python" and (file := re.match(r"# (\w+\.py)\n", block)):
+            Path(file[1]).write_text(block, encoding="utf-8")
+        elif kind == "python":
+            out = io.StringIO()
+            with redirect_stdout(out), redirect_stderr(io.StringIO()):
+                exec(block, names)
+            shown = blocks[number + 1][1] if blocks[number + 1 : number + 2] and blocks[number + 1][0] == "text" else ""
+            yield block, shown.splitlines(), out.getvalue().splitlines()
+
+
+def differences(shown: list[str], found: list[str]) -> list[str]:
+    """The shown lines that were not printed; seconds and memory are not compared, other decimals to 0.05 or 5 %."""
+    wrong, at = [], 0
+    for number, line in enumerate(shown):
+        if line == ELIDED:
+            rest = shown[number + 1 :]
+            at = len(found) - (rest.index(ELIDED) if ELIDED in rest else len(rest))
+            continue
+        if at >= len(found) or not alike(line, found[at]):
+            wrong.append(f"{line!r}, and printed is {found[at]!r}" if at < len(found) else f"{line!r} is not printed")
+        at += 1
+    return wrong + [f"{line!r} is printed, too" for line in found[at:]]
+
+
+def alike(shown: str, found: str) -> bool:
+    """Whether two lines have the same words and whole numbers, and decimals near each other."""
+    pairs = [MEASURED.sub("#", line).rstrip() for line in (shown, found)]
+    first, second = ([float(number) for number in NUMBER.findall(line)] for line in pairs)
+    words, others = (re.sub(r" +", " ", NUMBER.sub("#", line)) for line in pairs)
+    return words == others and all(abs(a - b) <= 0.05 * max(1, abs(a)) for a, b in zip(first, second, strict=True))
