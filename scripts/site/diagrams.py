@@ -9,8 +9,8 @@
     (h_1) > [W i+b] > [σ] a > (h)
     (h_2) > [W i+b]
 
-A row of the grid is a line. ``(x)`` is a state, ``[x]`` a map or a function, ``{x}`` an operation on two; what stands
-behind the bracket tells boxes of equal text apart and is not shown. Lines of arrows follow behind ``--``.
+A row of the grid is a line. ``(x)`` is a state, ``[x]`` a map or a function, ``{x}`` an operation on two; the text
+after the bracket distinguishes boxes of equal text and is not shown. Lines of arrows follow behind ``--``.
 """
 
 import re
@@ -25,7 +25,7 @@ ROW, GAP, CHARACTER = 52, 34, 8.2
 
 
 class Box(NamedTuple):
-    """Where a box stands, in pixels from the left and the top to its middle."""
+    """The place of a box, in pixels from the left and the top to its middle."""
 
     kind: str
     text: str
@@ -42,7 +42,7 @@ class Box(NamedTuple):
 
 
 def diagram(text: str) -> str:
-    """The picture as SVG that stands in a page and takes its colours; ``ValueError`` for an arrow to no box."""
+    """The picture as SVG that is in a page and takes its colours; ``ValueError`` for an arrow to no box."""
     grid, _, arrows = text.partition("\n--\n")
     rows = [[cell.strip() for cell in line.split("|")] for line in grid.splitlines()]
     boxes, width = _placed(rows)
@@ -61,7 +61,7 @@ def diagram(text: str) -> str:
 
 
 def _placed(rows: list[list[str]]) -> tuple[dict[str, Box], float]:
-    """The boxes by what stands in the grid, and the width of the whole."""
+    """The boxes by what is in the grid, and the width of the whole."""
     columns = max(map(len, rows))
     boxes, left = {}, 6.0
     for column in range(columns):

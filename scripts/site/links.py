@@ -1,6 +1,6 @@
-"""Where a file of the checkout stands in the site, and what becomes of a link to one.
+"""Where a file of the checkout is in the site, and what becomes of a link to one.
 
-docs/ is the site's root; the pages and pictures beside it keep their places (tasks/logic/README.md). A link to a file
+docs/ is the site's root; the pages and pictures next to it keep their places (tasks/logic/README.md). A link to a file
 of the library leads to its package in the reference, and one to any other file is its text, because the site names no
 host at which the file could be seen.
 """
@@ -19,7 +19,7 @@ LINK = re.compile(
 
 
 def outside() -> list[Path]:
-    """The files beside docs/ that the site shows."""
+    """The files next to docs/ that the site shows."""
     tasks = sorted((ROOT / "tasks").glob("*/README.md")) + sorted((ROOT / "tasks").rglob("pictures/*.png"))
     return [*(ROOT / page for page in PAGES), *tasks]
 
@@ -28,7 +28,7 @@ def of_the_site(markdown: str, page: str) -> str:
     """The text of a page with its relative links made those of the site.
 
     Args:
-        page: where it stands in the site: ``trees.md``, ``tasks/logic/README.md``.
+        page: where it is in the site: ``trees.md``, ``tasks/logic/README.md``.
     """
     shown = {path.relative_to(ROOT).as_posix() for path in outside()}
     here = page if page in shown else f"docs/{page}"
@@ -54,7 +54,7 @@ def _title(page: Path) -> str:
 
 
 def _place(target: str, shown: set[str]) -> str | None:
-    """Where a path of the checkout stands in the site; None: nowhere."""
+    """Where a path of the checkout is in the site; None: nowhere."""
     parts = PurePosixPath(target).parts
     if parts[0] == "docs":
         return "/".join(parts[1:])

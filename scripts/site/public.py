@@ -32,7 +32,7 @@ def entries() -> dict[str, str]:
 
 
 def found(name: str) -> griffe.Object:
-    """What a name stands for; ``KeyError`` if it is not there."""
+    """The object of a name; ``KeyError`` if it is not there."""
     thing = library().modules_collection[name]
     return thing.final_target if isinstance(thing, griffe.Alias) else thing
 

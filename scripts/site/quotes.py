@@ -1,4 +1,4 @@
-"""Equations and code that a page shows stand in the library's files, and are read from there."""
+"""Equations and code that pages show, read from the library's files."""
 
 import ast
 import inspect
