@@ -204,9 +204,9 @@ class TrainedModel:
         return dataset
 
     def batches(self, dataset: TreeDataset, baseline: bool = True) -> Iterator[Labelled]:
-        """What the methods below take: the examples, in the model's vocabulary, of some nodes at a time, on its device.
+        """What the methods below take: the examples, in the model's vocabulary, some nodes at a time, on its device.
 
-        With ``baseline`` the baseline's answers are in them; :meth:`answers` needs them where the baseline has a weight.
+        With ``baseline`` the baseline's answers are in them, which :meth:`answers` needs if the baseline has weight.
 
         ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
         """
