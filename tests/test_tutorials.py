@@ -111,6 +111,12 @@ def test_the_transcripts_are_what_the_commands_print(page: str, tmp_path: Path, 
         assert differences(shown, found) == [], command
 
 
+def test_effects_may_differ_and_ranks_and_subtrees_may_not() -> None:
+    shown = ["1\t+90.5\t+9.26\t2", "    +90.5  [1]     2"]
+    assert differences(shown, ["1\t+99.7\t+13.28\t2", "    -99.7  [1]     2"]) == []
+    assert differences(shown, ["1\t+90.5\t+9.26\t3", "    +90.5        2"]) != []
+
+
 def test_the_peak_memory_of_reading_is_not_compared() -> None:
     found = "9 nodes in 0.1 s, 90 a second; peak memory 1,413 MB, 1,411 MB in each reading process"
     assert differences(["9 nodes in 1.1 s, 8 a second; peak memory 261 MB"], [found]) == []
