@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from dgltree import read_equation, read_infix, write_infix
+from dgltree.algebra import rewriting
 from dgltree.algebra.child import LARGEST, Algebra
 from dgltree.equations.expressions.textbook_order import textbook_order
 
@@ -43,6 +44,13 @@ def test_what_sympy_cannot_do_has_no_answer(algebra: Algebra) -> None:
     assert algebra.forms(read_infix("zeta(x)", functions=None)) == {}
     assert algebra.forms(read_infix(" + ".join(["x"] * LARGEST))) == {}
     assert algebra.forms(read_infix("x"), seconds=0) == {}
+
+
+def test_forms_have_as_many_nodes_as_the_limit_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = read_infix("sin(x) + y^2 + z")
+    for limit, found in ((tree.size, {"sin(x) + y^2 + z"}), (tree.size - 1, set())):
+        monkeypatch.setattr(rewriting, "LONGEST", limit)
+        assert written(rewriting.forms(tree)["expanded"]) == found
 
 
 def test_a_question_that_takes_too_long_ends_the_process_and_the_next_is_answered(algebra: Algebra) -> None:

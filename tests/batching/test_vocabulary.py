@@ -70,6 +70,17 @@ def test_rare_and_unknown_tokens_become_unk_where_that_is_asked_for() -> None:
     assert vocabulary != Vocabulary(vocabulary.functions, vocabulary.tokens)
 
 
+@pytest.mark.parametrize("unknown", [1, None])
+def test_a_function_is_found_by_its_arity_then_by_any_and_only_then_as_an_unknown_one(unknown: int | None) -> None:
+    known = [("<unk>", unknown), ("f", 1), ("g", None)]
+    asked = {("f", 1): known[1], ("g", 1): known[2], ("g", 5): known[2], ("h", 1): known[0]}
+    asked[("f", 2)] = asked[("h", 0)] = None if unknown else known[0]
+    for order in (known, known[::-1]):
+        vocabulary = Vocabulary(order, [])
+        found = {name: vocabulary.find_function(*name) for name in asked}
+        assert {name: i if i is None else order[i] for name, i in found.items()} == asked
+
+
 @pytest.mark.parametrize("options", [{"min_count": 0}, {"min_count": 2}, {"min_count": 0, "unk": True}])
 def test_rare_tokens_are_not_dropped_silently(options: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="min_count"):

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dgltree import Vocabulary
 from dgltree.cells import CELLS
+from dgltree.cells.compose import COMPOSITIONS
 
 VOCABULARY = Vocabulary([("var", 0), ("sin", 1), ("add", 2), ("if", 3)], ["x", "y"])
 N, D = 24, 5
@@ -37,3 +38,20 @@ def test_every_map_begins_in_the_range_of_its_inputs(name: str, options: dict[st
         assert not inputs or fills(linear.weight, bound), key
         if linear.bias is not None:
             assert not linear.bias.any() if published else fills(linear.bias, bound), key
+
+
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_both_halves_of_a_composition_begin_as_one_map_of_two_states(name: str) -> None:
+    """That of a Tree-LSTM is orthogonal, with biases 0."""
+    torch.manual_seed(3)
+    cell = COMPOSITIONS[name](N, 0.0)
+    both = torch.cat([cell.vertical.weight, cell.horizontal.weight], 1).detach()
+    assert both.shape == (cell.horizontal.out_features, 2 * N)
+    if name == "tree_lstm":
+        torch.testing.assert_close(both.t() @ both, torch.eye(2 * N), rtol=0, atol=1e-5)
+        assert not cell.horizontal.bias.any()
+    else:
+        for tensor in (cell.vertical.weight, cell.horizontal.weight, cell.horizontal.bias):
+            assert fills(tensor, 1 / sqrt(2 * N))
+    if hasattr(cell, "second"):  # a Linear of torch's
+        assert fills(cell.second.weight, 1 / sqrt(4 * N)) and fills(cell.second.bias, 1 / sqrt(4 * N))
