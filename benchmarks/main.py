@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from benchmarks import (
+    autobatching,
     batches,
     earlier,
     encoders,
@@ -35,6 +36,7 @@ SUITES = {
     "kernels": kernels.rows,
     "rank": rank.rows,
     "batch": batches.rows,
+    "autobatching": autobatching.rows,
     "encoders": encoders.rows,
     "latent": latent.rows,
     "scale": scale.rows,

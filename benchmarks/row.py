@@ -68,17 +68,22 @@ class Skipped:
         return f"{self.name:58} skipped: {self.reason}"
 
 
-def in_turn(steps: Mapping[str, Callable[[], object]], repeats: int, device: str = "cpu") -> dict[str, Timing]:
+def in_turn(
+    steps: Mapping[str, Callable[[], object]],
+    repeats: int,
+    device: str = "cpu",
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, Timing]:
     """Each step once in every round, so that all see the same machine; the first round warms up."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for number in range(repeats + 1):
         for name, step in steps.items():
             synchronize(device)
-            start = time.perf_counter()
+            start = clock()
             step()
             synchronize(device)
             if number:
-                times[name].append(time.perf_counter() - start)
+                times[name].append(clock() - start)
     return {name: Timing(statistics.median(of), min(of), max(of)) for name, of in times.items()}
 
 

@@ -11,6 +11,7 @@ import torch
 pytest.importorskip("lightning", reason="the train extra is not installed")  # the generators of the tasks
 
 from benchmarks import main as program
+from benchmarks.autobatching import CLASSES, drawn
 from benchmarks.inputs import equations, formulas, treebank
 from benchmarks.latent import kept_bytes
 from benchmarks.literal_beams import LiteralBeams
@@ -24,7 +25,7 @@ from benchmarks.peers import (
 )
 from benchmarks.row import Row, Skipped
 from dgltree import Vocabulary, batch, plan, propagate
-from dgltree.cells import ChildSumTreeLSTM, TreeSMU
+from dgltree.cells import ChildSumTreeLSTM, TreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory, SequenceBeamTree, SequenceEfficientBeamTree
 
 
@@ -84,6 +85,25 @@ def test_the_package_and_our_child_sum_cell_compute_the_same() -> None:
         theirs.W_f.bias.copy_(maps["message_any"].bias[0])
         theirs.W_f.weight.copy_(x[12:])
     torch.testing.assert_close(theirs(**given)[0], propagate(trees, cell)["h"], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("autobatch", [True, False])
+def test_the_program_of_dynet_and_our_tree_lstm_have_the_same_loss_before_and_after_steps(autobatch: bool) -> None:
+    pytest.importorskip("dynet", reason="the bench extra is not installed")
+    from benchmarks.dynet_tree_lstm import RATE, DyNetTreeLSTM, OurTreeLSTM
+
+    trees = drawn(6)
+    vocabulary = Vocabulary.from_trees(trees)
+    torch.manual_seed(0)
+    ours = OurTreeLSTM(TreeLSTM(vocabulary, 7, input_size=5, leaf="gates"), CLASSES)
+    theirs, planned = DyNetTreeLSTM(ours), plan(batch(trees, vocabulary), ours.cell)
+    adagrad = torch.optim.Adagrad(ours.parameters(), RATE)
+    for _ in range(3):
+        adagrad.zero_grad()
+        loss = ours.loss(planned)
+        loss.backward()
+        adagrad.step()
+        assert theirs.step(trees, autobatch) == pytest.approx(loss.item(), rel=1e-5)
 
 
 def test_the_literal_on_lstm_has_the_states_of_ours() -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.dgl_graph import columns_of, to_dgl
+from dgltree.batching.node_columns import class_numbers, column, node_ids
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
@@ -195,50 +196,29 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     for tree in flat:
         start = len(nodes)
         nodes.extend(tree.distinct_preorder())
-        number = {id(node): j for j, node in enumerate(nodes[start:], start)}
-        sizes.append(len(nodes) - start)
-        for node in nodes[start:]:
-            for child in node.children:
-                children.append(number[id(child)])
+        own = nodes[start:]
+        number = dict(zip(map(id, own), range(start, len(nodes)), strict=True))
+        sizes.append(len(own))
+        children += [number[id(child)] for node in own for child in node.children]
     sizes_array = np.asarray(sizes)
-    function, token = _ids(nodes, sizes_array, vocabulary)
+    function, token = node_ids(nodes, sizes_array, vocabulary)
     if x is not None and len(x) != len(nodes):
         raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
-    values = [node.value for node in nodes]
-    numbers = np.array([np.nan if value is None else value for value in values])
+    numbers = np.array([node.value for node in nodes], np.float64)  # NaN for None
     pointers = np.cumsum([0, *(len(node.children) for node in nodes)])
     return TreeBatch(
-        function=torch.tensor(function),
-        token=torch.tensor(token),
+        function=column(function),
+        token=column(token),
         child_ptr=torch.from_numpy(pointers),
-        child_index=torch.tensor(children, dtype=torch.int64),
-        level=torch.tensor([node.depth for node in nodes]),
+        child_index=column(children),
+        level=column([node.depth for node in nodes]),
         roots=torch.from_numpy(np.cumsum(sizes_array) - sizes_array),
         sizes=torch.from_numpy(sizes_array),
-        label=torch.tensor([NO_LABEL if node.label is None else _class_number(node) for node in nodes]),
-        value=None if all(value is None for value in values) else torch.from_numpy(numbers),
+        label=column(class_numbers(nodes)),
+        value=None if np.isnan(numbers).all() else torch.from_numpy(numbers),
         x=x,
         vocabulary=vocabulary,
     )
-
-
-def _ids(nodes: list[Tree], sizes: np.ndarray, vocabulary: Vocabulary) -> tuple[list[int], list[int]]:
-    i = 0
-    try:
-        function, token = [], []
-        for i, node in enumerate(nodes):  # noqa: B007 (the error below names it)
-            function.append(vocabulary.function_id(node.function, len(node.children)))
-            token.append(NO_TOKEN if node.token is None else vocabulary.token_id(node.token))
-        return function, token
-    except ValueError as error:
-        tree = int(np.searchsorted(np.cumsum(sizes), i, side="right"))
-        raise ValueError(f"tree {tree}, node {i - int(sizes[:tree].sum())} in preorder: {error}") from None
-
-
-def _class_number(node: Tree) -> int:
-    if isinstance(node.label, int) and node.label >= 0:
-        return int(node.label)
-    raise ValueError(f"the label {node.label!r} of a {node.function!r} node is no class number: 0, 1, ...")
 
 
 def unbatch(batch: TreeBatch) -> list[Tree]:
