@@ -55,7 +55,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         yield _answers("what is understood of a text", _spent(_asking(url, "equation/read", asked), len(asked)), None)
         with ThreadPoolExecutor(1) as pool:
             searching = pool.submit(_spent, _asking(url, "equation/search", asked[:4] * 2), 8)
-            yield _answers("an answer from the list beside a search", _spent(rank, len(asked)), None)
+            yield _answers("an answer from the list next to a search", _spent(rank, len(asked)), None)
             searching.result()
         with ThreadPoolExecutor(CLIENTS) as pool:
             spent = list(pool.map(lambda _: _spent(_asking(url, "equation/rank", asked), 20), range(CLIENTS)))

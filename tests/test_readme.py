@@ -77,3 +77,11 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n## [{version}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"/dgltree-{version}-py3-none-any.whl" in (ROOT / "docs" / "users.md").read_text(encoding="utf-8")
+
+
+def test_the_first_hour_has_every_extra() -> None:
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg", encoding="utf-8")
+    table = (ROOT / "docs" / "users.md").read_text(encoding="utf-8").partition("| extra |")[2].partition("\n\n")[0]
+    first_cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    assert set(re.findall(r"`(\w+)`", " ".join(first_cells))) == set(setup["options.extras_require"])

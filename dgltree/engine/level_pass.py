@@ -19,7 +19,7 @@ from dgltree.engine.trace import Trace
 
 
 class PassContext(NamedTuple):
-    """What a pass is of, besides its tensors."""
+    """The parts of a pass other than its tensors."""
 
     cell: Cell
     schedule: Schedule
@@ -31,7 +31,7 @@ class PassContext(NamedTuple):
     weights: list[str]
     """Names of the maps' tensors, which come last of all, before them those of ``own``."""
     own: list[str]
-    """Names of what steps use besides, which come after leaf states and the inputs' parts of the steps."""
+    """Names of the other tensors that steps use, which come after leaf states and the inputs' parts of the steps."""
 
     def named(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], State, State]:
         """The inputs' parts of the steps, if any; by name, what else steps use, and the maps' tensors."""

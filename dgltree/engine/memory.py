@@ -1,4 +1,4 @@
-"""What a pass must have of memory at least, and what there is: a batch that cannot fit is refused before it begins."""
+"""The memory that a pass needs at least and that there is: a batch that cannot fit is refused before it begins."""
 
 from dataclasses import replace
 from math import prod
@@ -58,7 +58,7 @@ def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -
 
 
 def kept_bytes(cell: Cell, schedule: Schedule) -> int:
-    """What the steps keep for the backward pass, besides states and what the inputs add to the gates."""
+    """What the steps keep for the backward pass, other than states and what the inputs add to the gates."""
     each: dict[int | None, float] = {}
     for step in schedule.steps:
         each[step.arity] = each.get(step.arity) or _kept_by_a_row(cell, schedule, step)

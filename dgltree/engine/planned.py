@@ -20,7 +20,7 @@ class PlannedBatch(PickledAsArrays):
     """A batch, the schedule by which a cell runs it, and what was checked. Made by :func:`plan`.
 
     A batch whose tensors torch changed in place since is refused. What writes to their memory by other ways, as an
-    array of ``tensor.numpy()`` does, torch does not count, and it is **not noticed**: plan such a batch anew.
+    array of ``tensor.numpy()`` does, torch does not count, and it is **not noticed**: plan such a batch again.
     """
 
     batch: TreeBatch
@@ -60,7 +60,7 @@ class PlannedBatch(PickledAsArrays):
             return tensor.to(device)
 
         self.check_unchanged()
-        if self.device == torch.device(device):  # as of a tensor, nothing is made anew
+        if self.device == torch.device(device):  # as of a tensor, nothing is copied
             return self
         layout = None if self.layout is None else self.layout.to(device)
         batch, schedule = self.batch.map(moved), self.schedule.map(moved)
@@ -74,14 +74,14 @@ class PlannedBatch(PickledAsArrays):
         self.check_unchanged()
         check_batch(cell, self.batch)
         if self.any_arity != cell.any_arity:
-            raise ValueError(f"the batch was planned for another kind of cell than {type(cell).__name__}: plan it anew")
+            raise ValueError(f"the batch was planned for a kind of cell other than {type(cell).__name__}: plan again")
         if self.checked != read_of(cell):
             check_nodes(cell, self.batch)
 
     def check_unchanged(self) -> None:
         """``ValueError`` for a batch that was changed in place after it was planned."""
         if self.versions != self.batch.versions:
-            raise ValueError("the batch was changed in place after it was planned: plan it anew")
+            raise ValueError("the batch was changed in place after it was planned: plan again")
 
 
 def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> PlannedBatch:

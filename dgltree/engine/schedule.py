@@ -15,7 +15,7 @@ from dgltree.cells.typed import Segments
 from dgltree.engine.step_order import step_numbers
 
 MOST_ROWS = 8192
-"""Of a step: what it computes on the way is then little beside the states of a large batch."""
+"""Of a step: what it computes on the way is then small next to the states of a large batch."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Step:
     arity: int | None
     """None where the rows have different arities."""
     edges: slice
-    """Where its edges stand among those of the schedule."""
+    """The places of its edges among those of the schedule."""
     segments: Segments
     """Counted from ``start``."""
     edge_segments: Segments

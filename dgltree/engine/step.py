@@ -147,7 +147,7 @@ def backward_step(step: Step, local: Local, own: State, sink: Sink, state_gradie
     Args:
         step: the step.
         local: its graph.
-        own: the parameters that ``combine`` uses besides the maps.
+        own: the parameters that ``combine`` uses in addition to the maps.
         sink: where gradients of parameters are added up.
         state_gradients: part name to (R, *shape), of all rows.
     """

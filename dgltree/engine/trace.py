@@ -1,4 +1,4 @@
-"""What a network did: gates, actions and stacks, node by node, for those who ask."""
+"""Traces of a pass: gates, actions and stacks, node by node."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ EVERYTHING = "*"
 
 
 class Trace:
-    """Collects, step by step, what a cell computes under some names besides its state."""
+    """Collects, step by step, what a cell computes under some names, in addition to its state."""
 
     def __init__(self, cell: Cell, names: Sequence[str]) -> None:
         if isinstance(names, str):

@@ -1,4 +1,4 @@
-"""What the page asks for: the paths that are answered, and the fields of a request, checked one by one."""
+"""Requests of the page: the paths that are answered, and the fields of a request, checked one by one."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class RequestFields:
         return [RequestFields({name: one}).text(name, longest) for one in found]
 
     def flag(self, name: str) -> bool:
-        """Yes or no; no where nothing is said."""
+        """Yes or no; no if the field is missing."""
         found = self._fields.get(name, False)
         if not isinstance(found, bool):
             raise ValueError(f"{name} is true or false")
@@ -57,7 +57,7 @@ class RequestFields:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One path. It has an ``answer`` or a ``stream``; both raise ``ValueError`` for what is to be told to the user."""
+    """One path. It has an ``answer`` or a ``stream``; both raise ``ValueError`` with a message for the user."""
 
     path: str
     worker: str

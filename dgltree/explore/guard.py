@@ -1,4 +1,4 @@
-"""What a request must be before anything looks at it, and what every answer tells the browser to refuse."""
+"""Checks of a request before anything reads it, and headers that tell the browser what to refuse."""
 
 from collections.abc import Collection
 from hmac import compare_digest
@@ -42,11 +42,11 @@ OPENED = """<!doctype html><meta charset="utf-8"><title>dgltree</title><link rel
 class Guard:
     """Refuses what another site's page, a name that leads here, or another user of the machine could have sent.
 
-    Who gives the token in the address gets it as a cookie, and the address without it.
+    A client that sends the token in the address gets it as a cookie, and is redirected to the address without it.
 
     Args:
         app: what answers the others.
-        hosts: what may stand in ``Host``, and behind ``http://`` in ``Origin``.
+        hosts: the values allowed in ``Host``, and after ``http://`` in ``Origin``.
         token: that the browser must have.
     """
 

@@ -1,4 +1,4 @@
-"""The room of own trees: what ``fit`` made, where it errs, and any tree with its states, neighbours and place."""
+"""The room of own trees: a model of ``fit``, its errors, and any tree with its states, neighbours and place."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class OwnTreesRoom:
         ]
 
     def card(self, asked: RequestFields) -> dict[str, Any]:
-        """The figures of a training, its epochs, and what is taken for what."""
+        """The metrics of a training, its epochs, and its confusion matrix."""
         own, answered = asked.one_of("model", self.models), self._answered.get(asked.text("model", 1000))
         card = read_card(own.folder) or {}
         return {

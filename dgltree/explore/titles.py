@@ -1,4 +1,4 @@
-"""What a network is called on the page: its kind, and the name by which it was opened."""
+"""Names of networks on the page: the kind, and the name by which it was opened."""
 
 from dgltree.cells import CELLS
 from dgltree.encoders import SequenceEncoder, TreeEncoder

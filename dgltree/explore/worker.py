@@ -54,7 +54,7 @@ class Worker:
             raise TurnedAwayError(f"it took more than {self.seconds:g} s; a smaller request takes less") from None
 
     async def stream(self, work: Stream) -> AsyncGenerator[dict[str, Any], None]:
-        """What ``work`` sends, as it comes. It is told to stop when nobody reads on, or when the time is over."""
+        """The pieces that ``work`` sends, as they come. It is stopped when the reader has left or the time is over."""
         loop, pieces, stop = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any] | None](), Event()
 
         def send(piece: dict[str, Any] | None) -> None:

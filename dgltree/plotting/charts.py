@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dgltree.files import replacing
-from dgltree.plotting.style import COLOURS, DASHES, MARKERS, heat_map, new_figure, styled
+from dgltree.plotting.style import COLOURS, DASHES, MARKERS, heat_map, line_colours, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,10 +169,9 @@ def lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> 
     """A line with its band for every model, and its name at the right end."""
     scale = 100 if percent else 1
     ends = []
-    for number, (name, series) in enumerate(models.items()):
+    for number, ((name, series), colour) in enumerate(zip(models.items(), line_colours(models), strict=True)):
         x = sorted(series)
         mean, deviation = (scale * np.array([series[at][i] for at in x]) for i in (0, 1))
-        colour = COLOURS[number % len(COLOURS)]
         style = {"marker": MARKERS[number % len(MARKERS)], "linestyle": DASHES[number % len(DASHES)]}
         axes.fill_between(x, mean - deviation, mean + deviation, color=colour, alpha=0.15, lw=0)
         axes.plot(x, mean, color=colour, ms=3.5, lw=1.4, **style)

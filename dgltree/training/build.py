@@ -136,7 +136,7 @@ def _check_task(train: TreeDataset, options: FitOptions) -> None:
 
 
 def _with_defaults(train: TreeDataset, options: FitOptions) -> FitOptions:
-    """Defaults that follow from the data and the task; docs/users.md has the measurements."""
+    """Defaults that follow from the data and the task; docs/defaults.md has the measurements."""
     name = str(options.encoder)
     rate, steps = (ATTENTION_LR, ATTENTION_WARMUP) if attends(name) else (LR, 0)
     options = replace(

@@ -161,7 +161,7 @@ def test_a_planned_batch_that_was_changed_in_place_is_refused() -> None:
     planned = plan(flat, cell, share=True)
     flat.token[2] = VOCABULARY.token_id("y")
     for use in (lambda: propagate(planned, cell), lambda: planned.to("meta"), lambda: pickle.dumps(planned)):
-        with pytest.raises(ValueError, match="changed in place after it was planned: plan it anew"):
+        with pytest.raises(ValueError, match="changed in place after it was planned: plan again"):
             use()
     assert len(plan(flat, cell, share=True).schedule) == 3
 
@@ -169,7 +169,7 @@ def test_a_planned_batch_that_was_changed_in_place_is_refused() -> None:
 def test_a_batch_planned_for_another_kind_of_cell_is_refused() -> None:
     sums, cell = ChildSumTreeLSTM(VOCABULARY, 3), TreeRNN(VOCABULARY, 3)
     flat = batch(FOREST, VOCABULARY)
-    with pytest.raises(ValueError, match="planned for another kind of cell than TreeRNN"):
+    with pytest.raises(ValueError, match="planned for a kind of cell other than TreeRNN"):
         propagate(plan(flat, sums), cell)
     torch.testing.assert_close(propagate(plan(flat), cell), propagate(flat, cell))
 

@@ -1,5 +1,6 @@
 """Pictures: files, bytes that do not change, and labels that do not cover each other."""
 
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,10 +9,13 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the plot extra is not installed")
 
+from dgltree.cells import CELLS
+from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.induction.binary_trees import balanced, right_branching
 from dgltree.plotting import charts
 from dgltree.plotting import trees as tree_pictures
 from dgltree.plotting.charts import GAP, apart
+from dgltree.plotting.style import MODEL_COLOURS, line_colours
 
 GIVEN = balanced(list("abcd"))
 SERIES = {"one": {1: (0.9, 0.02), 2: (0.8, 0.0)}, "another": {1: (0.7, 0.1), 2: (0.8, 0.1)}}
@@ -65,3 +69,25 @@ def test_no_state_of_pyplot_is_touched() -> None:
 
     pictures()
     assert "matplotlib.pyplot" not in sys.modules or not sys.modules["matplotlib.pyplot"].get_fignums()
+
+
+def test_every_network_has_one_colour_of_its_own_in_all_charts() -> None:
+    assert set(MODEL_COLOURS) >= {*CELLS, *SEQUENCE_ENCODERS}
+    assert len(set(MODEL_COLOURS.values())) == len(MODEL_COLOURS)
+    [alone], [_, last] = line_colours(["tree_smu"]), line_colours(["tree_lstm", "tree_smu"])
+    assert alone == last == MODEL_COLOURS["tree_smu"]
+    assert len(set(line_colours(["tree_smu", "p = 1", "p = 2"]))) == 3
+
+
+def test_the_lines_of_a_chart_have_the_colours_of_their_models() -> None:
+    [axes] = charts.accuracy_by("depth", {"tree_lstm": SERIES["one"], "lstm": SERIES["another"]}).axes
+    assert [line.get_color() for line in axes.lines] == [MODEL_COLOURS["tree_lstm"], MODEL_COLOURS["lstm"]]
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parents[2] / "tasks").rglob("pictures/*.svg")), ids=lambda f: f.stem
+)
+def test_the_charts_of_the_tasks_have_the_colours_of_their_models(file: Path) -> None:
+    labels = re.findall(r'<!-- (\w+) -->\s*<g style="fill: (#\w{6})', file.read_text(encoding="utf-8"))
+    named = {(name, colour.upper()) for name, colour in labels if name in MODEL_COLOURS}
+    assert named == {(name, MODEL_COLOURS[name].upper()) for name, _ in named}

@@ -1,4 +1,4 @@
-"""The backends, one a kind of device: their kernels found and compiled, or read from disk; a fault is told once."""
+"""The backends, one a kind of device: their kernels found and compiled, or read from disk; a fault is reported once."""
 
 import warnings
 from collections.abc import Mapping

@@ -28,7 +28,7 @@ COMPILED: dict[str, type[CellPass]] = {"stack": CompiledPass, "lstm": CompiledPa
 STEPWISE: dict[str, type[CellPass]] = {"stack": ConcatenatedPass, "lstm": ConcatenatedPass, "sum": SummedPass}
 """Its passes step by step, for everything else."""
 UNRELATED = ("reset_parameters", "_abc_impl")
-"""What a subclass may have of its own, besides what Python names, without other mathematics."""
+"""What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 
 _mode: ContextVar[str | None] = ContextVar("kernels", default=None)
 
@@ -48,7 +48,7 @@ def kernels(mode: str) -> Iterator[None]:
 
 
 def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | None = None) -> CellPass | None:
-    """A pass of the cell, as it stands, through its kernel; None: torch's operations compute ``combine``.
+    """A pass of the cell, as it is now, through its kernel; None: torch's operations compute ``combine``.
 
     Args:
         cell: any.
@@ -92,7 +92,7 @@ def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward:
 
     Args:
         family: a key of a backend's ``families``.
-        options: what the kernel is told, as the family says.
+        options: those of the kernel, as the family says.
         weight: any of them.
         backward: whether there may be a backward pass.
 

@@ -1,4 +1,4 @@
-"""What all Numba kernels share: how they are compiled, and exponentials that LLVM can put side by side in a register.
+"""The common part of all Numba kernels: how they are compiled, and exponentials that LLVM can put into one register.
 
 Numba keeps compiled code on disk by the size and time of the kernel's own file. What a kernel calls, such as the
 functions below, is compiled into it: here code is kept for one state of all files of this folder.

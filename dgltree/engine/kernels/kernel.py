@@ -1,4 +1,4 @@
-"""What a kernel is: a step of one family of cells on one kind of device, without gathered copies."""
+"""The interface of a kernel: a step of one family of cells on one kind of device, without gathered copies."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple

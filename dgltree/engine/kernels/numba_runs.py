@@ -2,7 +2,7 @@
 
 Each family's own file has the loops ``forward_runs`` and ``backward_runs``, those of two families line by line alike:
 Numba keeps no function on disk that gets another compiled one as an argument or closes over it, so that a shared loop
-would be compiled anew in every process.
+would be compiled again in every process.
 
 A table of maps has the columns below; of those of a run, all are of one map.
 """

@@ -1,8 +1,8 @@
 """Numba: the step of the stack-augmented Tree-LSTM and of Tree-SMU.
 
 A row of gates is ``[u; o; push; (pop); (noop); g_1 ... g_N; (data gate); (q)]``. The forward kernel activates it where
-it lies, the backward kernel puts the gradients of the pre-activations in its place. What a row needs on the way stands
-in scratch space that the first cache holds.
+it lies, the backward kernel puts the gradients of the pre-activations in its place. What a row needs on the way is
+in scratch space that fits into the first-level cache.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Triton: the step of the stack-augmented Tree-LSTM and of Tree-SMU.
 
 A row of gates is ``[u; o; push; (pop); (noop); g_1 ... g_N; (data gate); (q)]``. A program goes down the stack with the
-row above, its own and the one below in registers; children stand side by side, up to the next power of two, A.
+row above, its own and the one below in registers; children are side by side, up to the next power of two, A.
 """
 
 from typing import ClassVar

@@ -17,7 +17,7 @@ class Task:
     input_dropout: float = 0.0
     token_dropout: float = 0.0
     weight_decay: float = 0.0
-    """By which a training of few examples fits them less closely. Measured in docs/users.md."""
+    """By which a training of few examples fits them less closely. Measured in docs/defaults.md."""
 
 
 TASKS = {
