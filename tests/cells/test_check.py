@@ -97,6 +97,16 @@ def test_a_number_needs_a_cell_with_an_encoder_and_reaches_the_root() -> None:
         propagate(batch(trees, VOCABULARY, x=torch.zeros(4, 3, dtype=torch.float64)), gates)
 
 
+def test_of_several_wrong_nodes_the_first_is_named() -> None:
+    x, number = Tree("var", token="x"), Tree("num", value=1.0)
+    trees = [x, Tree("if", (x, number, number)), number]
+    with pytest.raises(ValueError, match=r"^tree 1, node 2 carries a number"):
+        propagate(batch(trees, VOCABULARY), make_cell("tree_lstm"))
+    inner = [x, Tree("neg", (Tree("sin", (Tree("sin", (x,), value=1.0),), value=2.0),)), Tree("sin", (x,), value=3.0)]
+    with pytest.raises(ValueError, match=r"^tree 1, node 1 is an inner node with a number"):
+        propagate(batch(inner, VOCABULARY), make_cell("tree_lstm, numbers"))
+
+
 def test_an_empty_vocabulary_of_functions_is_no_reason_to_crash() -> None:
     vocabulary = Vocabulary([("w", 0)], ["a"])
     states = propagate(batch([Tree("w", token="a")], vocabulary), TreeRNN(vocabulary, 4))

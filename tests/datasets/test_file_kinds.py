@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from own_trees import written
 
-from dgltree import TreeDataset
+from dgltree import TreeDataset, read_infix
 from dgltree.commands.main import main
-from dgltree import read_infix
 from dgltree.datasets.formats import FORMATS, Bad, Format, open_format
 from dgltree.datasets.formats.code import CodeSources
 from dgltree.datasets.formats.format import in_order
