@@ -79,6 +79,8 @@ def test_arguments_are_counted_in_their_own_bracket_alone(text: str, count: int)
         ("x - \\frac{-1}{2}", "x - (-1/2)"),
         ("2^\\frac{-1}{2}", "2^(-1/2)"),
         ("\\frac{-1}{2}x^2", "(-1/2)*x^2"),
+        ("2\\frac{-1}{2}", "2*(-1/2)"),
+        ("-\\frac{-1}{2}", "-(-1/2)"),
     ],
 )
 def test_a_fraction_is_one_value_whatever_its_sign(typed: str, strict: str) -> None:
