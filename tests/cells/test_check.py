@@ -97,6 +97,16 @@ def test_a_number_needs_a_cell_with_an_encoder_and_reaches_the_root() -> None:
         propagate(batch(trees, VOCABULARY, x=torch.zeros(4, 3, dtype=torch.float64)), gates)
 
 
+def test_of_several_wrong_nodes_the_first_is_named() -> None:
+    x, number = Tree("var", token="x"), Tree("num", value=1.0)
+    trees = [x, Tree("if", (x, number, number)), number]
+    with pytest.raises(ValueError, match=r"^tree 1, node 2 carries a number"):
+        propagate(batch(trees, VOCABULARY), make_cell("tree_lstm"))
+    inner = [x, Tree("neg", (Tree("sin", (Tree("sin", (x,), value=1.0),), value=2.0),)), Tree("sin", (x,), value=3.0)]
+    with pytest.raises(ValueError, match=r"^tree 1, node 1 is an inner node with a number"):
+        propagate(batch(inner, VOCABULARY), make_cell("tree_lstm, numbers"))
+
+
 def test_an_empty_vocabulary_of_functions_is_no_reason_to_crash() -> None:
     vocabulary = Vocabulary([("w", 0)], ["a"])
     states = propagate(batch([Tree("w", token="a")], vocabulary), TreeRNN(vocabulary, 4))
@@ -124,6 +134,16 @@ def test_labels_never_reach_a_cell() -> None:
         ("tree_lstm", {"leaf": "gates"}, "leaf='gates' runs the gates on a leaf's input: give input_size"),
         ("tree_lstm", {"leaf": "root"}, "leaf is 'root'; it must be 'embedding', 'network' or 'gates'"),
         ("tree_lstm", {"dropout": 1.0}, "dropout is 1.0"),
+        ("tree_lstm", {"functions": True}, "functions=True adds the embedding of a node's function to its input"),
+        *(
+            ("tree_rnn", {"number_scale": scale}, f"number_scale is {scale!r}; it must be a middle and a spread above")
+            for scale in ((1.0,), (1.0, 0.0), (0.0, 1.0, 2.0))
+        ),
+        *(
+            ("tree_rnn", {"num_layers": layers}, f"num_layers is {layers}; a Tree-RNN has 1 or 2")
+            for layers in (0, 3, 1.5)
+        ),
+        ("tree_rnn", {"activation": "gelu"}, "activation is 'gelu'; it must be one of sigmoid, tanh, relu"),
         ("tree_smu", {"stack_size": 2.5}, "stack_size is 2.5; it must be a whole number"),
         ("stack_tree_rnn", {"top_k": 0}, "top_k is 0"),
         ("stack_tree_lstm", {"top_k": 6}, "top_k is 6; it must be from 1 to stack_size, 5"),
@@ -136,3 +156,8 @@ def test_labels_never_reach_a_cell() -> None:
 def test_impossible_options_are_refused(cell: str, options: dict, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         CELLS[cell](VOCABULARY, **{"hidden_size": 4, **options})
+
+
+def test_a_tree_smu_has_no_option_to_normalize() -> None:
+    with pytest.raises(TypeError, match="TreeSMU is always normalized; StackTreeLSTM has the option"):
+        CELLS["tree_smu"](VOCABULARY, 4, normalize=True)

@@ -41,6 +41,23 @@ def test_the_second_reading_takes_what_the_first_one_left(tmp_path: Path, monkey
         TreeDataset.from_file(path)
 
 
+def test_a_folder_is_read_again_where_a_file_has_another_name_or_another_part_of_the_text(tmp_path: Path) -> None:
+    rows = [f"1\t{word}\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n" for word in "abc"]
+
+    def read() -> list[str | None]:
+        return TreeDataset.from_file(tmp_path, label_from="file").labels
+
+    one, two, other = (tmp_path / name for name in ("1.conllu", "2.conllu", "3.conllu"))
+    one.write_text(rows[0], encoding="utf-8")
+    two.write_text(rows[1] + rows[2], encoding="utf-8")
+    assert read() == ["1.conllu", "2.conllu", "2.conllu"]
+    one.write_text(rows[0] + rows[1], encoding="utf-8")
+    two.write_text(rows[2], encoding="utf-8")
+    assert read() == ["1.conllu", "1.conllu", "2.conllu"], "the same text in all"
+    two.rename(other)
+    assert read() == ["1.conllu", "1.conllu", "3.conllu"], "the same texts in the same order"
+
+
 def test_a_damaged_cache_is_read_anew(tmp_path: Path) -> None:
     path = written(tmp_path, "trees.tsv", TABLE)
     TreeDataset.from_file(path)

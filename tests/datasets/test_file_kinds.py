@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from own_trees import written
 
-from dgltree import TreeDataset
+from dgltree import TreeDataset, read_infix
 from dgltree.commands.main import main
 from dgltree.datasets.formats import FORMATS, Bad, Format, open_format
 from dgltree.datasets.formats.code import CodeSources
@@ -117,6 +117,24 @@ def test_a_kind_of_file_is_read(name: str, tmp_path: Path) -> None:
     data = TreeDataset.from_file(_file(tmp_path, name, content), workers=0)
     assert (len(data), data.bad, data.reading.notation) == (count, [], notation)
     assert labels is None or data.labels == labels
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl", "t.json", "t.parquet"])
+@pytest.mark.parametrize("columns", ["tree left right", "left right", "tree right"])
+def test_a_record_is_a_pair_if_it_has_both_trees_of_one_and_no_single_tree(
+    columns: str, name: str, tmp_path: Path
+) -> None:
+    row = {column: text for column, text in (("tree", "x+y"), ("left", "x"), ("right", "y")) if column in columns}
+    path, separator = tmp_path / name, "\t" if name == "t.tsv" else ","
+    if name == "t.parquet":
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.Table.from_pylist([row]), path)
+    elif name.startswith("t.j"):
+        path.write_text(json.dumps([row] if name == "t.json" else row) + "\n", encoding="utf-8")
+    else:
+        path.write_text("\n".join([separator.join(row), separator.join(row.values())]) + "\n", encoding="utf-8")
+    found = TreeDataset.from_file(path, cached=False)[0][0]
+    assert found == (read_infix("x+y") if "tree" in columns else (read_infix("x"), read_infix("y")))
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -50,6 +50,21 @@ def test_a_label_is_read_from_a_file_or_folder_and_a_column_of_that_name_comes_f
     assert folder.labels == [tmp_path.name]
 
 
+def test_the_folder_of_a_file_is_the_first_below_the_one_that_was_given(tmp_path: Path) -> None:
+    names = ["a.conllu", "x/b.conllu", "x/y/c.conllu", "y/x/d.conllu", "y/x/z/e.conllu"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        written((tmp_path / name).parent, Path(name).name, sentence(Path(name).stem, "."))
+    data = TreeDataset.from_file(tmp_path, label_from="folder", group_by="file", cached=False)
+    folders = dict(zip(data.groups, data.labels, strict=True))
+    assert folders == dict(zip(names, [None, "x", "x", "y", "y"], strict=True))
+    assert {group: name for group, name in zip(data.groups, data.ids, strict=True) if group} == {
+        name: Path(name).stem for name in names
+    }
+    below = TreeDataset.from_file(tmp_path / "y", label_from="folder", group_by="file", cached=False)
+    assert (below.labels, below.groups) == (["x", "x"], ["x/d.conllu", "x/z/e.conllu"])
+
+
 @pytest.mark.parametrize(
     ("name", "text", "settings", "message"),
     [

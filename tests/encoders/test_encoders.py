@@ -208,6 +208,29 @@ def test_dropout_acts_in_training_only(name: str) -> None:
     assert torch.equal(encoder(flat), encoder(flat))
 
 
+@pytest.mark.parametrize("name", ["lstm", "on_lstm"])
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_dropout_acts_on_the_embeddings_and_between_the_layers(layers: int, name: str) -> None:
+    """Each place by itself: what a layer reads has been dropped, half of it and the rest twice as large."""
+    torch.manual_seed(0)
+    core = make_encoder(name, VOCABULARY, 12, num_layers=layers, dropout=0.5).core
+    read: list[Tensor] = []
+    for layer in core.layers if name == "lstm" else core.lstm.layers:
+        layer.register_forward_pre_hook(lambda _, given: read.append(given[0].detach()))
+    ids = torch.arange(3, 13).repeat(20, 1)
+    for training in (True, False):
+        core.train(training)
+        read.clear()
+        core(ids, torch.full((20,), 10))
+        assert len(read) == layers
+        share = [float((states == 0).double().mean()) for states in read]
+        assert share == pytest.approx([0.5 * training] * layers, abs=0.15)  # some states of an ON-LSTM are 0
+        assert [len(states.unique(dim=0)) for states in read] == [20 if training else 1] * layers
+        embedded = core.embedding(ids).detach()
+        kept = read[0] != 0
+        torch.testing.assert_close(read[0][kept], embedded[kept] * (2 if training else 1))
+
+
 @pytest.mark.parametrize("name", [*CELLS, *ENCODERS])
 def test_every_encoder_is_made_by_name_and_learns_in_an_equation_model(name: str) -> None:
     torch.manual_seed(0)
@@ -307,6 +330,9 @@ def test_a_node_with_too_many_children_is_refused() -> None:
     x = Tree("var", token="x")
     with pytest.raises(ValueError, match="tree 0, node 0 has 3 children; this encoder takes branching=2"):
         make("tree_transformer", branching=2)(batch([Tree("if", (x, x, x))], VOCABULARY))
+    trees = [x, Tree("sin", (Tree("if", (Tree("if", (x, x, x)), x, x)),)), Tree("if", (x, x, x))]
+    with pytest.raises(ValueError, match=r"^tree 1, node 1 has 3 children; this encoder takes branching=2"):
+        make("tree_transformer", branching=2)(batch(trees, VOCABULARY))
     with pytest.raises(ValueError, match="functions of any arity: give branching"):
         make_encoder("tree_transformer", ANY, 12)
     encoder = make_encoder("tree_transformer", ANY, 12, branching=3, path_length=4)

@@ -91,6 +91,15 @@ def test_deep_chains_are_written() -> None:
     assert NAMES[ids[0, 200_000]] == "x"
 
 
+def test_of_several_wrong_nodes_the_first_is_named() -> None:
+    x, number = Tree("var", token="x"), Tree("num", value=1.0)
+    marked = Tree("sin", (Tree("neg", (Tree("sin", (x,), token="y"),), token="z"),))
+    with pytest.raises(ValueError, match=r"^tree 1, node 1 is an inner node with a token"):
+        linearize(batch([x, marked, with_inner_tokens(square())], VOCABULARY), "leaves", VOCABULARY)
+    with pytest.raises(ValueError, match=r"^tree 1, node 2 carries a number"):
+        linearize(batch([x, Tree("if", (x, number, number)), number], VOCABULARY), "leaves", VOCABULARY)
+
+
 def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     x = Tree("var", token="x")
     with pytest.raises(ValueError, match="order is 'words'; it must be one of leaves, bracketed, unlabelled"):

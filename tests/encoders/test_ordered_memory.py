@@ -336,7 +336,12 @@ def test_locked_dropout_has_one_mask_for_all_steps_of_a_sequence() -> None:
         (torch.zeros(2, 3, 5), torch.zeros(2, 3), 2, r"padding is \(2, 3\) torch.float32; .* bool"),
         (torch.zeros(0, 3, 5), torch.zeros(0, 3, dtype=torch.bool), 2, "an empty batch"),
         (torch.zeros(2, 0, 5), torch.zeros(2, 0, dtype=torch.bool), 2, "an empty batch"),
-        (torch.zeros(2, 3, 5), torch.tensor([[False] * 3, [True] * 3]), 2, "sequence 1 is empty; each has at least"),
+        (
+            torch.zeros(3, 3, 5),
+            torch.tensor([[False] * 3, [True] * 3, [True] * 3]),
+            2,
+            "sequence 1 is empty; each has at least",
+        ),
         (
             torch.zeros(2, 3, 5),
             torch.zeros(2, 3, dtype=torch.bool),

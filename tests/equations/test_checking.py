@@ -4,13 +4,19 @@ import csv
 import io
 import json
 import sys
+from fractions import Fraction
+from math import gcd
 from pathlib import Path
 
 import pytest
+from flint import fmpq
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dgltree import check, read_equation, read_infix
+from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
 from dgltree.equations.checking.check import Mark
+from dgltree.equations.checking.polynomial import Polynomials, content
 
 with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
     PAIRS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -36,6 +42,34 @@ def test_questions_are_marked_as_they_are_completed(asked: str, answer: str, sai
     assert str(check(asked, answer)) == said
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer", "form", "said"),
+    [
+        ("factor x^2 - 9", "x^2 - 9", "expanded", "right: holds everywhere (proved)"),
+        ("factor x^2 - 9", "(x - 3)(x + 3)", "expanded",
+         "right, but not expanded: (x - 3)*(x + 3) can be multiplied out"),
+        ("expand (x - 3)(x + 3)", "(x - 3)(x + 3)", "factored", "right: holds everywhere (proved)"),
+        ("expand (x - 3)(x + 3)", "x^2 - 9", "factored", "right, but not factored: x^2 - 9 can be factored"),
+    ],
+)  # fmt: skip
+def test_a_form_that_is_given_comes_before_that_of_the_question(asked: str, answer: str, form: str, said: str) -> None:
+    assert str(check(asked, answer, form)) == said
+    assert check(asked, answer).mark is not check(asked, answer, form).mark
+
+
+@given(st.lists(st.fractions(-50, 50, max_denominator=40), min_size=1, max_size=4))
+def test_the_content_of_a_sum_leaves_whole_numbers_without_a_common_factor(coefficients: list[Fraction]) -> None:
+    polynomials = Polynomials()
+    variables = [polynomials.of(Tree("Symbol", token=name)) for name in "wxyz"]
+    poly = sum(
+        (fmpq(c.numerator, c.denominator) * v for c, v in zip(coefficients, variables, strict=False)), 0 * variables[0]
+    )
+    found = content(poly)
+    assert found >= 0 and bool(found) == any(coefficients)
+    rest = [c / found for c in coefficients if c]
+    assert all(c.denominator == 1 for c in rest) and (not rest or gcd(*map(int, rest)) == 1)
+
+
 def test_an_answer_with_the_unknown_in_it_is_refused() -> None:
     with pytest.raises(ValueError, match="the answer has x in it, which is asked for"):
         check("2x + 3 = 11, x = _", "x")
@@ -53,6 +87,8 @@ def test_an_answer_with_the_unknown_in_it_is_refused() -> None:
         ("2 = _", "1 + 1", "factored", "right, but not factored: 1 + 1 is a number"),
         ("x^50 = _", "x^50 + 1 - 1", "factored",
          "right, but not factored: x^50 + 1 - 1 is too long to look for factors"),
+        ("0.5x + 0.2y = _", "0.5x + 0.2y", "factored", "right, but not factored: 0.5*x + 0.2*y has the factor 1/10"),
+        ("0.5x + 0.25 = _", "0.5x + 0.25", "factored", "right, but not factored: 0.5*x + 0.25 has the factor 1/4"),
         ("1/2 = _", "3/6", "lowest-terms",
          "right, but not in lowest terms: numerator and denominator have the factor 3"),
         ("0 = _", "0/5", "lowest-terms",

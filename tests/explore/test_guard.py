@@ -127,3 +127,24 @@ def test_a_request_whose_body_is_not_read_ends_the_connection(client: Any, stran
         assert answer.headers["connection"] == "close"
     assert "connection" not in client.post(READ, json=FIELDS).headers
     assert "connection" not in client.get("/").headers
+
+
+def test_the_workers_end_with_the_page(opened: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dgltree.explore import app as module
+
+    workers: list[module.Worker] = []
+
+    class Kept(module.Worker):
+        def __init__(self, name: str, seconds: float) -> None:
+            super().__init__(name, seconds)
+            workers.append(self)
+
+    monkeypatch.setattr(module, "Worker", Kept)
+    with type(client)(module.make_app(opened, [HOST], TOKEN), base_url=f"http://{HOST}", cookies=COOKIE) as made:
+        assert made.post(READ, json=FIELDS).status_code == 200
+        assert [(worker.name, worker.seconds) for worker in workers] == list(module.SECONDS.items())
+        for worker in workers:
+            worker.begin(lambda: None)
+    for worker in workers:
+        with pytest.raises(RuntimeError, match="cannot schedule new futures after shutdown"):
+            worker.begin(lambda: None)

@@ -76,6 +76,23 @@ def test_idle_connections_keep_nobody_out(served: Running) -> None:
                 assert answered(made).startswith(b"HTTP/1.1 200 OK")
 
 
+def test_the_connection_that_has_waited_longest_makes_room() -> None:
+    running = Running()
+    try:
+        with ExitStack() as open_:
+            waiting = [open_.enter_context(connected(running)) for _ in range(MOST_AT_ONCE - 1)]
+            for made in waiting:
+                made.settimeout(0.5)
+            for oldest in waiting[:3]:  # one more connection takes the place of one
+                open_.enter_context(connected(running))
+                assert oldest.recv(1) == b""
+            for made in (waiting[3], waiting[-1]):
+                with pytest.raises(TimeoutError):
+                    made.recv(1)
+    finally:
+        running.end()
+
+
 @pytest.mark.parametrize("token", [True, False])
 def test_a_body_without_an_end_is_cut(token: bool, served: Running) -> None:
     lines = ["Content-Type: application/json", f"Content-Length: {10**12}"]

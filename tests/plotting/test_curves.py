@@ -44,6 +44,18 @@ def test_predicted_numbers_are_drawn_against_the_labels() -> None:
     assert axes.get_title() == "test set"
 
 
+@pytest.mark.parametrize(
+    ("labels", "answers"),
+    [((0.0, 1.0, 2.0), (-1.5, 1.0, 3.0)), ((-1.5, 1.0, 3.0), (0.0, 1.0, 2.0)), ((0, 3), (-1.5, 1))],
+)
+def test_the_line_of_equal_numbers_is_as_long_as_labels_and_answers_together(
+    labels: tuple[float, ...], answers: tuple[float, ...]
+) -> None:
+    [axes] = curves.predicted(labels, answers).axes
+    [line] = axes.lines
+    assert (list(line.get_xdata()), list(line.get_ydata())) == ([-1.5, 3.0], [-1.5, 3.0])
+
+
 def test_a_field_of_the_confusions_has_its_count_and_rate() -> None:
     [axes] = charts.confusion([[3, 1], [0, 2]], ["a", "b"], "test set: accuracy 83.3%").axes
     assert texts(axes) == ["3\n75%", "1\n25%", "2\n100%"]

@@ -28,6 +28,13 @@ def test_a_prepared_file_has_its_numbers_in_lower_case() -> None:
     assert words_of(tree) == ["N", "n't", "n.n"]
 
 
+def test_an_n_is_a_number_in_a_prepared_file_alone() -> None:
+    for tag, words in (("NN", ["n", "N", "n"]), ("<word>", ["N", "N", "N"])):
+        tree = word_tree(read_treebank(f"(S ({tag} n) ({tag} 7) ({tag} N))"))
+        assert tree is not None
+        assert words_of(tree) == words
+
+
 def test_words_of_a_plain_sentence() -> None:
     assert plain_words('Mr. Smith (45) said: "He did n\'t go -- ever."') == [
         "Mr.",

@@ -1,5 +1,7 @@
 """What is done to the rows of a table, without a cluster: as one process does it."""
 
+import hashlib
+import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,6 +118,32 @@ def test_a_block_without_a_good_row_has_the_columns_of_the_others(fitted: Path, 
     for job in (Encode(fitted / "model"), Encode(fitted / "model", nodes=True), Predict(fitted / "model")):
         assert job(good).schema == job(bad).schema
     assert Predict(fitted_numbers)(good).schema == Predict(fitted_numbers)(bad).schema
+
+
+def test_all_batches_of_a_job_are_read_by_the_first_one(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its columns and its notation: the second batch has texts of another one, and other columns."""
+    job, opened = Predict(fitted / "model", notation=None), []
+    monkeypatch.setattr(job, "opened", lambda *given: (opened.append(given[1]), Predict.opened(job, *given)))
+    first, second = (
+        pyarrow.table({"tree": texts, "more": ["1"] * len(texts)}) for texts in (["x+y", "y"], ["(Add x y)"])
+    )
+    assert [row["prediction"] is None for row in job(first).to_pylist()] == [False, False]
+    assert [row["prediction"] is None for row in job(second).to_pylist()] == [True]
+    assert [row["prediction"] is None for row in job(first.drop(["more"])).to_pylist()] == [False, False]
+    assert opened == [["tree", "more"]]
+
+
+def test_a_run_knows_all_the_files_of_its_model(fitted: Path, tmp_path: Path) -> None:
+    """One that goes on with another model, way of reading or baseline would mix answers."""
+    model = tmp_path / "model"
+    shutil.copytree(fitted / "model", model)
+    names = ["model.safetensors", "reading.json", "baseline.safetensors"]
+    digests = [hashlib.sha256((model / name).read_bytes()).hexdigest() for name in names]
+    assert Predict(model).settings()["model"] == digests
+    (model / names[2]).unlink()
+    assert Predict(model).settings()["model"] == digests[:2]
+    kinds_of_rows = [Encode(model, nodes=nodes).settings()["kind of rows"] for nodes in (False, True)]
+    assert kinds_of_rows == ["trees", "nodes"]
 
 
 @pytest.mark.parametrize("by_score", [False, True])

@@ -87,6 +87,31 @@ def test_a_subtree_comes_behind_one_inside_of_it_that_explains_its_effect():
     assert [each.tree.function for each in found.ranked] == ["a", "low", "b", "top"]
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_subtrees_are_ranked_as_by_a_search_through_all_that_is_inside_of_each(seed):
+    """In pairs of trees of many levels; evidence is in quarters, so that half of another's is just that."""
+    rng = random.Random(seed)
+    effects, below = [], {}
+    for side in range(2):
+        above = {0: -1}
+        for node in range(1, 12):
+            above[node] = rng.randrange(max(0, node - 2), node)
+            evidence = rng.choice([-2, -1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2])
+            effects.append(Effect(Tree(f"{side} {node}"), side, node, above[node], 0.0, evidence))
+            place = above[node]
+            while place > 0:
+                below.setdefault((side, place), []).append(evidence)
+                place = above[place]
+
+    def explained(each):
+        inside = below.get((each.side, each.node), [])
+        return any(0 < abs(each.evidence) / 2 <= abs(one) and one * each.evidence > 0 for one in inside)
+
+    found = Explanation((Tree("a"), Tree("b")), torch.tensor(1.0), 1.0, 1.0, tuple(effects)).ranked
+    expected = sorted(effects, key=lambda each: (explained(each), -abs(each.evidence)))
+    assert [each.tree.function for each in found] == [each.tree.function for each in expected]
+
+
 def test_a_number_is_explained_by_what_it_falls_by(tmp_path):
     rng = random.Random(0)
     texts = [f"(add {rng.choice('xyz')} {rng.choice('xyz')})" for _ in range(60)]

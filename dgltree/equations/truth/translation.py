@@ -64,7 +64,7 @@ class Translation:
         if name == "Pow" and len(below) == 2:
             self._cut_at_poles(node, below[0])
             return self.functions.power(*below)
-        if name == "log":
+        if name == "log" and len(below) <= 2:
             logs = [self.functions.log(one) for one in below]
             return self.ring.div(*logs) if len(logs) == 2 else logs[0]
         if name not in self._made or len(below) != 1:

@@ -10,7 +10,7 @@ from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_infi
 from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.search import phrases
 from dgltree.equations.search.arithmetic import agree, apply, value
-from dgltree.equations.search.fit import BasisFunction, fitted
+from dgltree.equations.search.fit import DEGREES, MOST_TERMS, BasisFunction, fitted
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import constant, named, ratio
 from dgltree.equations.search.points import MORE, points
@@ -109,6 +109,24 @@ def test_what_is_no_polynomial_is_not_fitted() -> None:
         assert list(fitted(target, [BasisFunction(X, at.values["x"])])) == []
     assert list(fitted(np.full(MORE, np.nan), [BasisFunction(X, at.values["x"])])) == []
     assert list(fitted(np.ones(MORE), [])) == []
+
+
+@pytest.mark.parametrize("count", range(1, 8))
+def test_sums_of_as_many_terms_as_the_limit_are_fitted_and_no_more(count: int) -> None:
+    """Six generators have just as many terms of degree 2 as the limit, and seven have more."""
+    random = np.random.default_rng(count)
+    names = [Tree("Symbol", token=f"x{number}") for number in range(count)]
+    values = random.uniform(0.5, 2, (count, MORE)) * np.exp(1j * random.uniform(-3, 3, (count, MORE)))
+    generators = [BasisFunction(*each) for each in zip(names, values, strict=True)]
+    most = DEGREES.get(count, 2)
+    for degree in range(1, most + 2):
+        found = [write_infix(tree) for tree in fitted(2 * values[-1] ** degree + values[0], generators)]
+        fits = degree <= most and math.comb(count + degree, degree) <= MOST_TERMS
+        power = f"x{count - 1}^{degree}" if degree > 1 else f"x{count - 1}"
+        if fits and degree > 1:
+            assert found == [f"2*{power} + x0", f"x0 + 2*{power}"]
+        assert bool(found) == fits
+    assert (math.comb(6 + 2, 2), MOST_TERMS) == (28, 28)
 
 
 def test_generators_that_depend_on_each_other_still_fit() -> None:

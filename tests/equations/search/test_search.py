@@ -5,9 +5,10 @@ import pytest
 
 from dgltree import Equation, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.canonical_form import canonical
-from dgltree.equations.search import search
+from dgltree.equations.search import multi_blank, search
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import search_multi_blank
+from dgltree.equations.search.points import regions
 from dgltree.equations.search.search import Search
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.verdicts import Verdicts
@@ -132,6 +133,20 @@ def test_several_blanks_are_filled_at_once(text: str) -> None:
     assert all(verdicts.holds(*trees) for trees in found.fillers)
 
 
-def test_several_blanks_without_a_solution() -> None:
-    equation: Equation = read_equation("0*_1*_2 = 1")
-    assert search_multi_blank(equation, [blank("_1"), blank("_2")], budget=1000).fillers == []
+@pytest.mark.parametrize("text", ["0*_1*_2 = 1", "x^2 - 5*x + 6 = (x - _1)*(x - _2)"])
+def test_the_effort_for_several_blanks_is_that_of_all_regions(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[multi_blank._Combinations] = []
+
+    class Counted(multi_blank._Combinations):
+        def __init__(self, *given: object) -> None:
+            super().__init__(*given)  # type: ignore[arg-type]
+            searched.append(self)
+
+    monkeypatch.setattr(multi_blank, "_Combinations", Counted)
+    equation: Equation = read_equation(text)
+    found = search_multi_blank(equation, [blank("_1"), blank("_2")], budget=1000)
+    assert bool(found.fillers) == (text[0] == "x")
+    assert len(searched) == (1 if found.fillers else len(list(regions())))
+    assert found.tried == sum(each.tried for each in searched) > 0
+    assert found.memory == max(each.table.nbytes for each in searched)
+    assert not found.stopped
