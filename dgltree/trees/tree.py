@@ -143,17 +143,18 @@ class Tree:
     def distinct(self) -> Iterator["Tree"]:
         """Every distinct object once, children before parents."""
         done: set[int] = set()
-        stack: list[tuple[Tree, bool]] = [(self, False)]
+        begun: set[int] = set()
+        stack = [self]
         while stack:
-            node, expanded = stack.pop()
-            if id(node) in done:
+            node, key = stack[-1], id(stack[-1])
+            if key not in done and node.children and key not in begun:
+                begun.add(key)
+                stack.extend(node.children[::-1])
                 continue
-            if expanded or not node.children:
-                done.add(id(node))
+            stack.pop()
+            if key not in done:
+                done.add(key)
                 yield node
-            else:
-                stack.append((node, True))
-                stack.extend((child, False) for child in reversed(node.children))
 
     def distinct_preorder(self) -> Iterator["Tree"]:
         """Every distinct object once, in the order in which :meth:`preorder` first meets it."""
@@ -164,7 +165,7 @@ class Tree:
             if id(node) not in met:
                 met.add(id(node))
                 yield node
-                stack.extend(reversed(node.children))
+                stack.extend(node.children[::-1])
 
     def fold(self, combine: Callable[["Tree", list[T]], T]) -> T:
         """``combine(node, results of its children)`` from the leaves to the root, once for each distinct object."""

@@ -12,12 +12,11 @@ from unittest import mock
 import pytest
 import torch
 from engines import INTERPRETED, assert_close, check, engines_of, gradients, triton_engine
-from equation_models import make_model
 from helpers import EDGE_CASES, random_dag, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
 
-from dgltree import BLANK, Equation, Tree, TreeBatch, batch, propagate, rank
+from dgltree import Tree, TreeBatch, batch, propagate
 from dgltree.cells import Cell
 from dgltree.engine import propagate as engine
 from dgltree.engine.kernels.backends import BACKENDS, TRITON
@@ -109,17 +108,6 @@ def test_what_is_not_finite_passes_as_in_torch(name: str, value: float) -> None:
             expected = propagate(flat(cell), cell)
     for part in expected:
         torch.testing.assert_close(found[part], expected[part], equal_nan=True, msg=part)
-
-
-def test_stacks_that_ranking_cut_are_read_as_by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = make_model("tree_smu, no_op")
-    x, two = Tree("Symbol", token="var_0"), Tree("Integer", token="2")
-    questions = [Equation(Tree("Add", (Tree("sin", (BLANK,)), x)), two)]
-    with kernels("off"):
-        [expected] = rank(model, questions, [x, two])
-    [found] = rank(model, questions, [x, two])
-    assert found.fillers == expected.fillers
-    torch.testing.assert_close(found.scores, expected.scores, rtol=1e-12, atol=1e-12)
 
 
 def test_a_family_without_a_kernel_runs_on_torchs_operations(passes: list[object]) -> None:

@@ -9,7 +9,7 @@ import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.ranking import path_engine, ranker
-from dgltree.equations.ranking.fused_paths import FusedPathStates
+from dgltree.equations.ranking.fused_paths import FusedPaths
 from dgltree.equations.ranking.path_engine import ROWS as ROWS_TOGETHER
 from dgltree.equations.ranking.probabilities import probabilities
 from dgltree.read.infix import read_equation, read_infix
@@ -243,14 +243,14 @@ def test_many_fillers_go_up_one_path_after_another_with_the_same_scores(
 @pytest.mark.parametrize("name", ["tree_smu, no_op", "stack_tree_lstm, gated top_k", "tree_lstm, inputs"])
 def test_kernels_rank_as_torch_does(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="the fast extra is not installed")
-    model, fillers, heights = make_model(name), candidates(2), []
-    step = FusedPathStates.step
-    monkeypatch.setattr(FusedPathStates, "step", lambda self, group: heights.append(group) or step(self, group))
+    model, fillers, calls = make_model(name), candidates(2), []
+    up = FusedPaths.root_states
+    monkeypatch.setattr(FusedPaths, "root_states", lambda self, states: calls.append(self) or up(self, states))
     with kernels("off"):
         expected = rank(model, questions(1), fillers)
-    assert not heights
+    assert not calls
     with kernels("on"):
         found = rank(model, questions(1), fillers)
-    assert heights
+    assert calls
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(*map(scores_in_filler_order, (one, other)), rtol=1e-13, atol=1e-13)

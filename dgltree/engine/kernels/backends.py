@@ -84,6 +84,8 @@ NUMBA = Backend(
         "stack pass": "numba_stack.StackRuns",
         "lstm pass": "numba_lstm.LSTMRuns",
         "sum pass": "numba_sum.SumRuns",
+        "stack path": "numba_stack.StackPaths",
+        "lstm path": "numba_lstm.LSTMPaths",
     },
 )
 TRITON = Backend(

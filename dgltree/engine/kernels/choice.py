@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -16,10 +16,12 @@ from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
-from dgltree.engine.kernels.kernel import Kernel
 from dgltree.engine.kernels.layout import Layout, layout
 from dgltree.engine.kernels.summed import SummedPass
 from dgltree.engine.schedule import Schedule
+
+if TYPE_CHECKING:
+    from dgltree.engine.kernels.numba_paths import NumbaPaths
 
 MODES = ("on", "cached", "off")
 DTYPES = (torch.float32, torch.float64)
@@ -76,15 +78,13 @@ def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
     return layout(schedule, cell) if schedule.steps and fused_of(cell) is not None else None
 
 
-def path_kernel(cell: Cell) -> tuple[type[Kernel], Fused] | None:
-    """The kernel for the steps of a path, without a backward pass; of cells that read their children one by one.
-
-    On a CPU: paths are cut to what its caches like.
-    """
-    fused = fused_of(cell)
-    if fused is None or fused.family == "sum" or next(cell.parameters()).device.type != "cpu":
+def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
+    """The kernel for paths, without a backward pass: on a CPU with a BLAS, of cells that read children one by one."""
+    fused, weight = fused_of(cell), next(cell.parameters())
+    if fused is None or weight.device.type != "cpu" or product_address(weight.dtype) is None:
         return None
-    return _kernel(cell, backward=False)
+    kernel = step_kernel(f"{fused.family} path", fused.options, weight, backward=False)
+    return None if kernel is None else (kernel, fused)
 
 
 def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward: bool) -> Any | None:
@@ -104,12 +104,6 @@ def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward:
     if mode == "off" or backend is None or weight.dtype not in DTYPES:
         return None
     return backend.kernel(family, options, weight.dtype, backward, mode == "on")
-
-
-def _kernel(cell: Cell, backward: bool) -> tuple[Any, Fused] | None:
-    fused = fused_of(cell)
-    kernel = None if fused is None else step_kernel(*fused, next(cell.parameters()), backward)
-    return None if fused is None or kernel is None else (kernel, fused)
 
 
 def fused_of(cell: Cell) -> Fused | None:

@@ -35,7 +35,7 @@ class ConcatenatedPass(CellPass):
             for own in runs:
                 products.add(rows_of(i, own, step), weight[own.matrix], gates_of(gates, own), int(read[step.arity]))
             products.run()
-            kernel.forward(step.start, step.stop, self._gates(step, run, mask), self.depth, self.depth)
+            kernel.forward(step.start, step.stop, self._gates(step, run, mask))
             run += len(runs)
         return self.states
 

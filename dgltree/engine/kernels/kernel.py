@@ -71,6 +71,17 @@ class Sent(NamedTuple):
     """(edges,) int64, sorted by child and number."""
 
 
+class PathTables(NamedTuple):
+    """The nodes of paths from a blank up, each after its child there and all above it before the next; on a CPU."""
+
+    paths: Tensor
+    """(nodes, columns) int64; see ``numba_paths.py``."""
+    siblings: Tensor
+    """(nodes, largest arity) int64: the numbers of the trees in the other slots, each at its slot."""
+    constants: Tensor
+    """(nodes, largest width): bias, and what the other children and x add to the pre-activations."""
+
+
 class Kernel(ABC):
     """The kernel of a pass.
 
@@ -84,8 +95,8 @@ class Kernel(ABC):
     def __init__(self, options: tuple[int, ...], states: States, table: Tensor) -> None: ...
 
     @abstractmethod
-    def forward(self, start: int, stop: int, gates: Gates, depth: int, kept: int) -> None:
-        """``kept`` rows of memory and h of rows ``start:stop``, from ``depth`` rows of their children's memories."""
+    def forward(self, start: int, stop: int, gates: Gates) -> None:
+        """The memory and h of rows ``start:stop``."""
 
     @abstractmethod
     def start_backward(self, sent: Sent) -> None:

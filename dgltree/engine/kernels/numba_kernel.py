@@ -59,15 +59,15 @@ class NumbaKernel(NumbaStates, Kernel):
         nothing = Nothing(dtype)
         some, kernel = nothing.matrix, cls(options, nothing.states, nothing.table)
         gates = Gates(some, some, some, 0, 0)
-        needed: list[tuple[Any, Arguments]] = [(cls.forward_rows, (0, 0, *kernel._forward(gates, 0, 0)))]
+        needed: list[tuple[Any, Arguments]] = [(cls.forward_rows, (0, 0, *kernel._forward(gates)))]
         if backward:
             kernel._receive(nothing.sent)
             needed.append((cls.backward_rows, (0, 0, *kernel._backward(gates))))
             needed += nothing.ends(kernel)
         return all(is_compiled(function, arguments, compile_it) for function, arguments in needed)
 
-    def forward(self, start: int, stop: int, gates: Gates, depth: int, kept: int) -> None:
-        over_rows(self.forward_rows, start, stop, *self._forward(gates, depth, kept))
+    def forward(self, start: int, stop: int, gates: Gates) -> None:
+        over_rows(self.forward_rows, start, stop, *self._forward(gates))
 
     def start_backward(self, sent: Sent) -> None:
         self._receive(sent)
@@ -75,10 +75,10 @@ class NumbaKernel(NumbaStates, Kernel):
     def backward(self, start: int, stop: int, gates: Gates) -> None:
         over_rows(self.backward_rows, start, stop, *self._backward(gates))
 
-    def _forward(self, gates: Gates, depth: int, kept: int) -> Arguments:
+    def _forward(self, gates: Gates) -> Arguments:
         arrays = (array.numpy() for array in (gates.pre, gates.bias, gates.mask))
-        places = self._children, self._base, self._memory, self._h
-        return gates.run, self._table, *arrays, *places, gates.arity, depth, kept, self._options
+        places, depth = (self._children, self._base, self._memory, self._h), self._memory.shape[1]
+        return gates.run, self._table, *arrays, *places, gates.arity, depth, depth, self._options
 
     def _backward(self, gates: Gates) -> Arguments:
         places = self._children, self._base, self._memory, self._row_memory

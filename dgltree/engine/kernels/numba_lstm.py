@@ -7,6 +7,18 @@ from dgltree.engine.kernels.layout import COLUMNS, EDGE, KEY, MATRIX, SLOT, STAR
 from dgltree.engine.kernels.memory_cell import add, begin, end, undo, undo_add
 from dgltree.engine.kernels.numba_kernel import NumbaKernel
 from dgltree.engine.kernels.numba_pass import NumbaRuns
+from dgltree.engine.kernels.numba_paths import (
+    BLOCK,
+    KEPT_ROWS,
+    PATH_ARITY,
+    READ_ROWS,
+    NumbaPaths,
+    leave_root,
+    path_children,
+    path_gates,
+    put_states,
+    room_for_states,
+)
 from dgltree.engine.kernels.numba_runs import ARITY, gates_of, inputs_of, mask_of, pre_activations, send_back
 from dgltree.engine.kernels.pulling import pull_h, pull_memory
 
@@ -84,6 +96,27 @@ def backward_runs(
         send_back(run, table, maps, blas, gates, sent)
 
 
+@compiled
+def forward_paths(
+    lo, hi, paths, siblings, constants, blas, trees_h, trees_memory, fillers_h, fillers_memory, roots, options
+):  # fmt: skip
+    """Blocks ``lo:hi`` of fillers up all paths."""
+    h, memory = room_for_states(trees_h, trees_memory, paths)
+    room, own = np.empty(BLOCK * constants.shape[1], h.dtype), np.zeros((1, COLUMNS), np.int64)
+    children, trees, unmasked = np.empty(BLOCK * siblings.shape[1], np.int64), len(trees_h), h[:0]
+    for first in range(lo * BLOCK, min(hi * BLOCK, len(fillers_h)), BLOCK):
+        rows = min(BLOCK, len(fillers_h) - first)
+        put_states(h, memory, trees, fillers_h, fillers_memory, first, rows)
+        for node in range(len(paths)):
+            gates = path_gates(node, own, paths, blas, h, trees, rows, room)
+            path_children(node, children, paths, siblings, trees, rows)
+            forward(
+                own[0, START], own[0, STOP], 0, own, gates, constants, unmasked, children, 0, memory, h,
+                paths[node, PATH_ARITY], paths[node, READ_ROWS], paths[node, KEPT_ROWS], options
+            )  # fmt: skip
+            leave_root(node, roots, paths, h, trees, first, rows)
+
+
 class NumbaLSTMKernel(NumbaKernel):
     """Steps of the N-ary Tree-LSTM."""
 
@@ -96,3 +129,9 @@ class LSTMRuns(NumbaRuns):
 
     forward_runs = staticmethod(forward_runs)
     backward_runs = staticmethod(backward_runs)
+
+
+class LSTMPaths(NumbaPaths):
+    """Paths through these cells."""
+
+    forward_paths = staticmethod(forward_paths)

@@ -75,7 +75,7 @@ class NumbaRuns(NumbaStates):
 
     def gradients(self, together: int) -> None:
         """Adds those of the weights of the gates; the inputs of so many rows are gathered at a time."""
-        over_groups(self.gradient_groups, self.layout, *self._gradients(together))
+        over_groups(self.gradient_groups, len(self.layout.groups) - 1, *self._gradients(together))
 
     def _forward(self) -> Arguments:
         places = self._children, self._base, self._memory, self._h

@@ -255,7 +255,7 @@ class SumRuns(NumbaRuns):
     def gradients(self, together: int) -> None:
         """Adds those of the messages' weights, too, to the last two of ``more``."""
         super().gradients(together)
-        over_groups(gradients_of_messages, self.layout, *self._message_gradients(together))
+        over_groups(gradients_of_messages, len(self.layout.groups) - 1, *self._message_gradients(together))
 
     def _forward(self) -> Arguments:
         f, _, weight, bias = (tensor.numpy() for tensor in self.more[:4])

@@ -87,9 +87,8 @@ def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *ar
         _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
 
 
-def over_groups(function: Callable[..., None], layout: Layout, *arguments: object) -> None:
-    """``function(lo, hi, *arguments)`` for ranges that make up all groups of a layout, which are independent."""
-    groups = len(layout.groups) - 1
+def over_groups(function: Callable[..., None], groups: int, *arguments: object) -> None:
+    """``function(lo, hi, *arguments)`` for ranges that make up so many groups, which are independent."""
     parts = min(_count.get(), groups)
     bounds = [groups * k // parts for k in range(parts + 1)]
     _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])

@@ -44,7 +44,7 @@ class TritonKernel(Kernel):
         kernel = cls(options, states, torch.tensor([[1, 2, 0, 0, 0, 0]]))
         row, stack = torch.zeros(1, width, **where), torch.zeros(1, depth, 1, **where)
         gates = Gates(row, row, row[:0], 1, 0)
-        kernel.forward(1, 2, gates, depth, depth)
+        kernel.forward(1, 2, gates)
         if backward:
             pointer = torch.tensor([0, 1, 1], device=child.device)
             edge, given = torch.zeros(1, 1, **where), torch.zeros(2, 1, **where)
@@ -53,13 +53,13 @@ class TritonKernel(Kernel):
             kernel.leaves(edge.clone(), stack)
         return True
 
-    def forward(self, start: int, stop: int, gates: Gates, depth: int, kept: int) -> None:
+    def forward(self, start: int, stop: int, gates: Gates) -> None:
         h, memory, base, children = self._states
         self._launch(
             self.forward_row, stop - start, gates.arity,
             start, self._first, self._runs, gates.pre, gates.bias, gates.mask, children, memory, h, base,
-            self._n, gates.pre.shape[1], gates.arity, depth, self._depth, kept, DROPPED=len(gates.mask) > 0,
-            **self._options,
+            self._n, gates.pre.shape[1], gates.arity, self._depth, self._depth, self._depth,
+            DROPPED=len(gates.mask) > 0, **self._options,
         )  # fmt: skip
 
     def start_backward(self, sent: Sent) -> None:

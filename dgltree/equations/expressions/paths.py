@@ -23,16 +23,14 @@ def count_blanks(equation: Equation, blank: Tree = BLANK) -> int:
 def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
     """Raises ``ValueError`` unless ``blank`` occurs exactly once."""
     counts: dict[int, int] = {}
-
-    def count(node: Tree, below: list[int]) -> int:
-        counts[id(node)] = sum(below) + (node == blank)
-        return counts[id(node)]
-
-    found = [side.fold(count) for side in equation]
+    for node in (node for side in equation for node in side.distinct()):
+        own = node.function == blank.function and node == blank
+        counts[id(node)] = own + sum([counts[id(child)] for child in node.children])
+    found = [counts[id(side)] for side in equation]
     if sum(found) != 1:
         raise ValueError(f"the equation has {sum(found) or 'no'} blanks; it needs exactly one, written _")
     side = found.index(1)
-    node, steps = equation[side], []
+    steps, node = [], equation[side]
     while node.children:
         slot = next(k for k, child in enumerate(node.children) if counts[id(child)])
         steps.append((node, slot))

@@ -67,8 +67,11 @@ def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
     -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). What stays unknown, and a token that is no number, is for
     batching to refuse by name.
     """
-    numbers = {node for node in tree.distinct() if node.function in EXACT and not node.children}
-    unknown = {leaf: _spelled(leaf, vocabulary) for leaf in numbers if not vocabulary.knows_token(leaf.token or "")}
+    unknown = {
+        node: _spelled(node, vocabulary)
+        for node in tree.distinct()
+        if node.function in EXACT and not node.children and not vocabulary.knows_token(node.token or "")
+    }
     return substitute(tree, unknown) if unknown else tree
 
 

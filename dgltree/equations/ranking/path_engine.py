@@ -19,9 +19,9 @@ from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import path_kernel
 from dgltree.engine.propagate import propagate
 from dgltree.equations.expressions.paths import Path, find_blank
-from dgltree.equations.ranking.fused_paths import FusedPathStates
+from dgltree.equations.ranking.fused_paths import FusedPaths
 from dgltree.equations.ranking.merged_paths import Context, merge_paths, path_order
-from dgltree.equations.ranking.path_states import ContextGroup, PathStates, TorchPathStates
+from dgltree.equations.ranking.path_states import ContextGroup, PathStates
 from dgltree.models.tree_model import EquationModel, evaluating
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -84,23 +84,54 @@ def _root_states(cell: Cell, trees: list[Tree]) -> State:
 
 
 class _Block:
-    """Some equations, with everything about them that does not depend on the fillers.
-
-    Few fillers run through the contexts of one height together. So many that one context is work enough go up one path
-    after another, so that what they read is what they wrote last: it is still in the caches.
-    """
+    """Some equations, with everything about them that does not depend on the fillers."""
 
     def __init__(self, model: EquationModel, equations: list[Equation], paths: list[Path], width: int) -> None:
         self.cell, self.readout = model.cell, model.readout
         self.paths = merge_paths(equations, paths, self.cell.vocabulary)
         self.off_path = _root_states(self.cell, list(self.paths.off_path))
-        contexts = self.paths.contexts
+        self.at_root: dict[int | None, list[int]] = {}
+        for equation, (root, _, _) in enumerate(self.paths.ends):
+            self.at_root.setdefault(root, []).append(equation)
+        self.up = self._compiled() or _Steps(self.cell, self.paths.contexts, self.off_path, width)
+
+    def _compiled(self) -> FusedPaths | None:
+        found, contexts = path_kernel(self.cell), self.paths.contexts
+        if found is None or not contexts:
+            return None
+        (kernel, fused), order = found, list(_depth_first(contexts))
+        roots = [root for root in self.at_root if root is not None]
+        return FusedPaths(self.cell, fused, kernel, [contexts[c] for c in order], order, roots, self.off_path)
+
+    def scores(self, fillers: State) -> Tensor:
+        """(E, F) logits for filler states (F, *shape)."""
+        out = fillers["h"].new_empty(len(self.paths.ends), len(fillers["h"]))
+        self._read_out(out, None, fillers["h"])
+        for context, h in self.up.root_states(fillers):
+            self._read_out(out, context, h)
+        return out
+
+    def _read_out(self, out: Tensor, context: int | None, h: Tensor) -> None:
+        """Scores of the equations whose root on the blank's side is a context with the states h, (F, n)."""
+        for e in self.at_root.get(context, []):
+            _, other, side = self.paths.ends[e]
+            sides = (h, self.off_path["h"][other])
+            out[e] = self.readout(sides[side], sides[1 - side])
+
+
+class _Steps:
+    """The contexts step by step, by torch's operations.
+
+    Few fillers run through the contexts of one height together. So many that one context is work enough go up one path
+    after another, so that what they read is what they wrote last: it is still in the caches.
+    """
+
+    def __init__(self, cell: Cell, contexts: Sequence[Context], off_path: State, width: int) -> None:
+        self.cell, self.contexts, self.off_path = cell, contexts, off_path
         counts = Counter(context.height for context in contexts)
-        self.widest = max(counts.values(), default=0)
-        self.held = 2  # heights: the one that is computed, and that below it
-        self.deep = 2 * width > ROWS and 0 < len(counts) <= 2 * self.widest
+        self.deep = 2 * width > ROWS and 0 < len(counts) <= 2 * max(counts.values(), default=0)
+        self.held = len(counts) if self.deep else 2  # heights: else the one that is computed, and that below it
         if self.deep:
-            self.held, self.widest = len(counts), 1
             self.order = list(_depth_first(contexts))
         else:
             self.order = sorted(range(len(contexts)), key=lambda c: (*_together(contexts[c]), contexts[c].function))
@@ -110,33 +141,24 @@ class _Block:
             for c in self.order
         ]
         # one copy to the device for all steps, which then need not wait for it
-        columns = torch.tensor(known, dtype=torch.int64, device=self.off_path["h"].device)
+        columns = torch.tensor(known, dtype=torch.int64, device=off_path["h"].device)
         self.function, self.token, *self.siblings = columns.view(len(known), arity + 1).unbind(1)
 
-    def scores(self, fillers: State) -> Tensor:
-        """(E, F) logits for filler states (F, *shape)."""
-        contexts, ends = self.paths.contexts, self.paths.ends
-        out = fillers["h"].new_empty(len(ends), len(fillers["h"]))
-        at_root: dict[int | None, list[int]] = {}
-        for equation, (root, _, _) in enumerate(ends):
-            at_root.setdefault(root, []).append(equation)
-        self._read_out(out, at_root.get(None, []), fillers["h"])
-        states = self._path_states(fillers)
-        for height, level in self._levels(len(out[0])):
+    def root_states(self, fillers: State) -> Iterator[tuple[int, Tensor]]:
+        """The number of each context, and its h for all fillers, (F, n)."""
+        states = PathStates(self.cell, self.off_path, fillers, self.held)
+        for height, level in self._levels(len(fillers["h"])):
             states.begin(height)
             for group in level:
                 numbers = self.order[group]
-                arity = contexts[numbers[0]].arity
-                siblings = [index[group] for index in self.siblings[: arity - 1]]
+                contexts = [self.contexts[c] for c in numbers]
+                siblings = [index[group] for index in self.siblings[: contexts[0].arity - 1]]
                 x = self.cell.node_inputs(self.function[group], self.token[group], None, None)
-                h = states.step(ContextGroup(numbers, [contexts[c] for c in numbers], siblings, x))
-                for i, c in enumerate(numbers):
-                    self._read_out(out, at_root.get(c, []), h[i])
-        return out
+                yield from zip(numbers, states.step(ContextGroup(numbers, contexts, siblings, x)), strict=True)
 
     def _levels(self, width: int) -> Iterator[tuple[int, Iterable[slice]]]:
         """Heights, and the groups of each, those first on which others depend."""
-        heights = [self.paths.contexts[c].height for c in self.order]
+        heights = [self.contexts[c].height for c in self.order]
         if self.deep:
             return ((height, [slice(i, i + 1)]) for i, height in enumerate(heights))
         return groupby(self._groups(width), key=lambda group: heights[group.start])
@@ -144,24 +166,10 @@ class _Block:
     def _groups(self, width: int) -> Iterator[slice]:
         """Places in the order of contexts that run through the cell together, lower ones first."""
         size = max(1, ROWS // width)
-        for _, same in groupby(range(len(self.order)), key=lambda i: _together(self.paths.contexts[self.order[i]])):
+        for _, same in groupby(range(len(self.order)), key=lambda i: _together(self.contexts[self.order[i]])):
             places = list(same)
             for start in range(places[0], places[-1] + 1, size):
                 yield slice(start, min(start + size, places[-1] + 1))
-
-    def _path_states(self, fillers: State) -> PathStates:
-        found = path_kernel(self.cell)
-        if found is None:
-            return TorchPathStates(self.cell, self.off_path, fillers, self.held)
-        kernel, fused = found
-        return FusedPathStates(self.cell, fused, kernel, self.off_path, fillers, self.held, self.widest)
-
-    def _read_out(self, out: Tensor, equations: list[int], h: Tensor) -> None:
-        """Scores of equations whose blank side has the root states h, (F, n)."""
-        for e in equations:
-            _, other, side = self.paths.ends[e]
-            sides = (h, self.off_path["h"][other])
-            out[e] = self.readout(sides[side], sides[1 - side])
 
 
 def _depth_first(contexts: Sequence[Context]) -> Iterator[int]:

@@ -1,6 +1,5 @@
 """The states along paths: what a step of a path reads and leaves."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -29,25 +28,18 @@ class ContextGroup(NamedTuple):
     @property
     def segments(self) -> Segments:
         """The runs of contexts with one function."""
-        functions = [context.function for context in self.contexts]
-        runs = [list(run) for _, run in groupby(range(len(functions)), key=functions.__getitem__)]
-        return [(functions[run[0]], run[0], run[-1] + 1) for run in runs]
+        return segments_of(self.contexts)
 
 
-class PathStates(ABC):
-    """States of the contexts of the last few heights, for all fillers."""
-
-    @abstractmethod
-    def begin(self, height: int) -> None:
-        """Steps of this height follow; what was there of it is forgotten."""
-
-    @abstractmethod
-    def step(self, group: ContextGroup) -> Tensor:
-        """(C, F, n), the h of the contexts of a group."""
+def segments_of(contexts: Sequence[Context]) -> Segments:
+    """The runs of contexts with one function."""
+    functions = [context.function for context in contexts]
+    runs = [list(run) for _, run in groupby(range(len(functions)), key=functions.__getitem__)]
+    return [(functions[run[0]], run[0], run[-1] + 1) for run in runs]
 
 
-class TorchPathStates(PathStates):
-    """By ``Cell.step``.
+class PathStates:
+    """States of the contexts of the last few heights, for all fillers, by ``Cell.step``.
 
     Args:
         cell: in evaluation mode.
@@ -61,10 +53,12 @@ class TorchPathStates(PathStates):
         self._heights: list[dict[int, State]] = [{} for _ in range(held)]
 
     def begin(self, height: int) -> None:
+        """Steps of this height follow; what was there of it is forgotten."""
         self._below, self._states = (self._heights[k % len(self._heights)] for k in (height - 1, height))
         self._states.clear()
 
     def step(self, group: ContextGroup) -> Tensor:
+        """(C, F, n), the h of the contexts of a group."""
         cell, first = self.cell, group.contexts[0]
 
         def reached(state: State) -> State:

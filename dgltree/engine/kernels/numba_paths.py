@@ -1,0 +1,107 @@
+"""Numba: the paths from a blank to the roots for all fillers, as one compiled call, without a backward pass.
+
+Each family's own file has the loop ``forward_paths``, alike line by line; see ``numba_runs.py`` for why. Fillers go up
+in blocks, one block up all paths before the next: what a step reads is then still in the caches.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dgltree.engine.kernels.compiled import compiled, copy
+from dgltree.engine.kernels.kernel import PathTables, States
+from dgltree.engine.kernels.layout import MATRIX, START, STOP
+from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, is_compiled
+from dgltree.engine.kernels.numba_product import multiply_back
+from dgltree.engine.kernels.numba_runs import matrix
+from dgltree.engine.kernels.threads import over_groups
+
+BLOCK = 128
+"""Fillers that go up the paths together. The last bits of scores depend on it."""
+PATH_ARITY, PATH_SLOT, HEIGHT, BELOW, WEIGHT_AT, WIDTH_OF, READ_ROWS, KEPT_ROWS, ROOT = range(COLUMNS_OF_PATHS := 9)
+"""Columns of a table of path nodes: the slot towards the blank; the heights of the node and of its child there, -1 for
+the filler; the address of that child's part of the weights, (n, width); rows of memory read and kept; the place
+among the roots, -1 for none."""
+
+
+@compiled
+def room_for_states(trees_h, trees_memory, paths):
+    """h (R, n) and memory (R, depth, n): the trees off the paths, the fillers of a block, and each height."""
+    trees, n = trees_h.shape
+    heights = 1
+    for node in range(len(paths)):
+        heights = max(heights, paths[node, HEIGHT] + 1)
+    rows, depth = trees + BLOCK * (1 + heights), trees_memory.shape[1]
+    h, memory = np.empty((rows, n), trees_h.dtype), np.empty((rows, depth, n), trees_h.dtype)
+    put_states(h, memory, 0, trees_h, trees_memory, 0, trees)
+    return h, memory
+
+
+@compiled
+def put_states(h, memory, place, from_h, from_memory, first, rows):
+    """Some states, from a place on."""
+    for k in range(rows):
+        copy(h[place + k], from_h[first + k])
+        for r in range(memory.shape[1]):
+            copy(memory[place + k, r], from_memory[first + k, r])
+
+
+@compiled
+def path_gates(node, own, paths, blas, h, trees, rows, room):
+    """(rows, width), the products of a path node's child towards the blank; in ``own`` (1, columns) its run."""
+    start, n = trees + BLOCK * (1 + paths[node, HEIGHT]), h.shape[1]
+    own[0, START], own[0, STOP], own[0, MATRIX] = start, start + rows, node
+    below, width = trees + BLOCK * (1 + paths[node, BELOW]), paths[node, WIDTH_OF]
+    gates = room[: rows * width].reshape(rows, width)
+    multiply_back(blas, h[below : below + rows], matrix(paths[node, WEIGHT_AT], n, width, h), gates, 0)
+    return gates
+
+
+@compiled
+def path_children(node, children, paths, siblings, trees, rows):
+    """Into (rows * arity or more,): the places of all children of a path node."""
+    arity, slot, below = paths[node, PATH_ARITY], paths[node, PATH_SLOT], trees + BLOCK * (1 + paths[node, BELOW])
+    for k in range(rows):
+        for place in range(arity):
+            children[k * arity + place] = siblings[node, place]
+        children[k * arity + slot] = below + k
+
+
+@compiled
+def leave_root(node, roots, paths, h, trees, first, rows):
+    """Into (roots, fillers, n): the h of a path node that is a root."""
+    start = trees + BLOCK * (1 + paths[node, HEIGHT])
+    if paths[node, ROOT] >= 0:
+        for k in range(rows):
+            copy(roots[paths[node, ROOT], first + k], h[start + k])
+
+
+class NumbaPaths:
+    """A subclass names its compiled function of blocks ``lo:hi`` of fillers."""
+
+    forward_paths: ClassVar[Any]
+
+    @classmethod
+    def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
+        """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
+        nothing, rows = Nothing(dtype), torch.empty(0, 0, dtype=torch.int64)
+        tables, roots = PathTables(rows, rows, nothing.matrix), torch.empty(0, 0, 0, dtype=dtype)
+        given = cls._arguments(options, tables, 0, nothing.states, nothing.states, roots)
+        return is_compiled(cls.forward_paths, (0, 0, *given), compile_it)
+
+    @classmethod
+    def run(
+        cls, options: tuple[int, ...], tables: PathTables, blas: int, trees: States, fillers: States, roots: Tensor
+    ) -> None:
+        """The h of all roots for all fillers, into (roots, fillers, n)."""
+        blocks = -(-len(fillers.h) // BLOCK)
+        over_groups(cls.forward_paths, blocks, *cls._arguments(options, tables, blas, trees, fillers, roots))
+
+    @staticmethod
+    def _arguments(
+        options: tuple[int, ...], tables: PathTables, blas: int, trees: States, fillers: States, roots: Tensor
+    ) -> Arguments:
+        states = (t.numpy() for t in (trees.h, trees.memory, fillers.h, fillers.memory))
+        return *(table.numpy() for table in tables), blas, *states, roots.numpy(), options
