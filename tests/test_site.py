@@ -101,6 +101,20 @@ def test_a_diagram_has_its_boxes_and_arrows_and_refuses_an_arrow_to_nowhere() ->
         diagrams.diagram("h | [W i]\n--\n")
 
 
+def test_an_arrow_goes_around_the_boxes_between_its_ends() -> None:
+    straight = diagrams.diagram("(a) | | (c)\n--\n(a) > (c)\n")
+    around = diagrams.diagram("(a) | [b] | (c)\n | | (d)\n--\n(a) > (c)\n(a) > [b]\n")
+    assert straight.count("C") == 1 and around.count("C") == 4  # three parts, and the arrow to b
+    boxes = diagrams.Box("state", "a", 25, 26, 38), diagrams.Box("state", "c", 175, 26, 38)
+    between = diagrams.Box("map", "b", 100, 26, 150)
+    with pytest.raises(ValueError, match="from 'a' to 'c' finds no way around"):
+        diagrams._arrow(
+            *boxes,
+            [*boxes, between._replace(width=400), between._replace(y=52, width=400), between._replace(y=5, width=400)],
+            1,
+        )
+
+
 @pytest.mark.slow
 def test_the_site_builds_and_a_link_to_nowhere_stops_it(tmp_path: Path) -> None:
     shutil.copytree(ROOT, tmp_path / "site", ignore=lambda folder, names: SKIPPED & set(names))
