@@ -91,7 +91,7 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """The search dialog has a name, and the sections of a page are told from those of the site by theirs."""
+    """Name the search dialog, and distinguish the sections of a page from those of the site."""
     output = output.replace('class="md-search" data-md-component="search" role="dialog"', SEARCH_DIALOG)
     return re.sub(
         r'(<nav class="md-nav" aria-label=")(?=[^"]*"[^>]*>\s*<ul class="md-nav__list">)', r"\1Section ", output
