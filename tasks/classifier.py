@@ -35,7 +35,7 @@ class EncoderClassifier(EncoderModule):
     """
 
     group: ClassVar[str]
-    """What the groups of the data are."""
+    """The meaning of the groups of the data."""
 
     def __init__(
         self,

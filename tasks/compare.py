@@ -67,7 +67,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _of(task: str) -> Any:
-    """What a task says of itself."""
+    """A task's description of itself."""
     return import_module(f"tasks.{task}.variants")
 
 

@@ -45,7 +45,7 @@ class TaskData(lightning.LightningDataModule):
         return epoch_generator(self.seed, self.trainer.current_epoch)
 
     def plan(self, trees: TreeBatch) -> Planned | None:
-        """What the model would else do before its first product, if there is a model."""
+        """The model's preparation before its first product, if there is a model."""
         return None if self.trainer is None else cast("EncoderModule", self.trainer.lightning_module).plan(trees)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, _: int) -> Any:
@@ -69,7 +69,7 @@ class BucketedData(TaskData, ABC):
 
     @abstractmethod
     def length(self, example: Any) -> int:
-        """What examples are sorted by."""
+        """The sort key of the examples."""
 
     @abstractmethod
     def labelled(self, examples: Sequence[Any]) -> Labelled:

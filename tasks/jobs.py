@@ -26,7 +26,7 @@ CLAIM, LOG = "job.json", "log.txt"
 
 
 class Job(ABC):
-    """What is to be done in a folder of its own; it is sent to another process."""
+    """A job in a folder of its own; it is sent to another process."""
 
     folder: Path
 
@@ -38,7 +38,7 @@ class Job(ABC):
     @property
     @abstractmethod
     def configuration(self) -> Mapping[str, Any]:
-        """What the folder is of, as JSON."""
+        """The job of the folder, as JSON."""
 
     @property
     @abstractmethod
@@ -157,7 +157,7 @@ class _Worker:
 
 
 def _work(jobs: Connection, threads: int | None, start_method: str) -> None:
-    """What a worker does, until its pipe is closed. Loaders start as in the parent, since a spawn takes seconds."""
+    """The loop of a worker, until its pipe is closed. Loaders start as in the parent, since a spawn takes seconds."""
     end_with_parent()
     multiprocessing.set_start_method(start_method, force=True)
     if threads is not None:

@@ -57,7 +57,7 @@ class Training(Job):
         return json.loads((self.folder / TEST).read_text(encoding="utf-8"))
 
     def epochs(self) -> list[dict[str, Any]]:
-        """What each epoch reported."""
+        """The report of each epoch."""
         return read_epochs(self.folder)
 
     @property

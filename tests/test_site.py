@@ -2,10 +2,12 @@
 
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +15,9 @@ pytest.importorskip("mkdocstrings_handlers.python", reason="the docs extra is no
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "scripts" / "site"))
 
+import bars  # noqa: E402
 import diagrams  # noqa: E402
+import hooks  # noqa: E402
 import links  # noqa: E402
 import public  # noqa: E402
 import quotes  # noqa: E402
@@ -101,6 +105,20 @@ def test_a_diagram_has_its_boxes_and_arrows_and_refuses_an_arrow_to_nowhere() ->
         diagrams.diagram("h | [W i]\n--\n")
 
 
+def test_an_arrow_goes_around_the_boxes_between_its_ends() -> None:
+    straight = diagrams.diagram("(a) | | (c)\n--\n(a) > (c)\n")
+    around = diagrams.diagram("(a) | [b] | (c)\n | | (d)\n--\n(a) > (c)\n(a) > [b]\n")
+    assert straight.count("C") == 1 and around.count("C") == 4  # three parts, and the arrow to b
+    boxes = diagrams.Box("state", "a", 25, 26, 38), diagrams.Box("state", "c", 175, 26, 38)
+    between = diagrams.Box("map", "b", 100, 26, 150)
+    with pytest.raises(ValueError, match="from 'a' to 'c' finds no way around"):
+        diagrams._arrow(
+            *boxes,
+            [*boxes, between._replace(width=400), between._replace(y=52, width=400), between._replace(y=5, width=400)],
+            1,
+        )
+
+
 @pytest.mark.slow
 def test_the_site_builds_and_a_link_to_nowhere_stops_it(tmp_path: Path) -> None:
     shutil.copytree(ROOT, tmp_path / "site", ignore=lambda folder, names: SKIPPED & set(names))
@@ -121,3 +139,30 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+
+
+TABLE = "| | speed | size |\n| --- | --- | --- |\n| `a` | 12.3× (5 a second) | 1,024 |\n| b | 2.0×, 2.1× | 7 |\n"
+
+
+def test_a_chart_has_the_numbers_of_its_page() -> None:
+    drawn = bars.chart("Speed\nall\nours | `a` | speed | tree_smu\nothers | b | speed\n", TABLE)
+    assert re.findall(r"<b>(.*?)</b>", drawn) == ["12.3×", "2.0×"]
+    assert re.findall(r"width: ([\d.]+)%; background: (#\w+)", drawn)[0] == ("100.0", "#0072B2")
+    assert 'class="group">all<' in drawn
+    assert "width: 27.6%" in bars.chart("Speed (a logarithmic scale)\nours | `a` | speed\nothers | b | speed\n", TABLE)
+    with pytest.raises(ValueError, match="0 rows 'c' with a column 'speed'"):
+        bars.chart("Speed\nx | c | speed\n", TABLE)
+
+
+def test_the_footer_links_to_the_repository_without_its_password() -> None:
+    assert hooks.public_address("https://name:secret@example.org/a/b.git\n") == "https://example.org/a/b"
+    assert hooks.public_address("git@example.org:a/b.git") is None
+    assert hooks.public_address("/home/someone/b") is None
+    assert hooks.public_address("") is None
+
+
+def test_a_picture_leads_to_itself_and_only_charts_turn_dark() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(dest_uri="notes/site.html"))
+    html = hooks.on_page_content('<img alt="a" src="../pictures/batch.png"><img src="x/chart.png">', page=page)
+    assert html.startswith('<a class="enlarge screenshot" href="../pictures/batch.png"><img alt="a"')
+    assert '<a class="enlarge chart" href="x/chart.png">' in html

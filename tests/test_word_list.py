@@ -34,3 +34,13 @@ def test_words_are_found_in_pages_and_programs_but_not_in_their_code(tmp_path: P
 def test_the_docstring_of_a_module_begins_with_a_noun_or_a_verb() -> None:
     files = [path for folder in ("dgltree", "tasks", "scripts", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
     assert [path for path in files if path.read_text(encoding="utf-8").startswith('"""What')] == []
+
+
+NOT_YET = ("dgltree/engine/", "dgltree/equations/ranking/", "benchmarks/")
+"""Where docstrings of functions and classes may still begin so."""
+
+
+def test_no_docstring_begins_with_what() -> None:
+    files = [path for folder in ("dgltree", "tasks", "scripts") for path in (ROOT / folder).rglob("*.py")]
+    names = [str(path.relative_to(ROOT)) for path in files if '"""What ' in path.read_text(encoding="utf-8")]
+    assert [name for name in names if not name.startswith(NOT_YET)] == []

@@ -21,7 +21,7 @@ BYTES = 2 << 30
 
 
 def answer(question: dict[str, Any]) -> Any:
-    """What :mod:`dgltree.algebra.rewriting` gives for a question, as texts."""
+    """The answer of :mod:`dgltree.algebra.rewriting` to a question, as texts."""
     trees = [read_infix(text) for text in question["trees"]]
     if question["what"] == "forms":
         return {name: _texts(found) for name, found in forms(trees[0]).items()}

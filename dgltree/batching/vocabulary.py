@@ -60,7 +60,7 @@ class Vocabulary:
     def from_trees(
         cls, trees: Iterable[Tree], *, any_arity: bool = False, unk: bool = False, min_count: int = 1
     ) -> "Vocabulary":
-        """What is in ``trees``, sorted, so that their order does not matter.
+        """The vocabulary of ``trees``, sorted, so that their order does not matter.
 
         Args:
             trees: where functions and tokens are taken from.
@@ -138,7 +138,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
-        """What :meth:`to_json` gave. Raises ``ValueError`` for names that are no texts, and as :class:`Vocabulary`."""
+        """The inverse of :meth:`to_json`. Raises ``ValueError`` for names that are no text, and as :class:`Vocabulary`."""
         functions, tokens = data["functions"], data["tokens"]
         if not all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in functions):
             raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")

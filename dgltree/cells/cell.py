@@ -74,7 +74,7 @@ class Cell(MessagePassing):
         return maps | self.products(arity)
 
     def key(self, arity: int | None) -> str:
-        """What the maps of an arity are named by; None: of rows of several arities."""
+        """The key of an arity's maps; None: of rows of several arities."""
         return str(arity)
 
     def named_maps(self) -> dict[str, TypedLinear]:
@@ -105,7 +105,7 @@ class Cell(MessagePassing):
         return {name: patches for name, patches in found.items() if patches}
 
     def patches(self) -> tuple[object, ...]:
-        """What was put over this one cell: functions in the place of its class's, and what its maps are called for."""
+        """Overrides on this one cell: functions in place of its class's, and reasons to call its maps."""
         own = (value for name, value in vars(self).items() if callable(value) and hasattr(type(self), name))
         return (*own, *chain.from_iterable(self.called_maps().values()))
 
@@ -141,11 +141,11 @@ class Cell(MessagePassing):
         return self.combine(pre, children, linear)
 
     def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-        """What a node's x adds to its own gates, and to those of the messages that it gets, if any."""
+        """The contribution of a node's x to its own gates, and to those of the messages that it gets, if any."""
         return x_pre, None
 
     def own_parameters(self) -> dict[str, Tensor]:
-        """What a step uses in addition to ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
+        """A step's tensors in addition to ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
 
         Under ``torch.func.functional_call`` these are the tensors that it was given.
         """
@@ -190,5 +190,5 @@ class Cell(MessagePassing):
         return {name: tensor for name, tensor in computed.items() if isinstance(tensor, Tensor)}
 
     def no_children(self, rows: int) -> Children:
-        """What ``compute`` gets for leaves."""
+        """The arguments of ``compute`` for leaves."""
         return {part: [] for part in self.state}

@@ -19,7 +19,7 @@ def check_batch(cell: CellContract, batch: TreeBatch) -> None:
 
 
 def read_of(cell: CellContract) -> tuple[object, ...]:
-    """What a cell reads of nodes: equal for cells that :func:`check_nodes` treats alike."""
+    """The parts of nodes that a cell reads: equal for cells that :func:`check_nodes` treats alike."""
     return cell.numbers, cell.leaf, cell.input_size
 
 

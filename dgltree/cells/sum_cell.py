@@ -47,7 +47,7 @@ class SumCell(Cell):
 
     @abstractmethod
     def message(self, pre: State, child: Mapping[str, Tensor]) -> State:
-        """What one child sends; what is next to ``messages`` in it can be traced."""
+        """The message of one child; values next to ``messages`` in it can be traced."""
 
     any_arity = True
 
@@ -92,7 +92,7 @@ class SumCell(Cell):
 
     @outside_autocast
     def message_func(self, edges: Any) -> Frame:
-        """What the children send along these edges."""
+        """The children's messages along these edges."""
         order, segments, back = sorted_by(edges.dst["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, edges.dst, order)

@@ -82,7 +82,7 @@ class TypedLinear(nn.Module):
         return Weights(self.weight, self.bias)
 
     def patches(self) -> tuple[object, ...]:
-        """What only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""
+        """The parts that only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""
         forward = vars(self).get("forward", type(self).forward)
         return hooks_of(self) + (() if forward is TypedLinear.forward else (forward,))
 

@@ -21,7 +21,7 @@ class EquationInput(NamedTuple):
     number: int
     text: str
     typed: Any
-    """What the command's reader makes of it, or a ``ValueError``; a command is given the former alone."""
+    """The result of the command's reader, or a ``ValueError``; a command gets only results."""
 
 
 Read = Callable[[str], "Typed | Question"]
@@ -61,7 +61,7 @@ def parsed(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Name
 
 
 def shielded(made: argparse.ArgumentParser, arguments: list[str]) -> list[str]:
-    """What begins with - and is no option is an expression or an equation; a space before it tells argparse so."""
+    """An argument that begins with - and is no option is an equation; a space before it tells argparse so."""
     options = set(made._option_string_actions)
 
     def shield(argument: str) -> str:

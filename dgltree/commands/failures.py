@@ -25,12 +25,12 @@ HELP = {
     "check": "a smaller equation needs less",
     "verify": "a smaller equation needs less",
 }
-"""What makes a command need less memory; the others read files."""
+"""Ways to make a command need less memory; the other commands read files."""
 STANDARD_OUTPUT = "standard output"
 
 
 def packages_for(module: str | None) -> str:
-    """What to install where a module is missing: all packages of an extra in ``EXTRAS`` where it is one of them."""
+    """Packages to install if a module is missing: all those of an extra in ``EXTRAS`` if it is one of them."""
     try:
         needed = requires("dgltree") or []
     except PackageNotFoundError:  # run from a checkout that was not installed

@@ -92,7 +92,7 @@ def within(seconds: float | None) -> Iterator[None]:
 
 
 def _leaving_by(stop: type[BaseException], code: int) -> Callable[..., None]:
-    """What answers a signal: it raises ``stop`` in this process, and ends those that read ahead for it."""
+    """The handler of a signal: it raises ``stop`` in this process, and ends those that read ahead for it."""
     own = os.getpid()
 
     def leave(*_: object) -> None:

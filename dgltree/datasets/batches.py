@@ -58,7 +58,7 @@ class NodeBatches(Sampler[list[int]]):
 
 
 class Collate:
-    """What a DataLoader makes of the examples of a batch: flat trees and labels, planned for an encoder.
+    """Makes the batch of a DataLoader's examples: flat trees and labels, planned for an encoder.
 
     Args:
         classes: the names of the classes; labels become their numbers, :data:`UNSEEN` for others. None: labels are
@@ -115,5 +115,5 @@ class Graphs:
 
 
 def epoch_generator(seed: int, epoch: int) -> torch.Generator:
-    """What the order of an epoch, counted from 0, is drawn by: it depends on (seed, epoch) alone."""
+    """The generator of an epoch's order, epochs counted from 0: it depends on (seed, epoch) alone."""
     return torch.Generator().manual_seed(seed * 10_000 + epoch)

@@ -23,13 +23,13 @@ class Labelled(PickledAsArrays):
     groups: Tensor
     """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
     planned: Planned | None = None
-    """What an encoder made of the trees beforehand, if it did."""
+    """The encoder's preparation of the trees, if there is one."""
     baseline: Tensor | None = None
     """(E, ...) the answers of a baseline, if there is one."""
 
     @property
     def inputs(self) -> TreeBatch | Planned:
-        """What a model is called with."""
+        """The arguments of a call of the model."""
         return self.trees if self.planned is None else self.planned
 
     def plan(self, encoder: Encoder, share: bool) -> "Labelled":

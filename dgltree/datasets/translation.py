@@ -95,7 +95,7 @@ class Translation:
         return bool(self._why or self._strange)
 
     def unknown(self, batch: TreeBatch) -> dict[int, str]:
-        """What the other vocabulary does not know of trees in the first: tree number to message."""
+        """The parts of trees in the first vocabulary that the other does not know: tree number to message."""
         bad: dict[int, str] = {}
         ends = torch.cumsum(batch.sizes, 0)
         for ids, messages in ((batch.function, self._why), (batch.token, self._strange)):
@@ -108,7 +108,7 @@ class Translation:
 
 
 def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:
-    """What is wrong with a function that a model does not know, and what would help; in brief without its likes."""
+    """A message about a function that a model does not know, and a remedy; in brief without its likes."""
     names = {known for known, _ in vocabulary.functions}
     if brief and name not in names:
         return f"unknown function {name[:LONGEST]!r}"

@@ -24,7 +24,7 @@ from dgltree.datasets.translation import Translation, vocabulary_of, with_classe
 from dgltree.trees.tree import Tree
 
 COLUMNS = tuple(KINDS)
-"""What is next to the trees, a value an example."""
+"""A column next to the trees, with a value for each example."""
 BLOCK = 1 << 18
 """Nodes that are in memory at a time, about, where all trees are looked at."""
 
@@ -54,7 +54,7 @@ class TreeDataset(Dataset[Any]):
     lines: Sequence[int]
     """Where each example is in its file, from 1."""
     groups: Sequence[str | None]
-    """What splits must not tear apart, such as the file of a function."""
+    """The groups that splits must keep together, such as the file of a function."""
     files: Sequence[str]
     """The file of each example, where a folder was read."""
     bad: list[Bad]
@@ -135,7 +135,7 @@ class TreeDataset(Dataset[Any]):
         return (trees[0] if self.each == 1 else tuple(trees)), self.labels[i]
 
     def __getitems__(self, examples: Sequence[int]) -> "TreeDataset":
-        """What a DataLoader asks for a batch; see :class:`dgltree.datasets.batches.Collate`."""
+        """Called by a DataLoader for a batch; see :class:`dgltree.datasets.batches.Collate`."""
         return self.select(examples)
 
     def select(self, examples: Sequence[int]) -> "TreeDataset":
@@ -193,7 +193,7 @@ class TreeDataset(Dataset[Any]):
     def vocabulary(
         self, any_arity: bool = False, min_count: int = 1, unk: bool = False, always: bool = False
     ) -> Vocabulary:
-        """What is in these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
+        """The vocabulary of these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
         blocks = (block.trees for block in self.blocks())
         return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk, always)
 
@@ -237,7 +237,7 @@ class TreeDataset(Dataset[Any]):
         return changed
 
     def bad_at(self, i: int, message: str) -> Bad:
-        """What is wrong with example ``i``."""
+        """The fault of example ``i``."""
         return Bad(self.lines[i], message, self.files[i])
 
     def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:

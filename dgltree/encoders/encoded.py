@@ -20,7 +20,7 @@ class Parse(ABC):
     """Which tree a pass built over each of B sequences of up to T words, in the numbers that it was built by."""
 
     kind: ClassVar[str]
-    """What the numbers are, by which they are drawn."""
+    """The kind of numbers, which decides how they are drawn."""
 
     @abstractmethod
     def trees(self, words: Sequence[Sequence[str]]) -> list[Tree]:
@@ -135,7 +135,7 @@ class Encoded:
     losses: Mapping[str, Tensor] = field(default_factory=dict)
     """By name (B,), what a training adds to its own loss, as a mean; what weighs them is in them."""
     trace: Mapping[str, Tensor] | None = None
-    """What else was computed, where it was asked for; each encoder says what."""
+    """Further results, if they were asked for; each encoder documents its own."""
 
     @property
     def loss(self) -> Tensor | float:

@@ -13,7 +13,7 @@ from dgltree.trees.tree import Tree
 
 
 class Planned(Protocol):
-    """What an encoder made of a batch before its first product: a value, which may be pickled and moved.
+    """An encoder's preparation of a batch before its first product: a value, which may be pickled and moved.
 
     A :class:`TreeBatch` is one, of an encoder that has nothing to plan.
     """
@@ -45,7 +45,7 @@ class Encoder(nn.Module, ABC):
         """
 
     def plan(self, batch: TreeBatch, share: bool) -> Planned:
-        """What :meth:`forward` would do before its first product. The batch itself where there is nothing to do."""
+        """The preparation in :meth:`forward` before its first product; the batch itself if there is none."""
         return batch
 
     def encoded(self, batch: TreeBatch | Any, share: bool = False, trace: bool = False) -> Encoded:

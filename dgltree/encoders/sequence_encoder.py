@@ -95,7 +95,7 @@ class SequenceEncoder(Encoder):
         return Sequences(ids, lengths, places[0] if places else None, self.form)
 
     def words(self, batch: TreeBatch | Sequences) -> list[list[str]]:
-        """What each sequence reads: tokens, names of functions, and the brackets ``(`` and ``)``."""
+        """The items of each sequence: tokens, names of functions, and the brackets ``(`` and ``)``."""
         sequences, names = self._sequences(batch), [*symbol_names(self.vocabulary), SEPARATOR]
         rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
         return [[names[i] for i in ids[:length]] for ids, length in rows]

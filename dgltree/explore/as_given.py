@@ -60,7 +60,7 @@ def given_texts(file: str, data: TreeDataset) -> list[str | None]:
 
 
 def node_names(trees: Sequence[Tree], reading: Reading) -> Callable[[Tree], str]:
-    """What is written in a node: signs for operators in formulas, tags and relations with their words."""
+    """The text in a node: signs for operators in formulas, tags and relations with their words."""
     if reading.notation == "infix":
         return name_of
     if reading.notation in ("sst", "brackets"):

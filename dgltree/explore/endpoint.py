@@ -48,7 +48,7 @@ class RequestFields:
         return found
 
     def one_of(self, name: str, there: Mapping[str, T]) -> T:
-        """What goes by a name that was given at the start."""
+        """The model or file of a name that was given at the start."""
         found = self._fields.get(name)
         if not isinstance(found, str) or found not in there:
             raise ValueError(f"{name} is none of {', '.join(there) or 'those that were opened: there is none'}")
@@ -64,4 +64,4 @@ class Endpoint:
     answer: Callable[[RequestFields], dict[str, Any]] | None = None
     stream: Callable[[RequestFields, Send, Stop], None] | None = None
     first: Callable[[], object] | None = None
-    """What makes the first answer as fast as the others; done while the page opens."""
+    """Preparation that makes the first answer as fast as the others, while the page opens."""

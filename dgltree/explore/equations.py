@@ -72,7 +72,7 @@ class EquationsRoom:
         self.search(RequestFields({"text": "x + _ = 2"}), lambda _: None, lambda: False)
 
     def read(self, asked: RequestFields) -> dict[str, Any]:
-        """What is understood of a text, typeset and as a tree."""
+        """The reading of a text, typeset and as a tree."""
         typed = _typed(asked)
         return {**_written(typed.equation), "blanks": typed.blanks, "nodes": _nodes(typed.equation)}
 
@@ -139,7 +139,7 @@ class EquationsRoom:
         send(_found(found) | {"done": True})
 
     def path(self, asked: RequestFields) -> dict[str, Any]:
-        """What a model computes for the equation with a filler in its blank.
+        """A model's states for the equation with a filler in its blank.
 
         The nodes with their states, gates and actions; which of them the filler changes, from the blank's place to the
         root; and for each of these the logit that it, as a side by itself, equals the other side.

@@ -195,7 +195,7 @@ def answers_of(own: OwnTrees) -> ModelAnswers:
 
 
 def read_card(folder: Path) -> dict[str, Any] | None:
-    """What a training says of itself; None where it is not done.
+    """A training's report of itself; None if it is not done.
 
     Raises ``ValueError`` for a file that is no JSON.
     """

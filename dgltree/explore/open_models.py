@@ -11,12 +11,12 @@ from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.training.trained_model import TrainedModel
 
 DEFAULT, LOGIC = "default", "logic"
-"""What the shipped models are called."""
+"""Names of the shipped models."""
 
 
 @dataclass
 class OwnTrees:
-    """What ``fit`` made."""
+    """A model that ``fit`` made, with its trees."""
 
     folder: Path
     trained: TrainedModel

@@ -44,7 +44,7 @@ class SequencesRoom:
         self.models = opened.sequences
 
     def about(self) -> list[dict[str, Any]]:
-        """What the page needs to know of each model before it asks."""
+        """The facts about each model that the page needs before it asks."""
         return [
             {
                 "name": name,
@@ -131,7 +131,7 @@ def _looked_at(given: Tree, bare: bool, words: list[str], parse: Parse, row: int
 
 
 def _drawn(parse: Parse, row: int, words: int) -> dict[str, Any]:
-    """What the page draws of a sequence, and of which kind it is."""
+    """The drawing of a sequence, with its kind."""
     match parse:
         case Attention() | Distances():
             drawn: Any = {"scores": _hundredths(parse.scores[row, :words])}

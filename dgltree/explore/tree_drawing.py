@@ -16,13 +16,13 @@ from dgltree.trees.tree import Tree
 MOST_NODES = 2000
 """Of what is drawn."""
 SIGNS = {"Add": "+", "Mul": "×", "Pow": "^", "_": "?"}
-"""What operators and the blank are drawn as."""
+"""Signs for operators and the blank in drawings."""
 HUNDREDTH = 100
 """States are sent as whole hundredths: a third of the text, and as exact as a colour."""
 
 
 def name_of(node: Tree) -> str:
-    """What is written in a node of a formula."""
+    """The text in a node of a formula."""
     return node_name(SIGNS.get(node.function, node.function), node.token, node.value, not node.children)
 
 

@@ -60,7 +60,7 @@ def tree_from_distances(tokens: Sequence[str], distances: Tensor) -> Tree:
     open_: list[tuple[float, Tree | None, Tree]] = []  # from the left, falling: (d_i, x_<i, x_i); x_>i is to come
 
     def close_below(distance: float) -> Tree | None:
-        """What comes after the last place that has at least ``distance``, as one tree."""
+        """The part after the last place that has at least ``distance``, as one tree."""
         rest = None
         while open_ and open_[-1][0] < distance:
             _, before, word = open_.pop()

@@ -20,7 +20,7 @@ CLOSED = -1
 
 
 class Joined(NamedTuple):
-    """What B sentences of up to T words became: the nodes 0 to T - 1 are words, node T + s is made by merge s."""
+    """The trees over B sentences of up to T words: the nodes 0 to T - 1 are words, node T + s is made by merge s."""
 
     left: Tensor
     """(B, T - 1) int64, the node that merge s joins; of no meaning behind the last merge of a sentence."""

@@ -30,7 +30,7 @@ OPTIONS_OF_2 = {
     "evaluation_slots": "num_evaluation_slots",
     "steps": "num_steps",
 }
-"""What options of cells and encoders were called in format 2, and are called now."""
+"""Options of cells and encoders by their names in format 2, with their names now."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),

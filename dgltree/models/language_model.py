@@ -80,7 +80,7 @@ class LanguageModel(nn.Module):
         self.input_dropout, self.output_dropout = LockedDropout(input_dropout), LockedDropout(output_dropout)
 
     def forward(self, ids: Tensor, padding: Tensor | None = None, state: State | None = None) -> RecurrentSteps:
-        """What the layers computed for words ids (B, T), from ``state`` on; as :class:`RecurrentLayers`."""
+        """The layers' states for words ids (B, T), from ``state`` on; as :class:`RecurrentLayers`."""
         return self.layers(self.input_dropout(self._vectors(ids)), padding, state)
 
     def logits(self, states: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from dgltree.arguments import check_dropout
 
 
 class Readout(nn.Module):
-    """What ``dgltree fit`` can train behind an encoder.
+    """The part behind an encoder that ``dgltree fit`` can train.
 
     Its constructor takes what of ``size``, ``classes``, ``hidden_size`` and ``dropout`` it needs, by these names, and
     keeps its arguments as ``config``.

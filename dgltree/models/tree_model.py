@@ -37,7 +37,7 @@ class TreeModel(nn.Module):
         self.classes = tuple(classes)
 
     def __prepare_scriptable__(self) -> None:
-        """What ``torch.jit.script`` asks for. Raises ``NotImplementedError``: a pass follows the shape of its trees."""
+        """Called by ``torch.jit.script``. Raises ``NotImplementedError``: a pass follows the shape of its trees."""
         raise NotImplementedError(NO_GRAPH)
 
     def forward(self, batch: TreeBatch | Planned, share: bool = False) -> Tensor:

@@ -45,7 +45,7 @@ _TRACE = "-NONE-"
 
 
 class _Form(NamedTuple):
-    """What one notation puts between its brackets."""
+    """The content that one notation puts between its brackets."""
 
     name: str
     example: str

@@ -111,7 +111,7 @@ def _name(node: Any, parent: Any, language: str) -> str:
 
 
 def _declared(declarator: Any) -> Any:
-    """What is inside of a declarator of C: that of ``*f(x)`` has ``f(x)``, and that in turn ``f``; None for a name."""
+    """The inner part of a declarator of C: that of ``*f(x)`` has ``f(x)``, and that in turn ``f``; None for a name."""
     if declarator.type == "parenthesized_declarator":
         return declarator.named_children[0] if declarator.named_children else None
     return declarator.child_by_field_name("declarator")

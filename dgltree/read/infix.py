@@ -51,7 +51,7 @@ NAME: /{NAME}/
 """
 
 Value = Tree | str
-"""What a rule yields. A bare number stays text until its neighbours are known: ``1`` may become ``-1`` or ``1/2``."""
+"""The result of a rule. A bare number stays text until its neighbours are known: ``1`` may become ``-1`` or ``1/2``."""
 
 
 def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Tree:
@@ -83,7 +83,7 @@ def build(
     builder: "MakeBuilder",
     refusal: Callable[[int, str], ValueError],
 ) -> Any:
-    """What the methods of a builder make of ``text``. ``refusal(offset, message)`` is the error that is raised."""
+    """The tree that a builder's methods make of ``text``. ``refusal(offset, message)`` is the error that is raised."""
     from lark.exceptions import UnexpectedInput
 
     table = None if functions is None else tuple((name, tuple(arities)) for name, arities in functions.items())
@@ -227,7 +227,7 @@ def _syntax_error(text: str, start: str, error: "UnexpectedInput") -> tuple[int,
 
 
 def _joined(before: str, found: str) -> str:
-    """What was probably meant by two operands side by side."""
+    """The probable meaning of two operands side by side."""
     left = re.findall(r"[\w.]+|\S", before.rstrip()[-80:])[-1]
     if left in FUNCTIONS:
         return f"{left}({found})"

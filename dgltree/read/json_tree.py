@@ -18,7 +18,7 @@ _EXAMPLE = '{"label": "add", "children": [{"label": "x"}]}'
 
 
 class Keys(NamedTuple):
-    """What the objects of a file call a node's parts."""
+    """The names of a node's parts in the objects of a file."""
 
     label: str = "label"
     children: str = "children"

@@ -127,7 +127,7 @@ def _stands_behind(before: Tree, node: Tree) -> bool:
 
 
 def _base(node: Tree) -> Tree:
-    """What comes first in a power."""
+    """The base of a power."""
     while power := binary(node, "Pow"):
         if power[1] == HALF or _degree(power[1]):
             return Tree(ROOT, power)

@@ -21,7 +21,7 @@ FUNCTIONS: Mapping[str, Collection[int]] = {
 }
 """The functions known by default, each with the numbers of arguments it takes."""
 OPERATORS = ("Add", "Mul", "Pow")
-"""What ``+ * ^`` build. Called by name they take any number of arguments, so that a tree of any arity has a text."""
+"""Functions that ``+ * ^`` build. By name they take any number of arguments, so that a tree of any arity has a text."""
 
 EXP1, HALF, MINUS_ONE = Tree("Exp1", token="e"), Tree("Half", token="1/2"), Tree("NegativeOne", token="-1")
 IMAGINARY_UNIT = Tree("Pow", (MINUS_ONE, HALF))

@@ -30,7 +30,7 @@ class Notation(NamedTuple):
     accepts: Callable[[str], object] = bool
     """Whether a text that it can read is meant so."""
     shown_by: Callable[[str], object] = bool
-    """What one text of a sample must be like: a notation that reads every lone word shows in others."""
+    """A test that one text of a sample must pass: a notation that reads every lone word shows in others."""
 
 
 def _code(language: str, example: str) -> Notation:

@@ -96,7 +96,7 @@ def _convert(module: ast.AST) -> tuple[list[Tree], list[_Function]]:
 
 
 def _node(part: Part) -> tuple[str, str | None, list[Part]]:
-    """What a node says: its function, token and parts."""
+    """The content of a node: its function, token and parts."""
     if isinstance(part, ast.Constant):
         return type(part.value).__name__, _text(part.value), []
     if isinstance(part, ast.AST):

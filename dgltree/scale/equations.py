@@ -35,7 +35,7 @@ class EquationRecord(NamedTuple):
 
 
 class Complete(TableJob):
-    """What may fill the blanks of equations: what ``dgltree complete --json`` prints, as columns, and ``error``.
+    """Fillers for the blanks of equations: the output of ``dgltree complete --json``, as columns, and ``error``.
 
     Used as :class:`dgltree.scale.Encode` is.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 RUN = "_run.json"
 """Readers of Parquet folders pass over names that begin like this."""
 RUN_BEFORE = "run.json"
-"""What it was called in folders of before, which is renamed when their run goes on."""
+"""Its former name in folders, which is changed when their run continues."""
 PART = ".part"
 LEFT_OUT = b"dgltree.left_out"
 """In the metadata of a file: how many records of its block have no row, or none with an answer."""
@@ -111,6 +111,6 @@ class OutFolder:
 
 
 def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
-    """What of a run is not as in the one that the folder holds."""
+    """The differences between a run and the one in the folder."""
     names = [name for name in settings if found.get(name) != settings[name]]
     return ", ".join(f"another {name}" for name in names) or "of another version"

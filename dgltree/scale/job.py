@@ -18,19 +18,19 @@ Sample = Callable[[list[str]], list[Any]]
 
 
 class PreparedRows(NamedTuple):
-    """What was made of a block of rows before the model."""
+    """A block of rows, prepared for the model."""
 
     beside: "pyarrow.Table"
     """The columns of the output next to the answers."""
     inputs: list[Any]
-    """What the model is given."""
+    """The model's input."""
     bad: list[Bad]
     places: list[int | None] | None = None
     """Of each row the place of its answer, None for a row without one; None: all have theirs, in order."""
 
 
 class Answers(NamedTuple):
-    """What a model says of the inputs of a plan."""
+    """A model's answers to the inputs of a plan."""
 
     columns: "pyarrow.Table"
     bad: list[Bad]
@@ -51,7 +51,7 @@ class TableJob(ABC):
     """Bytes of a row; longer ones are left out."""
 
     def settings(self) -> dict[str, Any]:
-        """What distinguishes the output from that of another run, as JSON."""
+        """The settings that distinguish the output from that of another run, as JSON."""
         return {"command": type(self).__name__.lower()}
 
     @abstractmethod
@@ -69,7 +69,7 @@ class TableJob(ABC):
 
     @abstractmethod
     def answer(self, inputs: list[Any]) -> Answers:
-        """What the model says of them."""
+        """The model's answers to them."""
 
     @abstractmethod
     def to(self, device: str) -> None:

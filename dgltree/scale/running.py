@@ -31,7 +31,7 @@ Report = Callable[[list[Bad], int], None]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is in the folder of the output."""
+    """The content of the output folder."""
 
     rows: int
     left_out: int

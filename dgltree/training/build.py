@@ -76,7 +76,7 @@ def build(train: TreeDataset, options: FitOptions) -> Built:
 
 
 def task_of(data: TreeDataset) -> Task:
-    """What the labels ask for."""
+    """The task that the labels ask for."""
     if data.each == TASKS["pair"].each:
         return "pair"
     try:
@@ -116,7 +116,7 @@ def _readout(options: FitOptions) -> type[Readout]:
 
 
 def _readout_options(made: type[Readout], objective: Objective, options: FitOptions) -> dict[str, Any]:
-    """What its constructor takes of what ``fit`` knows."""
+    """The values known to ``fit`` that its constructor takes."""
     known = {
         "size": options.hidden_size,
         "classes": len(objective.classes),

@@ -44,7 +44,7 @@ class WholeCheckpoints(TorchCheckpointIO):
 
 
 def checked(path: Path) -> dict[str, Any]:
-    """What is in a checkpoint, which may hold tensors and plain values alone.
+    """The content of a checkpoint, which may hold tensors and plain values alone.
 
     Raises ``ValueError`` naming the file where it is damaged or no checkpoint; nothing in it is ever executed.
     """

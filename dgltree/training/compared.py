@@ -75,7 +75,7 @@ class Compared:
 
 
 def told(average: Average) -> str:
-    """What an average is one of."""
+    """The message that says which parts an average consists of."""
     if average.weight == 0:
         return "the baseline alone is best in validation, and is what the model answers; the network adds nothing"
     if average.weight == 1:

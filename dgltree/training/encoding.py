@@ -28,7 +28,7 @@ class EncoderModule(lightning.LightningModule):
         return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.dropout)
 
     def plan(self, trees: TreeBatch) -> Planned:
-        """What the data loader's worker does for the encoder beforehand."""
+        """The preparation that the data loader's worker does for the encoder."""
         return self.encoder.plan(trees, self.shares)
 
     def on_train_batch_start(self, batch: Any, index: int) -> None:

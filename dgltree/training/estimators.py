@@ -20,7 +20,7 @@ from dgltree.training.trained_model import TrainedModel
 
 
 class TreeEstimator(BaseEstimator):
-    """What both estimators have in common.
+    """The common part of both estimators.
 
     Args:
         notation: of the texts among the trees; None: it is detected.

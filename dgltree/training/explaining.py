@@ -21,7 +21,7 @@ SHARE = 0.5
 
 @dataclass(frozen=True)
 class Effect:
-    """What one subtree adds to the answer."""
+    """The contribution of one subtree to the answer."""
 
     tree: Tree
     """The subtree."""
@@ -73,7 +73,7 @@ class Explanation:
 
 
 def explain(data: TreeDataset, answers: Callable[[TreeDataset], Tensor], objective: Objective) -> list[Explanation]:
-    """What a model answers to each example, and why.
+    """A model's answer to each example, and the reasons.
 
     Args:
         data: the examples, in the model's vocabulary.

@@ -71,7 +71,7 @@ def _divide(trained: TrainedModel, temperature: float) -> None:
 
 
 def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[float, Tensor]:
-    """What logits (E, C) are divided by, and the answers (E, C) then; of numbers (E,) 1 and the numbers."""
+    """The divisor of logits (E, C), and the answers (E, C) then; of numbers (E,) 1 and the numbers."""
     temperature = objective.temperature(objective.answers(found), targets)
     return temperature, objective.answers(found / temperature)
 

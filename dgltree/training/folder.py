@@ -57,7 +57,7 @@ def give_up(folder: Path) -> str:
 
 
 def left_by_now(folder: Path) -> str:
-    """What a training that stops leaves, and how it goes on."""
+    """The state that an interrupted training leaves, and how it continues."""
     if (folder / EPOCHS).exists():
         return f"stopped: {folder} has the best model so far, and the same command continues the training"
     if (folder / WEIGHTS).exists():
@@ -69,7 +69,7 @@ def left_by_now(folder: Path) -> str:
 
 
 def read_epochs(folder: Path) -> list[dict[str, Any]]:
-    """What each epoch of a training reported. Raises ``FileNotFoundError`` before the end of the first."""
+    """The reports of a training's epochs. Raises ``FileNotFoundError`` before the end of the first."""
     return [json.loads(line) for line in (folder / EPOCHS).read_text(encoding="utf-8").splitlines()]
 
 
@@ -92,7 +92,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
-    """What of a training is not as in the one that the folder holds."""
+    """The differences between a training and the one in the folder."""
     before, now = found.get("options", {}), settings["options"]
     names = [f"{name} {before.get(name)}" for name in now if before.get(name) != now[name]]
     return ", ".join(names) or "other data"

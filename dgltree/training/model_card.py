@@ -109,7 +109,7 @@ def _rows(card: dict[str, Any]) -> Iterator[tuple[str, dict[str, float]]]:
 
 
 def _average(card: dict[str, Any]) -> list[str]:
-    """What the baseline is, and how much of it is in the answers."""
+    """The kind of baseline, and how much of it is in the answers."""
     average = card["average"]
     if not average:
         return []

@@ -90,7 +90,7 @@ class TreeTraining(EncoderModule):
         return self.objective.monitored
 
     def forward(self, trees: TreeBatch | Planned) -> Tensor:
-        """What the readout gives of the examples: (E, classes), or (E,) numbers on the objective's scale."""
+        """The readout's output for the examples: (E, classes), or (E,) numbers on the objective's scale."""
         found: Tensor = self.model(trees, self.shares)
         return found
 

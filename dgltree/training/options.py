@@ -146,5 +146,5 @@ class FitOptions:
         return asdict(self)
 
     def identity(self) -> dict[str, Any]:
-        """What makes a training this one and no other: a folder with another one is refused."""
+        """The identity of a training: a folder with another one is refused."""
         return {name: value for name, value in self.to_json().items() if name not in PASSING}

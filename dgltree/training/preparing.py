@@ -45,7 +45,7 @@ class Prepared:
         return TrainedModel(model, self.splits["train"].reading)
 
     def say(self) -> None:
-        """What is trained on what."""
+        """A summary of the training: the model, and the data."""
         splits, options = self.splits, self.options
         counts = ", ".join(f"{len(splits[name])} {name}" for name in SPLITS if name in splits)
         weights = sum(p.numel() for p in self.module.parameters())
@@ -102,7 +102,7 @@ def _with_numbers(splits: dict[str, TreeDataset], settings: FitOptions) -> dict[
 
 
 def _say_sight(encoder: Encoder, train: TreeDataset) -> None:
-    """What the encoder reads of the trees, and with a warning what it does not see."""
+    """The parts of the trees that the encoder reads, with a warning about those that it does not see."""
     found = sight_of(encoder, train)
     say(f"the encoder reads {found}")
     for what in found.unseen:

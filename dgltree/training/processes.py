@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 
 class ProcessShare(list[T]):
-    """What one process takes of some rows."""
+    """The share of one process in some rows."""
 
     whole: int
     """How many rows there are, those of the other processes included."""
 
 
 def own_part(rows: list[T], trainer: lightning.Trainer) -> ProcessShare[T]:
-    """What this process takes of the rows of a batch, or in validation of the batches.
+    """This process's share of the rows of a batch, or in validation of the batches.
 
     Of R processes each takes every Rth; all of them take all where there are fewer than R, which leaves the mean over
     the processes what it is.
@@ -37,7 +37,7 @@ def own_part(rows: list[T], trainer: lightning.Trainer) -> ProcessShare[T]:
 
 
 def shared_loss(module: lightning.LightningModule, mean: Tensor, count: Tensor | float, index: int) -> Tensor:
-    """What must be returned of a step, as of :func:`shared_mean`; its value counts for the ``loss`` of the epoch.
+    """The value to return from a step, as from :func:`shared_mean`; its value counts for the ``loss`` of the epoch.
 
     Args:
         module: whose batches are lists by :func:`own_part`.

@@ -109,7 +109,7 @@ def fit_seeds(
 
 
 def _settings(options: dict[str, Any]) -> FitOptions:
-    """What of the arguments of a fit is a setting."""
+    """The arguments of a fit that are settings."""
     return FitOptions(**{field.name: options[field.name] for field in fields(FitOptions) if field.name in options})
 
 

@@ -18,11 +18,11 @@ EQUAL = 1e-5
 
 
 class Sight(NamedTuple):
-    """What an encoder reads of some trees."""
+    """The parts of some trees that an encoder reads."""
 
     reads: list[str]
     unseen: list[str]
-    """What of these trees makes no difference to it."""
+    """The parts of these trees that make no difference to it."""
 
     def __str__(self) -> str:
         return " and ".join(part for part in (", ".join(self.reads[:-1]), self.reads[-1]) if part)
@@ -48,7 +48,7 @@ class Facts(NamedTuple):
 
 
 def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
-    """What an encoder reads of the trees of a data set in its own vocabulary, not yet in the encoder's."""
+    """The parts that an encoder reads of a data set's trees in its own vocabulary, not yet in the encoder's."""
     facts = facts_of(data, encoder.vocabulary)
     if isinstance(encoder, TreeEncoder):
         return _of_cell(encoder.cell, facts)
@@ -57,7 +57,7 @@ def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
 
 
 def told_by_default(data: TreeDataset, min_count: int) -> str:
-    """What a training would read of a data set with these options alone, as text."""
+    """The parts that a training would read of a data set with these options alone, as text."""
     name = encoder_for(data)
     numbers = data.reading.numbers is None and numbers_are_read(data, name, min_count)
     data = data.with_numbers() if numbers else data

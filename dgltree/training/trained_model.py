@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from dgltree.training.baseline.average import Average
 
 Examples = Any
-"""What a model answers: a ``TreeDataset``, or what :func:`dgltree.datasets.objects.read_objects` reads."""
+"""Examples for a model to answer: a ``TreeDataset``, or what :func:`dgltree.datasets.objects.read_objects` reads."""
 MOST_NODES = 8192
 """Of a batch in prediction."""
 
 
 class TrainedModel:
-    """What :func:`dgltree.fit` gives and ``dgltree predict``, ``encode`` and ``evaluate`` use.
+    """The result of :func:`dgltree.fit`, which ``dgltree predict``, ``encode`` and ``evaluate`` use.
 
     Args:
         model: an encoder and a readout, in evaluation mode.
@@ -204,7 +204,7 @@ class TrainedModel:
         return dataset
 
     def batches(self, dataset: TreeDataset, baseline: bool = True) -> Iterator[Labelled]:
-        """What the methods below take: the examples, in the model's vocabulary, some nodes at a time, on its device.
+        """The input of the methods below: the examples, in the model's vocabulary, some nodes at a time, on its device.
 
         With ``baseline`` the baseline's answers are in them, which :meth:`answers` needs if the baseline has weight.
 

@@ -129,7 +129,7 @@ class Tree:
 
     @property
     def fields(self) -> tuple[str, str | None, float | None, int | str | None]:
-        """What the node says of itself: (function, token, value, label)."""
+        """The node's own content: (function, token, value, label)."""
         return self.function, self.token, self.value, self.label
 
     def preorder(self) -> Iterator["Tree"]:

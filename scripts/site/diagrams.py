@@ -10,10 +10,12 @@
     (h_2) > [W i+b]
 
 A row of the grid is a line. ``(x)`` is a state, ``[x]`` a map or a function, ``{x}`` an operation on two; the text
-after the bracket distinguishes boxes of equal text and is not shown. Lines of arrows follow behind ``--``.
+after the bracket distinguishes boxes of equal text and is not shown. Lines of arrows follow behind ``--``. An arrow
+that would run through a box goes around it, between the rows.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,6 +26,11 @@ ROW, GAP, CHARACTER = 52, 34, 8.2
 """Heights of rows, gaps between columns and widths of characters, in pixels of the picture."""
 
 
+Point = tuple[float, float]
+Curve = tuple[Point, Point, Point, Point]
+"""A cubic Bézier curve: both ends, and the two points between them that bend it."""
+
+
 class Box(NamedTuple):
     """The place of a box, in pixels from the left and the top to its middle."""
 
@@ -32,6 +39,10 @@ class Box(NamedTuple):
     x: float
     y: float
     width: float
+
+    def has(self, point: Point) -> bool:
+        """Whether a point is in the box or touches it."""
+        return abs(point[0] - self.x) < self.width / 2 + 2 and abs(point[1] - self.y) < 17
 
     def drawn(self) -> str:
         height = 30.0
@@ -51,7 +62,8 @@ def diagram(text: str) -> str:
     if missing:
         raise ValueError(f"an arrow leads from or to {missing[0]!r}, which is no box of the diagram:\n{text}")
     height = ROW * len(rows)
-    drawn = [_arrow(boxes[a], boxes[b]) for a, b in lines] + [box.drawn() for box in boxes.values()]
+    drawn = [_arrow(boxes[a], boxes[b], boxes.values(), len(rows)) for a, b in lines]
+    drawn += [box.drawn() for box in boxes.values()]
     said = escape("; ".join(f"{boxes[a].text} to {boxes[b].text}" for a, b in lines), quote=True)
     head = '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     return (
@@ -88,15 +100,55 @@ def _width(cell: str) -> float:
     return 30.0 if bracket == "{" else max(38.0, 20 + CHARACTER * shown)
 
 
-def _arrow(a: Box, b: Box) -> str:
+def _arrow(a: Box, b: Box, boxes: Iterable[Box], rows: int) -> str:
+    """An arrow by the first way that runs through no other box; ``ValueError`` where there is none."""
+    others = [box for box in boxes if box not in (a, b)]
+    for curves in _ways(a, b, rows):
+        if not any(box.has(point) for curve in curves for point in _points(curve) for box in others):
+            (x, y), parts = curves[0][0], [f"C{_text(p)} {_text(q)} {_text(end)}" for _, p, q, end in curves]
+            return f'<path class="arrow" d="M{x:.0f} {y:.0f}{"".join(parts)}"/>'
+    raise ValueError(f"the arrow from {a.text!r} to {b.text!r} finds no way around the boxes between them")
+
+
+def _ways(a: Box, b: Box, rows: int) -> Iterator[list[Curve]]:
+    """The shortest way, then those along the gaps between rows, the nearest first."""
     if a.x == b.x:
-        up = -1 if b.y < a.y else 1
-        return f'<path class="arrow" d="M{a.x:.0f} {a.y + up * 15:.0f}V{b.y - up * 15:.0f}"/>'
-    right = 1 if b.x > a.x else -1
-    x, to = a.x + right * a.width / 2, b.x - right * b.width / 2
-    bend = (to - x) / 2
-    curve = f"C{x + bend:.0f} {a.y:.0f} {to - bend:.0f} {b.y:.0f} {to:.0f} {b.y:.0f}"
-    return f'<path class="arrow" d="M{x:.0f} {a.y:.0f}{curve}"/>'
+        up = -15 if b.y < a.y else 15
+        yield [_line((a.x, a.y + up), (b.x, b.y - up))]
+    right = 1 if b.x >= a.x else -1
+    start, end = (a.x + right * a.width / 2, a.y), (b.x - right * b.width / 2, b.y)
+    yield [_bent(start, end)]
+    gaps = [min(max(ROW * gap, 5), ROW * rows - 5) for gap in range(rows + 1)]
+    for y in sorted(gaps, key=lambda y: abs(y - a.y) + abs(y - b.y)):
+        for before, after in ((GAP, GAP), (GAP / 2, GAP / 2), (2 * GAP, GAP / 2), (GAP / 2, 2 * GAP)):
+            first, last = (start[0] + right * before, y), (end[0] - right * after, y)
+            if right * (last[0] - first[0]) >= 0:
+                yield [_bent(start, first), _line(first, last), _bent(last, end)]
+
+
+def _bent(start: Point, end: Point) -> Curve:
+    """A curve that leaves and arrives horizontally."""
+    bend = (end[0] - start[0]) / 2
+    return start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end
+
+
+def _line(start: Point, end: Point) -> Curve:
+    """A straight line; its middle bends it, so that an arrow's head has a direction."""
+    middle = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
+    return start, middle, middle, end
+
+
+def _points(curve: Curve) -> Iterator[Point]:
+    """Points of a curve, close to each other."""
+    for i in range(41):
+        t = i / 40
+        weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3
+        x, y = (sum(w * point[axis] for w, point in zip(weights, curve, strict=True)) for axis in (0, 1))
+        yield x, y
+
+
+def _text(point: Point) -> str:
+    return f"{point[0]:.0f} {point[1]:.0f}"
 
 
 def _with_indices(text: str) -> str:

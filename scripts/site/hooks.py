@@ -1,9 +1,13 @@
 """Additions to MkDocs: pages from outside docs/, and in pages what is in other files."""
 
+import configparser
+import posixpath
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import bars
 import diagrams
 import links
 import public
@@ -12,13 +16,36 @@ import steps
 from mkdocs.structure.files import File
 
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-FENCES = {"equation": quotes.equation, "code": quotes.code, "diagram": diagrams.diagram}
+FENCES = {"equation": quotes.equation, "code": quotes.code, "diagram": diagrams.diagram, "file": quotes.file}
 """Blocks with these names are written by us: what they name is put in their place."""
 WIDE = {"index.md": ["navigation", "toc"], "networks.md": ["navigation"]}
 """Pages that replace what is next to others."""
 
+SCREENSHOTS = re.compile(r"pictures/(?:batch|equation|sequence|trees|site_\w+)\.png")
+"""Pictures of a page in a browser, which keep their colours in the dark; the others are charts on white."""
+PICTURE = re.compile(r'<img [^>]*?src="([^":]+)"[^>]*>')
+
 BOOSTS = {"reference/": 0.5, "tasks/": 0.6, "notes/": 0.5, "CHANGELOG": 0.3}
 """How much the search weighs pages with these beginnings: a question finds the guide first, a name its entry."""
+
+
+SEARCH_DIALOG = 'class="md-search" data-md-component="search" role="dialog" aria-label="Search"'
+
+
+def on_config(config: Any) -> Any:
+    """With the version, and the repository where git knows its public address."""
+    setup = configparser.ConfigParser()
+    setup.read(links.ROOT / "setup.cfg", encoding="utf-8")
+    config.extra["release"] = setup["metadata"]["version"]
+    command = ["git", "-C", str(links.ROOT), "config", "--get", "remote.origin.url"]
+    config.repo_url = config.repo_url or public_address(subprocess.run(command, capture_output=True, text=True).stdout)
+    return config
+
+
+def public_address(remote: str) -> str | None:
+    """The address of a repository for readers, without a name and a password; None for a path or for SSH."""
+    found = re.fullmatch(r"(https?://)(?:[^/@]*@)?([^/@]+/.+?)(?:\.git)?/?\s*", remote)
+    return found and found[1] + found[2]
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -41,8 +68,34 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = public.overview(markdown)
     [boost] = [boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)] or [1.0]
     page.meta["search"] = {"boost": boost}
-    markdown = FENCED.sub(lambda fenced: FENCES.get(fenced[1], lambda _: fenced[0])(fenced[2]), markdown)
+    page_text = markdown
+    markdown = FENCED.sub(lambda fenced: _replaced(fenced, page_text), markdown)
     return steps.marked(markdown, page.file.src_uri)
+
+
+def _replaced(fenced: re.Match[str], page: str) -> str:
+    if fenced[1] == "chart":
+        return bars.chart(fenced[2], page)
+    return FENCES.get(fenced[1], lambda _: fenced[0])(fenced[2])
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """Every picture leads to itself, at its full size."""
+
+    def enlarged(picture: re.Match[str]) -> str:
+        place = posixpath.normpath(posixpath.join(posixpath.dirname(page.file.dest_uri), picture[1]))
+        kind = "screenshot" if SCREENSHOTS.fullmatch(place) else "chart"
+        return f'<a class="enlarge {kind}" href="{picture[1]}">{picture[0]}</a>'
+
+    return PICTURE.sub(enlarged, html.replace("<th></th>", "<td></td>"))  # an empty cell is no heading
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name the search dialog, and distinguish the sections of a page from those of the site."""
+    output = output.replace('class="md-search" data-md-component="search" role="dialog"', SEARCH_DIALOG)
+    return re.sub(
+        r'(<nav class="md-nav" aria-label=")(?=[^"]*"[^>]*>\s*<ul class="md-nav__list">)', r"\1Section ", output
+    )
 
 
 def on_post_build(config: Any) -> None:

@@ -49,7 +49,7 @@ def of_the_site(markdown: str, page: str) -> str:
 
 @cache
 def _title(page: Path) -> str:
-    """What a page is called, in place of the name of its file."""
+    """The title of a page, in place of the name of its file."""
     return page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
 
 

@@ -41,6 +41,11 @@ def displayed(math: re.Match[str]) -> str:
     return textwrap.indent(f"\n\\[\n{text}\n\\]\n\n", indent, lambda line: bool(line.strip()))
 
 
+def file(path: str) -> str:
+    """A whole file of the checkout as a block."""
+    return f"```yaml\n{(ROOT / path.strip()).read_text(encoding='utf-8')}```\n"
+
+
 def upright(math: str) -> str:
     """An equation whose words, such as drop and softmax, are no products of letters."""
     return WORD.sub(lambda found: f"\\mathrm{{{found[1]}}}" if found[1] else found[0], math)

@@ -73,7 +73,7 @@ def depth_one(leaves: tuple[Tree, ...]) -> list[Tree]:
 
 
 def common_forms(variables: tuple[Tree, ...]) -> list[Tree]:
-    """What is in textbooks beyond depth 1: ``sin(x)^2``, ``-x^2``, ``cos(x)*sin(y)``, ``x - y``, ``2*x*y`` ..."""
+    """Textbook expressions beyond depth 1: ``sin(x)^2``, ``-x^2``, ``cos(x)*sin(y)``, ``x - y``, ``2*x*y`` ..."""
     forms = []
     for v in variables:
         forms += _of_one(v)
@@ -112,7 +112,7 @@ def _of_two(v: Tree, w: Tree) -> list[Tree]:
 
 
 def further_fillers() -> list[Tree]:
-    """What textbooks need beyond :func:`fillers` where all elementary functions occur."""
+    """Expressions that textbooks need beyond :func:`fillers` where all elementary functions occur."""
     leaves = [*FURTHER_LITERALS, *(literal(text) for text in ("5", "6", "7", "8", "9"))]
     forms = [*leaves, *map(_negative, leaves), *(Tree("Pow", (leaf, _HALF)) for leaf in leaves), *_of_numbers()]
     for v in VARIABLES:

@@ -64,7 +64,7 @@ class Batcher:
         self._token = np.array([NO_TOKEN if token is None else vocabulary.token_id(token) for *_, token in symbols])
 
     def words(self, words: Sequence[Word], random: np.random.Generator | None = None) -> TreeBatch:
-        """What ``dgltree.batch`` makes of their trees; with ``random``, children of sums and products in any order."""
+        """The same as ``dgltree.batch`` of their trees; with ``random``, children of sums and products in any order."""
         preorders = Preorders(words)
         nodes, _ = preorders.nodes(np.arange(len(words)))
         if random is not None:

@@ -25,7 +25,7 @@ VERSION = 1
 KEY = b"dgltree.equations"  # of our JSON in the file's metadata
 VALUES = ("left_values", "right_values")
 Label = Literal["label", "truth"]
-"""What an equation is taken to be: as its process says, or as numbers do."""
+"""The source of an equation's label: its process, or numbers."""
 NUMBER: Symbol = ("Number", 0, None)
 """A leaf with a value; the sets of the symbolic presets have none."""
 SYMBOLS_AND_NUMBER = (*PAPER_SYMBOLS, NUMBER)

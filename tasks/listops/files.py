@@ -40,7 +40,7 @@ def read_expressions(file: Path) -> tuple[Expression, ...]:
 
 
 def write_expressions(file: Path, expressions: Iterable[Expression]) -> None:
-    """What :func:`read_expressions` reads."""
+    """An expression as :func:`read_expressions` reads it."""
     with replacing(file) as beside:
         beside.write_text(
             "".join(f"{value}\t{bracketed(text.split())}\n" for text, value in expressions), encoding="utf-8"

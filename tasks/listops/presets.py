@@ -16,7 +16,7 @@ COUNT = 2_000
 
 
 class Preset(NamedTuple):
-    """What is in a set, and how it is drawn."""
+    """The content of a set, and how it is drawn."""
 
     about: str
     shortest: int

@@ -69,7 +69,7 @@ class LogicPairs(BucketedData):
 
     @cached_property
     def train(self) -> list[Pair]:
-        """What is trained on, in file order."""
+        """The training data, in file order."""
         pairs = self._known.train
         if self.train_pairs is None:
             return pairs
@@ -80,12 +80,12 @@ class LogicPairs(BucketedData):
 
     @property
     def validation(self) -> list[Pair]:
-        """What a model is chosen by."""
+        """The validation data."""
         return self._known.validation
 
     @cached_property
     def test(self) -> list[Pair]:
-        """What is tested on."""
+        """The test data."""
         return for_test(self._read, self.split)
 
     def length(self, pair: Pair) -> int:

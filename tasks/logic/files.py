@@ -45,7 +45,7 @@ def read_pairs(folder: Path, part: Part, number: int) -> tuple[Pair, ...]:
 
 
 def write_pairs(folder: Path, part: Part, number: int, pairs: Iterable[Pair]) -> None:
-    """What :func:`read_pairs` reads."""
+    """A pair as :func:`read_pairs` reads it."""
     with replacing(folder / f"{part}{number}") as beside:
         beside.write_text("".join("\t".join(pair[:3]) + "\n" for pair in pairs), encoding="utf-8")
 
@@ -70,7 +70,7 @@ def _pair(line: str, number: int, where: str) -> Pair:
 
 
 def _wrong(text: str) -> str:
-    """What is wrong with a formula: its brackets, where it is those, or what is in them."""
+    """The fault of a formula: in its brackets, or in their content."""
     try:
         read_unlabelled(text)
     except ValueError as error:

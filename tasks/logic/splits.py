@@ -48,7 +48,7 @@ def divided(pairs: Sequence[Pair]) -> Known:
 
 
 def for_test(read: Read, split: Split) -> list[Pair]:
-    """What is tested on.
+    """The test data.
 
     For "full" the pairs of test7 to test12. For another split those of them that have its pattern, after the pairs
     that it dropped from train0 to train6: these have up to 6 operators, those more.

@@ -59,7 +59,7 @@ def verbs() -> Iterator[Record]:
 
 
 def returns() -> Iterator[Record]:
-    """What a function of a typed package is annotated to return; a package is a group."""
+    """The annotated return type of a function of a typed package; a package is a group."""
     for package in TYPED:
         for _, node in _functions(_folder(package)):
             if node.returns is not None and (kind := ast.unparse(node.returns).split(".")[-1]) in RETURNS:

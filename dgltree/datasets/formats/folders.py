@@ -25,6 +25,6 @@ def files_of(path: Path, suffixes: Sequence[str]) -> Iterator[Path]:
 
 
 def kinds_in(path: Path) -> str:
-    """What else a folder holds, for a message: ``3 .txt, 1 .md``."""
+    """The other files of a folder, for a message: ``3 .txt, 1 .md``."""
     counts = Counter(entry.suffix or entry.name for entry in path.rglob("*") if entry.is_file())
     return ", ".join(f"{count} {kind}" for kind, count in counts.most_common(FEW)) or "nothing"

@@ -57,17 +57,17 @@ def in_order(bad: Iterable[Bad]) -> list[Bad]:
 
 
 class Said(NamedTuple):
-    """What a record says in addition to its trees."""
+    """The values of a record in addition to its trees."""
 
     label: str | None
     split: str | None
     id: str | None
     group: str | None = None
-    """What must not be torn apart by splits, such as the file of a function."""
+    """The group that splits must keep together, such as the file of a function."""
 
 
 class Example(NamedTuple):
-    """What one record says."""
+    """The content of one record."""
 
     line: int
     trees: tuple[Tree, ...]
@@ -126,7 +126,7 @@ class Format(ABC):
 
     @abstractmethod
     def examples(self, chunk: Chunk) -> Iterator[Example | Bad]:
-        """What the records of a chunk say, or what is wrong with them."""
+        """The contents of a chunk's records, or their faults."""
 
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
         """How the trees of each example are written, as far as a list shows it, with the example's file and line.
@@ -136,7 +136,7 @@ class Format(ABC):
         return iter(())
 
     def said(self, fields: Mapping[str, Any], file: str = "", id_column: str | None = None) -> Said:
-        """What the columns of a record say, next to which ``file`` and ``folder`` are columns too.
+        """The values of a record's columns, including ``file`` and ``folder``.
 
         Args:
             fields: the columns of the record.

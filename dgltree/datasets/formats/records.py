@@ -114,7 +114,7 @@ class Records(Format):
         return (PlacedRecord(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
 
     def _example(self, item: PlacedRecord, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
-        """What a record says. Raises ``ValueError`` for a tree that cannot be read."""
+        """The content of a record. Raises ``ValueError`` for a tree that cannot be read."""
         reading = self.reading
         trees = tuple(self._tree(fields, name, read) for name in self.tree_columns)
         label, split, name, group = self.said(fields, item.file)

@@ -39,7 +39,7 @@ class Source:
     max_line: int
     """Bytes of a line; longer ones are ``TOO_LONG``."""
     stream: IO[bytes] | None = None
-    """What is left of a stream; None for a file or a folder."""
+    """The rest of a stream; None for a file or a folder."""
     peeked: list[bytes] = field(default_factory=list)
     """Lines that were taken from the stream to find out what it is."""
 

@@ -52,7 +52,7 @@ class SourceFiles(Format):
                 yield Bad(0, str(error), file)
 
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
-        """What begins at each line of a file, for there may be an example."""
+        """The definitions that begin at each line of a file, each a possible example."""
         for chunk in self.chunks():
             for path in chunk.raw:
                 lines = self._text(path).splitlines()

@@ -11,7 +11,7 @@ from dgltree.datasets.settings.reading import Reading
 from dgltree.trees.tree import Tree
 
 BRANCHES = re.compile(r"[^\w\s.]")
-"""What a tree of more than a word has in every notation: brackets or an operator."""
+"""A sign that every notation has in a tree of more than one word: brackets or an operator."""
 HELP = "name the format by a suffix (.tsv, .csv, .jsonl, .conllu, .py, ...), or with --notation what a line is"
 
 

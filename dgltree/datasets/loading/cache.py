@@ -48,7 +48,7 @@ def digest_of(file: Format) -> str:
 
 
 def _readers() -> str:
-    """What trees depend on in addition to the text: our readers, and Python's own parser."""
+    """The versions that trees depend on in addition to the text: our readers, and Python's own parser."""
     try:
         ours = version("dgltree")
     except PackageNotFoundError:  # run from a checkout that was not installed
@@ -91,7 +91,7 @@ def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
 
 
 def read(path: Path, digest: str) -> Stored | None:
-    """What :func:`write` kept under this digest; None where there is nothing, or something else or damaged.
+    """The entry that :func:`write` kept under this digest; None where there is nothing, or something else or damaged.
 
     The arrays are the file's own pages, which are read when they are looked at. They stay what they are when the file
     is replaced or removed. Neither a link nor a pipe is opened.

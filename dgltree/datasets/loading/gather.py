@@ -39,7 +39,7 @@ class Stored(NamedTuple):
 
     @property
     def columns(self) -> dict[str, Column[Any]]:
-        """What is next to the trees, by name."""
+        """The columns next to the trees, by name."""
         by_column: dict[str, dict[str, np.ndarray]] = {name: {} for name in KINDS}
         for name, array in self.arrays.items():
             column, _, part = name.partition(".")

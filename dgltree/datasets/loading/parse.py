@@ -119,7 +119,7 @@ def _values(batch: TreeBatch) -> Tensor:
 
 
 def dropped(reading: Reading) -> re.Pattern[str] | None:
-    """What leaves are taken out of the trees."""
+    """The leaves that are removed from the trees."""
     return None if reading.drop is None else re.compile(reading.drop)
 
 

@@ -15,7 +15,7 @@ class ColumnPattern:
     column: str
     """Of a table, a comment of a CoNLL-U sentence, or ``file``, ``folder``, ``id``."""
     pattern: re.Pattern[str] | None = None
-    """What is meant is its first group, or all that it matches; of named groups, the name of the one that matched."""
+    """Its value is its first group, or all that it matches; of named groups, the name of the one that matched."""
 
     @classmethod
     def of(cls, option: str, text: str) -> "ColumnPattern":
@@ -27,7 +27,7 @@ class ColumnPattern:
             raise ValueError(f"{option} is {text!r}: {pattern!r} is no regular expression ({error})") from None
 
     def __call__(self, fields: Mapping[str, Any]) -> str | None:
-        """What a record says, None for nothing. Raises ``ValueError`` for a value that is no text or number."""
+        """The value in a record, None if there is none. Raises ``ValueError`` for a value that is no text or number."""
         text = text_of(fields, self.column)
         if text is None or self.pattern is None:
             return text

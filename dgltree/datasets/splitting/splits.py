@@ -14,7 +14,7 @@ SYNONYMS = {
     **dict.fromkeys(("valid", "validation", "val", "dev"), "validation"),
     "test": "test",
 }
-"""What a column of splits may say."""
+"""The values allowed in a column of splits."""
 TENTH = 10
 
 

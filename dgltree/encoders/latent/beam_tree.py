@@ -12,7 +12,7 @@ from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
 
 
 class BeamSearch(JoiningCore):
-    """What both have in common; a subclass gives ``score``.
+    """The common part of both; a subclass gives ``score``.
 
     Args:
         size: the number of ids.

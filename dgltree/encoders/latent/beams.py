@@ -45,7 +45,7 @@ class Beams(NamedTuple):
 
 
 class Proposals(NamedTuple):
-    """What the beams of b sequences would do next: k joins each, P in all."""
+    """Candidates for the next step of the beams of b sequences: k joins each, P in all."""
 
     at: Tensor
     """(b, P) int64, the place of the pair in its beam."""

@@ -53,7 +53,7 @@ def straight_through(soft: Tensor, at: Tensor) -> Tensor:
 
 
 def shrink(h: Tensor, choice: Tensor, merged: Tensor) -> Tensor:
-    r"""What is left of S states (or numbers of rows) when two neighbours have become one: S - 1.
+    r"""The remaining S states (or numbers of rows) when two neighbours have become one: S - 1.
 
     By weights m of the S - 1 pairs, with the sums :math:`cum_j = \sum_{k \le j} m_k`:
 

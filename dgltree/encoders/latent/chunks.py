@@ -22,7 +22,7 @@ class Items(NamedTuple):
 
 
 class JoinResult(NamedTuple):
-    """What B sequences of states became."""
+    """The results of B sequences of states."""
 
     state: Tensor
     """(B, D)"""

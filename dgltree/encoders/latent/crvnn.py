@@ -24,7 +24,7 @@ HALF = 0.5
 
 
 class Pass(NamedTuple):
-    """What b sequences of T words became."""
+    """The results of b sequences of T words."""
 
     root: Tensor
     """(b, D)"""

@@ -27,7 +27,7 @@ SLICE = 64
 
 
 class Drawn(NamedTuple):
-    """What b sequences became, the longest first."""
+    """The results of b sequences, the longest first."""
 
     state: Tensor
     """(b, D)"""

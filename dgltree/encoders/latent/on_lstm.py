@@ -163,7 +163,7 @@ class SequenceONLSTM(InducingCore):
         return Encoded(steps.root, Distances(steps.d[:, :, steps.d.shape[2] // 2], lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
-        """What the layers computed for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
+        """The layers' states for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
 
         Raises ``ValueError`` as a call does, and for a state of another shape.
         """

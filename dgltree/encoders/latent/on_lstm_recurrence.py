@@ -13,7 +13,7 @@ aten = torch.ops.aten
 
 
 class Kept(NamedTuple):
-    """What the gradients of one step of B rows, D_m chunks and C units a chunk are made of."""
+    """The inputs to the gradients of one step of B rows, D_m chunks and C units a chunk."""
 
     soft: Tensor
     """(B, 2, D_m), the softmax in both cumax."""

@@ -47,7 +47,7 @@ class Table:
 
 
 class _Rows:
-    """What the passes of a table need of it.
+    """The parts of a table that its passes need.
 
     They must not hold the table, whose order holds their graph: such a circle is never freed.
     """

@@ -46,7 +46,7 @@ class SequenceCore(nn.Module, ABC):
         return cls(size, hidden_size, **options)
 
     def linearized(self, batch: TreeBatch, order: Order, vocabulary: Vocabulary) -> tuple[Tensor, ...]:
-        """What a call takes, of the trees of a batch, on its device: ids (B, T), lengths (B,), and places, if any."""
+        """The arguments of a call for a batch of trees, on its device: ids (B, T), lengths (B,), and places, if any."""
         return linearize(batch, order, vocabulary)
 
     @abstractmethod
@@ -69,7 +69,7 @@ class InducingCore(SequenceCore):
 
     @abstractmethod
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """What it computed for ids (B, T) and lengths (B,) that are checked: root (B, n), parse, losses and trace."""
+        """The result for checked ids (B, T) and lengths (B,): root (B, n), parse, losses and trace."""
 
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n)."""

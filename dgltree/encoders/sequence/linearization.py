@@ -23,7 +23,7 @@ def symbol_count(vocabulary: Vocabulary) -> int:
 
 
 def symbol_names(vocabulary: Vocabulary) -> list[str]:
-    """What each id stands for."""
+    """The meaning of each id."""
     return ["", "(", ")", *(function for function, _ in vocabulary.functions), *vocabulary.tokens]
 
 

@@ -135,7 +135,7 @@ class SequenceLSTM(SequenceCore):
         return self._read(ids, None, None).states[torch.arange(len(ids), device=ids.device), lengths - 1]
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
-        """What the layers computed for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
+        """The layers' states for ids (B, T) and lengths (B,), from the state of an earlier call on, if given.
 
         Raises ``ValueError`` as a call does, and for a state of another shape.
         """

@@ -12,11 +12,11 @@ from dgltree.encoders.sequence.padding import check_vectors
 LayerState = tuple[Tensor, Tensor]
 """h and c of a layer, (B, D) each."""
 State = tuple[LayerState, ...]
-"""What the layers, from below, carry from one part of a text to the next."""
+"""The states of the layers, from below, between one part of a text and the next."""
 
 
 class LayerSteps(NamedTuple):
-    """What one layer computed for B sequences of T steps."""
+    """The output of one layer for B sequences of T steps."""
 
     states: Tensor
     """(B, T, D)"""
@@ -27,7 +27,7 @@ class LayerSteps(NamedTuple):
 
 
 class RecurrentSteps(NamedTuple):
-    """What all layers computed for B sequences of T steps."""
+    """The output of all layers for B sequences of T steps."""
 
     root: Tensor
     """(B, n), the last layer's state after the last word."""

@@ -30,7 +30,7 @@ class Mark(enum.Enum):
 
 
 class Checked(NamedTuple):
-    """What can be said of an answer."""
+    """An answer with its mark and its verdict."""
 
     answer: str
     """As it was understood."""
@@ -38,7 +38,7 @@ class Checked(NamedTuple):
     verdict: Verdict
     """Of the equation with the answer in its blank."""
     lack: str = ""
-    """What the form that was asked for still needs."""
+    """The part of the required form that is missing."""
 
     def __str__(self) -> str:
         if self.mark is Mark.FORM:

@@ -10,7 +10,7 @@ from dgltree.read.infix_writer import write_infix
 from dgltree.trees.tree import Tree
 
 Lack = str | None
-"""What is missing, for a person; None where nothing is."""
+"""The missing part as a message; None if nothing is missing."""
 
 
 def exact_numbers(tree: Tree) -> Lack:

@@ -47,7 +47,7 @@ def complete(
     budget: int = BUDGET,
     seconds: float | None = None,
 ) -> Completion:
-    """What may fill the blanks of an equation: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
+    """Find the fillers of an equation's blanks: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
 
     ``complete("2x + 3 = 11, x = _")`` solves an equation, ``complete("factor x^2 - 4")`` rewrites an expression.
 
@@ -70,7 +70,7 @@ def complete(
 def completer(
     model: "str | EquationModel" = "default", budget: int = BUDGET, seconds: float | None = None
 ) -> Completer:
-    """What answers :func:`complete`, for many equations."""
+    """An object that answers as :func:`complete` does, for many equations."""
     if isinstance(model, str):
         model_file(model)  # its name is checked now, and it is opened when something is to be guessed
 

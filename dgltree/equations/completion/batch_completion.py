@@ -47,7 +47,7 @@ class BatchCompletion:
         return SOME if self.by_score else 1
 
     def answerer(self) -> Callable[[list[Question]], list[Completion]]:
-        """What answers some equations; raises ``ValueError`` where one of them cannot be answered."""
+        """A function that answers some equations and raises ``ValueError`` if one of them cannot be answered."""
         if not self.by_score:
             made = completer(self.model, self.budget or BUDGET, self.seconds)
 

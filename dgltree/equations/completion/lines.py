@@ -82,7 +82,7 @@ class Lines:
         return [line.trees[0] for line in self._grouped(best, found)][:most]
 
     def _likely(self, found: dict[Tree, str], top: int) -> list[Tree]:
-        """What seems to hold, the best first."""
+        """The fillers that seem to hold, the best first."""
         candidates = sorted(found, key=symbols)[:CANDIDATES]
         kept = [tree for tree, source in found.items() if source in KEPT]
         costs = {tree: textbook_cost(tree, self._plain) for tree in [*candidates, *kept]}
@@ -94,7 +94,7 @@ class Lines:
         return self._copies_behind(likely, found)
 
     def _copies_behind(self, holding: list[Tree], found: dict[Tree, str]) -> list[Tree]:
-        """What has a side of the equation in it behind the forms that are no longer.
+        """Moves fillers that contain a side of the equation behind the forms that are no longer.
 
         Where a side is the bare blank, the forms that have a name come first, and copies of the other side last.
         """

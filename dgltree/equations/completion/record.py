@@ -10,7 +10,7 @@ from dgltree.trees.tree import Tree
 
 
 def described(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
-    """What was understood, the fillers, best first, with an expression for each blank, and the effort.
+    """The reading, the fillers, best first, with an expression for each blank, and the effort.
 
     ``notes`` are those of the question, as :class:`dgltree.read.typed.Question` has them.
     """

@@ -14,7 +14,7 @@ from dgltree.trees.tree import Tree
 
 
 class Filler(NamedTuple):
-    """What may be in the blanks."""
+    """A filler of the blanks."""
 
     trees: tuple[Tree, ...]
     """One for each blank, in the equation's own names."""

@@ -40,7 +40,7 @@ class Written(NamedTuple):
     value: Fraction
     """The number in front."""
     factors: "tuple[Power, ...]"
-    """What it is the product of, in order; empty for a part that is no product."""
+    """Its factors, in order; empty for a part that is no product."""
 
 
 class Power(NamedTuple):

@@ -20,7 +20,7 @@ CONDITION = 1e-9  # of a term that is nearly a sum of others
 
 
 class BasisFunction(NamedTuple):
-    """What terms are products of: a variable or a function of one."""
+    """A factor of terms: a variable or a function of one."""
 
     tree: Tree
     values: Array

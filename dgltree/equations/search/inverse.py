@@ -56,7 +56,7 @@ def arguments(function: str, target: Array) -> list[Array]:
 
 
 def isolated(equation: Equation, path: Path) -> list[Tree]:
-    """What is at the end of ``path``, from the rest of the equation; empty where a step cannot be walked back.
+    """The value at the end of ``path``, from the rest of the equation; empty where a step cannot be walked back.
 
     Several trees where functions have several inverses. Whether they hold is not said: ``sqrt(x) = -1`` gives 1.
     """

@@ -12,7 +12,7 @@ COMMUTATIVE = ("add", "mul")
 
 
 class Operations(NamedTuple):
-    """What expressions are made of."""
+    """The operations of expressions."""
 
     unary: tuple[str, ...]
     """Functions of the trees, in addition to ``neg`` and ``sqrt``."""

@@ -80,7 +80,7 @@ def divide(a: Tree, b: Tree) -> Tree:
 
 
 def _denominator(tree: Tree) -> Tree | None:
-    """What is below the line of a fraction ``a*b^-1``, None for no fraction."""
+    """The denominator of a fraction ``a*b^-1``, None for no fraction."""
     if tree.function == "Mul" and len(tree.children) == 2:
         inverse = tree.children[1]
         if inverse.function == "Pow" and inverse.children[1] == MINUS_ONE:
@@ -99,7 +99,7 @@ EVEN = ("cos", "sec", "cosh", "sech", "abs")
 ODD = ("sin", "csc", "tan", "cot", "sinh", "csch", "tanh", "coth", "asin", "atan", "asinh", "atanh")
 """Functions that lose the sign of their argument, and that hand it on."""
 BINARY = {"add": add, "sub": subtract, "mul": multiply, "div": divide, "pow": power}
-"""What the binary operations of a search write."""
+"""The notation of a search's binary operations."""
 
 
 def written(operation: str, parts: list[Tree]) -> Tree:

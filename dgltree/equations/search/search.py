@@ -41,7 +41,7 @@ BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
 class SearchResult(NamedTuple):
-    """What a search found."""
+    """The result of a search."""
 
     fillers: dict[Tree, str]
     """Filler to where it comes from."""
@@ -110,7 +110,7 @@ class Search:
         return self.so_far()
 
     def so_far(self) -> SearchResult:
-        """What there is by now."""
+        """The results so far."""
         return SearchResult(self.fillers, self.tried, self.clock.late, self.memory)
 
     def _tell(self) -> None:
@@ -158,7 +158,7 @@ class Search:
         return any(np.isfinite(value(tree, points(region, self.names, MORE), {})).any() for region in self.regions)
 
     def _numbers(self) -> None:
-        """What exact arithmetic gives."""
+        """Take the results of exact arithmetic."""
         number = exact_blank(self.equation, self.path) if self.path and not self.names else None
         if number is not None:
             self._take("a number", [*self._decimal(number), fraction(number)])

@@ -19,7 +19,7 @@ from dgltree.equations.truth.elementary import Array
 from dgltree.trees.tree import Tree
 
 LEAF, NUMBER = -2, -1
-"""What is in place of an operation for a leaf, and for a number that operations on numbers gave."""
+"""The code in place of an operation for a leaf, and for a number that operations on numbers gave."""
 DEEPEST = 14  # level
 LONGER = 3  # levels by which a form may be longer than the shortest
 SMALLEST = 1e-7

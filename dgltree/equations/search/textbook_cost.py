@@ -27,7 +27,7 @@ NUMBERS_OF = (FUNCTIONS | INVERSES) - {"exp", "log"}
 
 
 class _Habits(NamedTuple):
-    """What counts for a tree next to its length."""
+    """The costs of a tree in addition to its length."""
 
     avoided: float = 0.0
     bracket: bool = False

@@ -57,7 +57,7 @@ class World(NamedTuple):
         return Operations(("neg", *sorted(used)))
 
     def leaves(self, points: Points) -> list[Leaf]:
-        """What expressions begin with, at the points."""
+        """The leaves of expressions, with their values at the points."""
         early = dict.fromkeys([*self.variables, *self.numbers, fraction(2), fraction(1)])
         if self.functions & CIRCULAR:
             early[CONSTANTS["pi"]] = None

@@ -30,7 +30,7 @@ REFINED, ROUNDS = 1024, 12
 
 Line = Callable[[fmpq], Point]
 Height = Callable[[Any], Any]
-"""What of a value changes its sign."""
+"""The parts of a value that change sign."""
 HEIGHTS: dict[tuple[str, Cut], list[Height]] = {
     ("real", Cut.NEGATIVE): [lambda value: value.real],
     ("real", Cut.OUTSIDE): [lambda value: value.real - 1, lambda value: value.real + 1],

@@ -43,7 +43,7 @@ ROOTS = "odd roots of negative numbers are read as real"
 
 
 class Trial(NamedTuple):
-    """What a number of points say."""
+    """The outcome at a number of points."""
 
     agreed: int
     skipped: int
@@ -67,7 +67,7 @@ class Case:
         self.most_holes = inf if has_poles else HOLES
 
     def trial(self, kind: str, at: Iterable[Point], reading: Reading | None = None) -> Trial:
-        """What points of a kind say, up to the first that refutes."""
+        """The outcome at points of a kind, up to the first that refutes."""
         program, reading = self.principal if kind == "complex" else self.school, reading or kind
         agreed = skipped = holes = 0
         for point in at:

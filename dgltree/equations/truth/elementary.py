@@ -39,7 +39,7 @@ ELEMENTARY: Mapping[str, Function] = {
 
 
 class Inverse(NamedTuple):
-    r"""What an error bound of an inverse function f needs: :math:`|f'(z)| = |1 + s z^2|^{-p}`, and its branch cut."""
+    r"""The parts of an error bound of an inverse function f: :math:`|f'(z)| = |1 + s z^2|^{-p}`, and its branch cut."""
 
     sign: Literal[1, -1]
     """s"""

@@ -23,7 +23,7 @@ CACHED = 100_000  # subtrees remembered; all are forgotten when there are more
 
 
 class Truth(enum.Enum):
-    """What the points say of an equation."""
+    """The outcome of trying an equation at points."""
 
     TRUE = 1
     FALSE = 0

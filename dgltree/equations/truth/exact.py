@@ -31,7 +31,7 @@ def exact_value(tree: Tree) -> Value:
 
 
 def exact_blank(equation: Equation, path: Path) -> Value:
-    """What the blank at the end of ``path`` is worth, where each step back is a sum, a product or a whole power."""
+    """The value of the blank at the end of ``path``, if each step back is a sum, a product or a whole power."""
     target = exact_value(equation[1 - path.side])
     for node, slot in reversed(path.steps):
         other = _applied(node.function, [exact_value(child) for k, child in enumerate(node.children) if k != slot])

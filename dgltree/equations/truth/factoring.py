@@ -29,7 +29,7 @@ class Factoring:
         self.kernels, self.ring, self.region = kernels, kernels.ring, kernels.region
 
     def parts(self, a: Fraction) -> Parts:
-        """What is sure to be positive, or at least not negative, and the rest. Raises ``NoValue`` for 0."""
+        """The factors that are surely positive, or at least not negative, and the rest. Raises ``NoValue`` for 0."""
         if a.num.is_zero():
             raise NoValue
         negative, positive, rest = False, [], self.ring.one

@@ -13,7 +13,7 @@ from dgltree.equations.truth.roots import Roots
 
 
 class Functions:
-    """What functions make of values, in a region."""
+    """The values of functions in a region."""
 
     def __init__(self, kernels: Kernels) -> None:
         self.kernels, self.ring, self.region = kernels, kernels.ring, kernels.region

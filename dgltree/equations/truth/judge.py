@@ -27,7 +27,7 @@ class Judge:
         return self.reach(equation).likely and self.verdict(equation).holds
 
     def verdict(self, equation: Equation) -> Verdict:
-        """What can be said; undecided also where a function or a leaf has no value, and for what is too large."""
+        """The verdict; undecided also if a function or a leaf has no value, or the equation is too large."""
         if equation not in self._known:
             try:
                 self._known[equation] = _verdict(Case(unified(equation)))

@@ -49,7 +49,7 @@ class Units:
 
 @dataclass
 class Kernel:
-    """What is known of a generator."""
+    """The known properties of a generator."""
 
     value: Callable[[Sequence[Any]], Any]
     """From the values of the generators before it, as ``acb``."""

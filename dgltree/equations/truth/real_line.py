@@ -44,7 +44,7 @@ class Cell(NamedTuple):
     state: State
     sample: fmpq
     found: Found
-    """What balls say at the sample."""
+    """The outcome with balls at the sample."""
     points: tuple[Root, ...] = ()
     """Where the sides are equal all the same."""
     complete: bool = True
@@ -59,7 +59,7 @@ class Spot(NamedTuple):
 
 
 class Line(NamedTuple):
-    """What is known of an equation along the real line."""
+    """The known facts about an equation along the real line."""
 
     cells: tuple[Cell, ...]
     """From left to right."""

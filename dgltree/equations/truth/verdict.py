@@ -9,7 +9,7 @@ from dgltree.equations.truth.part import Part, written
 
 
 class Grade(enum.Enum):
-    """What a verdict rests on; the values are the codes in JSON."""
+    """The basis of a verdict; the values are the codes in JSON."""
 
     PROVED = "proved"
     """The difference of the sides is 0 by rational arithmetic with true relations."""
@@ -66,7 +66,7 @@ class Counterexample(NamedTuple):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What can be said of an equation."""
+    """A verdict on an equation."""
 
     grade: Grade
     domain: Domain = Domain.NONE

@@ -21,7 +21,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Brackets:
-    """What is left of a forest: words with their tags, and brackets, outer ones before what they hold."""
+    """The rest of a forest: words with their tags, and brackets, outer ones before what they hold."""
 
     words: list[str]
     tags: list[str]
@@ -64,7 +64,7 @@ def _counts(span: Span, parameters: Parameters) -> bool:
 
 
 def mismatch(gold: list[str], test: list[str], parameters: Parameters) -> str:
-    """What is wrong with the words, if anything."""
+    """The fault of the words, if there is one."""
     for number, (a, b) in enumerate(zip(gold, test, strict=False), 1):
         if not parameters.same_word(a, b):
             return f"word {number} is {a!r} in gold and {b!r} in test"

@@ -32,7 +32,7 @@ class SentenceScore(NamedTuple):
     crossing: int = 0
     tags: int = 0
     problem: str = ""
-    """What is wrong, for ``Status.ERROR``."""
+    """The fault, for ``Status.ERROR``."""
 
     @property
     def recall(self) -> float:

@@ -3,7 +3,7 @@
 import re
 
 END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
-"""What a sentence or LaTeX puts behind an equation."""
+"""Signs that a sentence or LaTeX puts after an equation."""
 LONGEST_END = 80
 WIKIPEDIA = re.compile(r"\{\\displaystyle(?![A-Za-z])")
 """Wikipedia copies an equation twice: as broken text, and behind it in LaTeX."""

@@ -28,7 +28,7 @@ class Item(NamedTuple):
     gap: bool
     """Whether white space comes before it."""
     pieces: Pieces
-    """What it says in the strict notation; a group's brackets are not among it."""
+    """Its text in the strict notation, without a group's brackets."""
     comma: int | None = None
     """The place of a group's first comma."""
 

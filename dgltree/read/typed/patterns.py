@@ -11,7 +11,7 @@ _IN_BRACES = r"\{\s*(?:\\(?:mathrm|text|textrm)\{\s*([^\W_]+)\s*\}|\\?([^\W_]+))
 _EMPTY = r"(?:\s|~|\?|_|\\_|\{\}|\\(?:q?quad|[ ,;:!])|\\(?:hspace|h?phantom)\*?\{[^{}]*\})*"
 
 LATEX = re.compile(r"\\[A-Za-z(\[_{,]|\$|[\^_]\{")
-"""What only LaTeX has."""
+"""Signs that only LaTeX has."""
 TOKENS = re.compile(  # each group is a method of the lexer
     rf"""
       (?P<space> (?:\s|[&$~])+ | \\(?:begin|end)\{{(?:equation|align|aligned|gather|gathered|split|math)\*?\}} )
@@ -47,12 +47,12 @@ WORD_FUNCTION = re.compile(r"〖([^\W\d_]+)〗")
 """How Word writes the name of a function."""
 SUBSCRIPT = re.compile(rf"_(?:{_IN_BRACES}|([^\W_]+))")
 NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}]+)")
-"""What makes a blank a blank with a name."""
+"""The suffix that gives a blank a name."""
 SUBSCRIPT_DIGITS = re.compile(f"[{''.join(SUBSCRIPTS)}]+")
 TORN = re.compile(rf"\s*([0-9]{{2,}}|{LETTER}(?:{LETTER})+)")
-"""What ``^`` and ``_`` would tear apart in LaTeX, where they take one character."""
+"""Text that ``^`` and ``_`` would split in LaTeX, where they take one character."""
 COEFFICIENT = re.compile("[0-9]+/[0-9]+")
-"""What is a factor by itself where a space is behind it: ``1/2 x``."""
+"""A factor by itself if a space follows it: ``1/2 x``."""
 GROUPED = re.compile("[0-9]+(_[0-9]+)")
 """A number as Python groups it."""
 UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")
@@ -60,7 +60,7 @@ UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")
 ARGUMENT = re.compile(rf"\s*(?:[(\[^|²³⁻]|\\left)|\s+(?:\\|[√π]|{WORD})")
 """How the argument of a function begins."""
 MATHEMATICA = re.compile(r"(?<!\w)(?:[A-Z][A-Za-z]+\[|Pi(?!\w))|(?<!\w)I\s*[* ]\s*pi(?!\w)")
-"""What only Mathematica, or SymPy, writes so."""
+"""Spellings that only Mathematica, or SymPy, uses."""
 ESCAPED_BLANK = re.compile(r"(?:\\_)+([0-9]*)")
 EULER_POWER = re.compile(r"\s*(?:\^|\*\*)\s*(\{[^{}]*\}|\([^()]*\)|[^\W\d_]\w*|-\s*\w+)")
 """A capital E that is raised, to what is no whole number."""

@@ -11,7 +11,7 @@ BEHIND = {
     "percent": (("/", "/"), ("number", "100"), ("close", ")")),
     "!": (("close", ")"),),
 }
-"""What takes the place of a sign after its value: kinds and texts of tokens."""
+"""The replacement of a sign after its value: kinds and texts of tokens."""
 NOTHING = {
     "degree": "the degree sign has no number before it; write 30° or 30*pi/180",
     "percent": "the percent sign has no number before it; write 50%",

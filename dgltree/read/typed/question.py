@@ -17,11 +17,11 @@ FORMS = {
 """The words that ask for a form, each with the form's name."""
 _COMMAND = re.compile(rf"\s*({'|'.join(FORMS)})\b(?=\s*[^\s=])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[,;]|[-=]>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
-"""What may come between an equation and ``x = _``."""
+"""Separators between an equation and ``x = _``."""
 
 
 class Question(NamedTuple):
-    """What was understood of a typed question."""
+    """The reading of a typed question."""
 
     equation: Equation
     """With a blank for the unknown, and for what is to be rewritten: ``(x + 1)^3 = _``."""

@@ -23,14 +23,14 @@ LOGARITHM = "log is the natural logarithm ln; log10 and lg have base 10"
 
 
 class Typed(NamedTuple):
-    """What was understood of a typed equation; :func:`dgltree.read.infix_writer.write_equation` prints it."""
+    """The reading of a typed equation; :func:`dgltree.read.infix_writer.write_equation` prints it."""
 
     equation: Equation
     blanks: tuple[str, ...]
     """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
     Where there is only one it is called ``_``, whatever it was called in the text."""
     notes: tuple[str, ...] = ()
-    """What a person may have meant otherwise: which logarithm ``log`` is."""
+    """Notes on other possible readings: which logarithm ``log`` is."""
 
 
 def read_typed(text: str) -> Typed:

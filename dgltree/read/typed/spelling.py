@@ -16,7 +16,7 @@ CALLED = {
 }
 """Functions that are spelled so where a bracket with so many arguments follows; elsewhere they are names."""
 MODULES = ("np", "numpy", "jnp", "math", "cmath", "Math", "sp", "sympy", "torch", "scipy")
-"""What programs write before a function, with a dot."""
+"""Prefixes that programs write before a function, with a dot."""
 
 SPELLINGS = {
     **{name: name for name in (*FUNCTIONS, *OPERATORS, "cbrt", "log10", "log2", "lg")},

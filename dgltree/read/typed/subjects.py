@@ -19,7 +19,7 @@ _WORDS = (
 
 
 class Subject(NamedTuple):
-    """What is refused."""
+    """A subject that is refused."""
 
     name: str
     pattern: re.Pattern[str]

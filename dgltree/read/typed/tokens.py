@@ -113,7 +113,7 @@ class _Lexer:
         yield from self.base()
 
     def base(self) -> Iterator[Token]:
-        """What is below a logarithm."""
+        """The base of a logarithm."""
         if self.text[self.at : self.at + 1] == "_":
             yield Token("sub", "_", self.at, self.at + 1, False)
             self.one_only("_")

@@ -27,7 +27,7 @@ STEPS = 20
 
 @dataclass(frozen=True)
 class Average:
-    """What a baseline adds to a network.
+    """The contribution of a baseline to a network.
 
     Args:
         baseline: a model of the same classes, or of numbers.

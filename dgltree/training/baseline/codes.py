@@ -25,7 +25,7 @@ Amounts = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def occurrences(data: TreeDataset) -> Amounts:
-    """What occurs in each example, once each time; the two trees of a pair have codes of their own.
+    """Everything that occurs in each example, once each time; the two trees of a pair have codes of their own.
 
     A node's symbol is its function with its token, or with the number that it carries, to two digits. Counted are:
     functions, tokens and symbols; parent and child, by functions and by symbols; grandparent, parent and child;

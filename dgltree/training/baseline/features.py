@@ -14,7 +14,7 @@ LEAST, MOST = 2, 1 << 15
 
 @dataclass(frozen=True)
 class Columns:
-    """What is counted.
+    """The columns of counts.
 
     Args:
         codes: (D,) uint64, sorted.
@@ -24,7 +24,7 @@ class Columns:
 
     @classmethod
     def of(cls, data: TreeDataset) -> "Columns":
-        """What occurs in enough examples of a training set."""
+        """Everything that occurs in enough examples of a training set."""
         example, codes, _ = occurrences(data)
         order = np.lexsort((example, codes))
         example, codes = example[order], codes[order]

@@ -30,7 +30,7 @@ class Linear:
 
     @classmethod
     def of(cls, estimator: Any, scale: float, classes: int) -> "Linear":
-        """What a fitted estimator of scikit-learn computes of features times ``scale``, of numbers with 0 classes."""
+        """The map of a fitted estimator of scikit-learn over features times ``scale``, of numbers with 0 classes."""
         weight, bias = np.atleast_2d(estimator.coef_).T * scale, np.atleast_1d(estimator.intercept_)
         if not classes:
             return cls(weight.astype(np.float32), bias.astype(np.float32))

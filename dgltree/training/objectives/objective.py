@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Objective(ABC):
-    """What is predicted of an example, and how it is learnt, decoded and measured.
+    """The target of an example, and how it is learnt, decoded and measured.
 
     ``found`` is what a readout gives, ``answers`` what is made of it for people, ``targets`` what should have been.
     Metrics need the extra ``train`` (torchmetrics).
@@ -87,7 +87,7 @@ class Objective(ABC):
 
     @abstractmethod
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
-        """What logits are divided by so that probabilities fit validation examples; 1 where there are no logits."""
+        """The divisor of logits by which probabilities fit validation examples; 1 where there are no logits."""
 
     @abstractmethod
     def predicted(self, answers: Tensor) -> Tensor:
@@ -103,11 +103,11 @@ class Objective(ABC):
 
     @abstractmethod
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
-        """What is computed after each epoch by :meth:`compared`."""
+        """The metrics computed after each epoch by :meth:`compared`."""
 
     @abstractmethod
     def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        """What those metrics compare."""
+        """The pair that those metrics compare."""
 
     @abstractmethod
     def metrics(self) -> "ClassMetrics | NumberMetrics":

@@ -12,7 +12,7 @@ class Task:
     readout: str
     """In ``dgltree.models.checkpoint.READOUTS``, unless another one is named."""
     gives: tuple[str, ...]
-    """What its readouts may give."""
+    """The kinds of output that its readouts may give."""
     dropout: float = 0.0
     input_dropout: float = 0.0
     token_dropout: float = 0.0

@@ -23,7 +23,7 @@ SCORES = ("right", "right_5", "short", "textbook")
 
 @dataclass(frozen=True)
 class Score:
-    """What a solver found for one equation."""
+    """A solver's answer to one equation."""
 
     right: bool
     """The first filler has the value of the textbook's answer."""
@@ -51,14 +51,14 @@ class Record:
     score: Score
 
     def line(self) -> dict[str, Any]:
-        """What is written as one line of JSON."""
+        """The record as one line of JSON."""
         kind, text, _, answer = self.problem
         head = {"solver": self.solver, "kind": kind, "part": part_of(text), "equation": text}
         return {**head, "answer": write_infix(answer), **asdict(self.score)}
 
 
 def score(problem: Problem, fillers: Sequence[Tree], seconds: float) -> Score:
-    """What a ranked list of fillers is worth."""
+    """The score of a ranked list of fillers."""
     fillers = fillers[:SHOWN]
     rights = [same_value(filler, problem.answer, problem.equation) for filler in fillers]
     right = rights[:1] == [True]

@@ -30,7 +30,7 @@ def ranked_list() -> Iterator[Sequence[Solver]]:
 
 @contextmanager
 def searched(invert: bool = True) -> Iterator[Sequence[Solver]]:
-    """What ``dgltree complete`` does, or the same without walking the path back."""
+    """The search of ``dgltree complete``, or the same without walking the path back."""
     asked = Completer(completer().guess, invert=invert)
 
     def solve(equation: Equation) -> Sequence[Tree]:

@@ -17,7 +17,7 @@ SETS = {
 """Our presets to those of ``generate``."""
 
 KEPT = ("preset", "seed", "chunk", "version", "generator", "process")
-"""What a set is of, among all that its card says."""
+"""The settings that define a set, among all that its card has."""
 
 
 def data_sets(preset: str, folder: Path, seed: int, workers: int) -> dict[str, Any]:

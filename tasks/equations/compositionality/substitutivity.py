@@ -54,7 +54,7 @@ def _parts(equations: Iterable[Equation]) -> dict[Tree, None]:
 
 
 def _rounded(evaluator: Evaluator, tree: Tree) -> bytes | None:
-    """What equals what: the value at every point, rounded; None where a point is not usable."""
+    """The key of equal expressions: the value at every point, rounded; None where a point is not usable."""
     with np.errstate(all="ignore"):
         values, sizes, errors = evaluator.value(tree)
         if not (errors < BLURRED * (1 + sizes)).all():
@@ -81,7 +81,7 @@ def neighbour_purity(states: Points, classes: Classes) -> float:
 
 
 def chance(classes: Classes) -> float:
-    """What :func:`neighbour_purity` would be, on average, of another expression drawn at random."""
+    """The :func:`neighbour_purity` that there would be, on average, of another expression drawn at random."""
     sizes, n = np.bincount(classes), len(classes)
     return float((sizes * (sizes - 1)).sum() / (n * (n - 1)))
 

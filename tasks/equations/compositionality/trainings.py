@@ -56,7 +56,7 @@ PLAIN = (Variant(""),)
 
 @dataclass(frozen=True)
 class Test:
-    """What is trained, and which depths of the test set are read; ``models`` None: all that there are."""
+    """The models to train, and the depths of the test set to read; ``models`` None: all that there are."""
 
     title: str
     depths: Depths

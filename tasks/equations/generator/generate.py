@@ -181,7 +181,7 @@ def _splits(depths: list[int], part: Part) -> list[str]:
 
 
 def _card(made: pa.Table, generator: Generator | Union) -> dict:
-    """What a set holds: equations by split and depth, the correct share, what was dropped and what is missing."""
+    """The content of a set: equations by split and depth, the correct share, what was dropped and what is missing."""
     by_depth = Counter(zip(made.column("depth").to_pylist(), made.column("label").to_pylist(), strict=True))
     depths = sorted({depth for depth, _ in by_depth})
     return {

@@ -26,7 +26,7 @@ _WAVES = frozenset(CALLED[name][0] for name in (*TRIGONOMETRIC, *FURTHER_FUNCTIO
 
 
 class Grammar(NamedTuple):
-    """What equations grow from."""
+    """The material from which equations grow."""
 
     rules: Rules
     """Rare ones are in its lists less often."""
@@ -36,7 +36,7 @@ class Grammar(NamedTuple):
     weights: list[int]
     """How often each seed begins."""
     atoms: Atoms
-    """What is new in a change."""
+    """The new part of a change."""
 
 
 @cache

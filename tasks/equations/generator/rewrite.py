@@ -38,7 +38,7 @@ TRIES = 12
 
 
 class Atoms(NamedTuple):
-    """What small expressions are made of."""
+    """The material of small expressions."""
 
     functions: list[tuple[Word, Word]]
     """Of one argument: what comes before it and what behind."""
@@ -110,7 +110,7 @@ class Rules:
 
 
 def match(pattern: Word, equation: Places, place: int) -> dict[int, Word] | None:
-    """What the variables of ``pattern`` stand for if the subtree of a place is an instance of it, else None."""
+    """The values of the variables of ``pattern`` if the subtree of a place is an instance of it, else None."""
     bound: dict[int, Word] = {}
     for symbol in pattern:
         if symbol in VARIABLES:

@@ -30,7 +30,7 @@ _AROUND = [
         ("2", "1/2"), ("1/2", "2"), ("3", "1/3"), ("1/3", "3"), ("-1", "-1"), ("4", "1/4"), ("-2", "-1/2"),
     )],
 ]  # fmt: skip
-"""What comes before a node and behind it: the node itself where it is positive, or real, or small."""
+"""Text before a node and after it: the node itself where it is positive, or real, or small."""
 
 
 def equation(number: int, seed: int) -> Equation:

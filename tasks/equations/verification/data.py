@@ -75,7 +75,7 @@ class LabelledEquations(TaskData):
 
     @cached_property
     def train_rows(self) -> list[EquationRow]:
-        """What is trained on: the training equations, or the given share of them, at least one."""
+        """The training data: the training equations, or the given share of them, at least one."""
         rows = self._split("train")
         order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(self.seed)).tolist()
         kept = set(order[: max(1, round(self.train_share * len(rows)))])
@@ -83,7 +83,7 @@ class LabelledEquations(TaskData):
 
     @cached_property
     def test_rows(self) -> list[EquationRow]:
-        """What is tested on."""
+        """The test data."""
         return self._rows("test") if self.files["test"] else self._split("validation")
 
     @cached_property

@@ -42,7 +42,7 @@ class EquationAndNumberClassifier(EquationClassifier):
 
     @property
     def evaluator(self) -> TreeModel:
-        """What gives the numbers."""
+        """The readout of the numbers."""
         assert self.number_readout is not None
         return TreeModel(self.encoder, self.number_readout)
 

@@ -90,7 +90,7 @@ class SequenceOrderedMemory(InducingCore):
         return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p, lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
-        """What each direction computed for ids (B, T) and lengths (B,), at the places of the ids.
+        """Each direction's states for ids (B, T) and lengths (B,), at the places of the ids.
 
         Raises ``ValueError`` as a call does.
         """

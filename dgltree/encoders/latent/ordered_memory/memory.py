@@ -17,7 +17,7 @@ OPERATORS = ("tree_cell", "tree_rnn")
 
 
 class MemorySteps(NamedTuple):
-    """What one direction of Ordered Memory computed for B sequences of T steps."""
+    """The output of one direction of Ordered Memory for B sequences of T steps."""
 
     root: Tensor
     """(B, D), the last slot after the last word read."""

@@ -10,7 +10,7 @@ from dgltree.encoders.latent.ragged import front
 
 
 class Slots(NamedTuple):
-    """What is left of the words before a step in b sequences: of the k slots that can have been reached, the last."""
+    """The state of b sequences before a step: of the k slots that can have been reached, the last."""
 
     M: Tensor
     """(b, k, D)"""

@@ -47,7 +47,7 @@ class Process:
         return replace(self, faults=tuple(fault for fault in self.faults if fault not in faults))
 
     def settings(self) -> dict[str, Any]:
-        """What a seed depends on as well, as JSON."""
+        """Other settings that a seed depends on, as JSON."""
         made = {"runs": self.runs, "correct": self.correct, "limit": self.limit, "faults": list(self.faults)}
         return {"generator": f"published {GENERATOR}", "process": made}
 
@@ -106,7 +106,7 @@ class Union:
         return None if self._parts is None else self._parts / f"{self._part}-{run}.parquet"
 
     def _thinned(self, made: "pyarrow.Table") -> "pyarrow.Table":
-        """What is kept of the union, drawn by the seed, in the order of the union."""
+        """The part of the union that is kept, drawn by the seed, in the order of the union."""
         numbers: dict[tuple[int, int], list[int]] = {}
         kinds = zip(made.column("label").to_pylist(), made.column("depth").to_pylist(), strict=True)
         for number, kind in enumerate(kinds):
@@ -131,7 +131,7 @@ def _quotas(kept: Shape | int, present: Quotas) -> Quotas:
 
 
 def _make(job: tuple[Process, Part, str, int, Path | None]) -> "tuple[pyarrow.Table, Counter[str]]":
-    """What one run gives to a part; from its file, where there is one."""
+    """The contribution of one run to a part; from its file, where there is one."""
     process, part, name, number, file = job
     if file is not None and file.exists():
         return store.load(file), Counter(json.loads(_counts(file).read_text(encoding="utf-8")))

@@ -109,7 +109,7 @@ def _label(equation: Places, place: int) -> int:
 
 
 def _bound(pattern: Word, equation: Places, place: int, random: Random) -> dict[int, Word]:
-    """What the variables of a pattern that fits stand for: one of the subtrees that each of them met."""
+    """The values of the variables of a pattern that fits: one of the subtrees that each of them met."""
     met: dict[int, list[Word]] = {}
     for symbol in pattern:
         if symbol in VARIABLES:

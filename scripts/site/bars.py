@@ -1,0 +1,77 @@
+"""A chart of bars out of the tables of its page, so that every number is written once.
+
+::
+
+    The title (a logarithmic scale)
+    A group
+    label | first cell of a row | head of a column
+    label | first cell of a row | head of a column | tree_smu
+
+The first line is the title; a line without ``|`` begins a group. A bar has the first number of its cell, and the colour
+of the network that is named last, or of its label. With ``(a logarithmic scale)`` in the title, bars begin at 1.
+"""
+
+import math
+import re
+from html import escape
+from typing import NamedTuple
+
+from dgltree.plotting.style import MODEL_COLOURS
+
+LABELS = ("#0b7a69", "#c5792b", "#8a8f98")
+"""Colours of labels, in their order, readable on light and on dark pages."""
+
+
+class Bar(NamedTuple):
+    """A bar with its number as it is in the table."""
+
+    label: str
+    value: float
+    shown: str
+    colour: str
+
+
+def chart(text: str, page: str) -> str:
+    """The chart as HTML; ``ValueError`` for a row or a column that the page does not have once."""
+    title, *lines = text.strip().splitlines()
+    log = "logarithmic" in title
+    rows, labels = [line.split(" | ") for line in lines], [line.split(" | ")[0] for line in lines if " | " in line]
+    colours = dict(zip(dict.fromkeys(labels), LABELS * len(labels), strict=False))
+    bars = [_bar(row, colours, page) if len(row) > 1 else row[0] for row in rows]
+    longest = max(_length(bar.value, log) for bar in bars if isinstance(bar, Bar))
+    drawn = [
+        f'<div class="group">{escape(bar)}</div>'
+        if isinstance(bar, str)
+        else f'<span class="label">{escape(bar.label)}</span><span class="space"><span class="bar" '
+        f'style="width: {100 * _length(bar.value, log) / longest:.1f}%; background: {bar.colour}"></span>'
+        f"<b>{escape(bar.shown)}</b></span>"
+        for bar in bars
+    ]
+    return f'<figure class="bars"><figcaption>{escape(title)}</figcaption>{"".join(drawn)}</figure>\n'
+
+
+def _bar(row: list[str], colours: dict[str, str], page: str) -> Bar:
+    label, first, column, *model = row
+    cell = _cell(first, column, page)
+    number = re.match(r"[\d,.]*\d(?: ?[×%])?", cell)
+    if number is None:
+        raise ValueError(f"{cell!r}, the cell of {first!r} and {column!r}, does not begin with a number")
+    colour = MODEL_COLOURS[model[0]] if model else colours[label]
+    return Bar(label, float(number[0].rstrip(" ×%").replace(",", "")), number[0], colour)
+
+
+def _cell(first: str, column: str, page: str) -> str:
+    """The cell of the one row that begins with ``first`` in a table that has the column."""
+    found = []
+    for table in re.findall(r"(?:^\|.*\|\n)+", page, re.MULTILINE):
+        head, _, *rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in table.splitlines()]
+        if column in head:
+            offset = head.index(column)
+            found += [row[offset] for row in rows if row[0] == first]
+    if len(found) != 1:
+        raise ValueError(f"the page has {len(found)} rows {first!r} with a column {column!r}; a chart needs one")
+    return found[0]
+
+
+def _length(value: float, log: bool) -> float:
+    return math.log10(max(value, 1)) if log else value
