@@ -138,7 +138,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
-        """The inverse of :meth:`to_json`. Raises ``ValueError`` for names that are no text, and as :class:`Vocabulary`."""
+        """Inverse of :meth:`to_json`. Raises ``ValueError`` for names that are not text, and as :class:`Vocabulary`."""
         functions, tokens = data["functions"], data["tokens"]
         if not all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in functions):
             raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")
