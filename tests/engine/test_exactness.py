@@ -213,6 +213,11 @@ def test_weight_gradients_that_are_multiplied_at_once_or_in_parts_agree(
             patch.setattr(compiled_pass, "TOGETHER", 3)
             for found, expected in zip(gradients(), at_once, strict=True):
                 assert_close(found, expected, name)
+    for enough in (1, 2, 5):  # steps of so many rows have a product of their own, next to smaller ones
+        with kernels("off"), monkeypatch.context() as patch:
+            patch.setattr(accumulate, "ENOUGH", enough)
+            for found, expected in zip(gradients(), at_once, strict=True):
+                assert_close(found, expected, name)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

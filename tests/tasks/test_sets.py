@@ -17,8 +17,8 @@ from dgltree.read.sexpr import read_sexpr
 from tasks.sets import code, generated, names, published
 from tasks.sets.__main__ import main
 from tasks.sets.names import Set
-from tasks.sets.records import Record
-from tasks.sets.table import interval
+from tasks.sets.records import Record, sample
+from tasks.sets.table import SECONDS, interval
 
 UD = """\
 # sent_id = weblog-a_1-0007
@@ -178,3 +178,28 @@ def test_sets_are_written_and_trained_on_by_group(
         ]
     ]
     assert len(json.loads((runs / "tiny" / "cpu_seconds.json").read_text())) == 1
+
+
+def test_a_sample_is_drawn_by_chance_and_always_the_same() -> None:
+    records = [Record(str(number), (f"x{number}",), "") for number in range(300)]
+    found = sample(records, 60)
+    assert found == sample(iter(records), 60) == sample(records, 200)[:60]
+    places = sorted(int(record.label) for record in found)
+    assert len(set(places)) == 60 and [int(record.label) for record in found] != places
+    assert 100 < sum(places) / 60 < 200, "from the whole of it"
+    assert sorted(sample(records, 1000)) == sorted(records)
+
+
+def test_the_seconds_of_every_attempt_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupted training and the one that goes on; each has its own exit status."""
+    name, each = next((name, each) for name, each in names.REPORTED.items() if not each.published)
+    (tmp_path / f"{name}{each.suffix}").write_text("", encoding="utf-8")
+    (tmp_path / "runs" / name).mkdir(parents=True)
+    statuses, given = [130, 0, 0], []
+    monkeypatch.setattr("tasks.sets.__main__.dgltree", lambda arguments: (given.append(arguments), statuses.pop(0))[1])
+    for attempt, status in enumerate((130, 0, 0), 1):
+        assert main(["fit", str(tmp_path), str(tmp_path / "runs"), "--only", name]) == status
+        seconds = json.loads((tmp_path / "runs" / name / SECONDS).read_text(encoding="utf-8"))
+        assert len(seconds) == attempt and all(0 <= one < 60 for one in seconds)
+    assert given[0] == given[1] == given[2]
+    assert given[0][2:6] == ["--group-by", "group", "--folds", "5"]

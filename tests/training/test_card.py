@@ -3,13 +3,16 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from own_trees import QUIET, SMALL, written
 
+from dgltree import TrainedModel
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
+from dgltree.training.model_card import card
 
 pytestmark = QUIET
 
@@ -19,9 +22,48 @@ def test_classes_and_the_command_are_shown_as_they_are(tmp_path: Path) -> None:
     rows = [f"x{'+y' * i}\t{classes[i % 6]}" for i in range(120)]
     path = written(tmp_path, "a`b.tsv", "tree\tlabel\n" + "\n".join(rows) + "\n")
     assert main(["fit", str(path), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]) == 0
-    card = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
-    [line] = re.findall("^- Classes: (.*)$", card, re.MULTILINE)
+    page = (tmp_path / "model" / "card.md").read_text(encoding="utf-8")
+    [line] = re.findall("^- Classes: (.*)$", page, re.MULTILINE)
     shown = r"\&lt;, \*a\*, \<b\>bold\</b\>, \[x\]\(y\), \`c\`, a\|b"
     assert sorted(line.split(", ")) == sorted(shown.split(", "))
-    assert re.search(r"by `` dgltree fit '.*a`b.tsv' .* `` in", card)
+    assert re.search(r"by `` dgltree fit '.*a`b.tsv' .* `` in", page)
     json.loads((tmp_path / "model" / "card.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
+
+
+def test_the_numbers_of_a_card_are_those_of_the_training(fitted: Path) -> None:
+    folder = fitted / "model"
+    found_card, text = json.loads((folder / "card.json").read_text()), (folder / "card.md").read_text(encoding="utf-8")
+    epochs = [json.loads(line) for line in (folder / "epochs.jsonl").read_text().splitlines()]
+    assert len(epochs) == 6 and all(epoch["seconds"] > 0 for epoch in epochs)
+    assert found_card["seconds"] == round(sum(epoch["seconds"] for epoch in epochs), 1)
+    assert f" in {found_card['seconds']} s of training." in text
+    model = TrainedModel.load(folder)
+    assert found_card["weights"] == sum(weight.numel() for weight in model.model.parameters())
+    assert f"- Weights: {found_card['weights']:,}\n" in text
+    known = model.model.encoder.vocabulary
+    assert found_card["vocabulary"] == {"functions": len(known.functions), "tokens": len(known.tokens)}
+    splits = found_card["data"]["examples"]
+    assert sum(splits.values()) + sum(found_card["data"]["left out"].values()) == 400
+    table = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    names = table[0][1:]
+    assert [row[0] for row in table[2:] if ", " not in row[0]] == list(found_card["metrics"])
+    for name, *numbers in table[2:]:
+        split, _, who = name.partition(", ")
+        found = {**found_card["metrics"][split], **(found_card[who][split] if who else {})}
+        assert numbers == [f"{found[metric]:.4g}" for metric in names], name
+        assert found["examples"] == splits[split]
+
+
+def test_the_seconds_of_a_training_that_went_on_are_those_of_all_its_epochs() -> None:
+    epochs = [{"seconds": seconds} for seconds in (1.26, 30.5, 2.25)]
+    model = SimpleNamespace(
+        encoder=SimpleNamespace(vocabulary=SimpleNamespace(functions=[1], tokens=[])), parameters=list
+    )
+    objective, options = SimpleNamespace(monitored="accuracy"), SimpleNamespace(task="t", to_json=dict)
+    trained = SimpleNamespace(
+        model=model, average=None, classes=("a",), objective=objective, reading=SimpleNamespace(to_json=dict)
+    )
+    compared = SimpleNamespace(used={}, metrics={}, intervals={}, differences={})
+    prepared = SimpleNamespace(options=options, digest="", splits={}, left_out={})
+    assert card(prepared, trained, compared, "fit", epochs)["seconds"] == 34.0  # type: ignore[arg-type]
+    assert card(prepared, trained, compared, "fit", [])["seconds"] == 0  # type: ignore[arg-type]

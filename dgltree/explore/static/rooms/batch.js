@@ -54,6 +54,7 @@ export function make() {
     planning(async (signal) => {
       found = await ask("batch/plan", { text: now.text }, signal);
       wrong.textContent = "";
+      forget();
       plan();
       go(now.step === null ? last() : Math.min(now.step, last()));
       time();
@@ -118,8 +119,10 @@ export function make() {
   }
 
   const measured = {};
-  function time() {
+  function forget() {
     for (const name of Object.keys(measured)) delete measured[name];
+  }
+  function time() {
     timing(async (signal) => {
       Object.assign(measured, await ask("batch/time", { text: now.text }, signal));
       tell();

@@ -11,6 +11,7 @@ from dgltree import read_equation
 from dgltree.equations.truth.part import End, Interval
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from tasks.equations.__main__ import main
+from tasks.equations.verdicts import claims
 from tasks.equations.verdicts.claims import Check, check
 from tasks.equations.verdicts.command import known, report, row
 from tasks.equations.verdicts.mpmath_values import agrees
@@ -61,6 +62,24 @@ def test_values_on_an_axis_are_on_it_and_cancelled_digits_are_looked_at_again() 
     assert agrees(read_equation("log(exp(x)) + log(exp(-x)) = 0"), {"x": turned}, school=False, real=False) is False
     assert agrees(read_equation("sin(x)^2 + cos(x)^2 = 1"), {"x": mpmath.mpc(1, 100)}, False, False) is True
     assert agrees(read_equation("exp(exp(x)) = 1"), {"x": mpmath.mpf(50)}, False, False) is None
+
+
+def test_points_are_counted_where_something_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every third point is out of range."""
+    asked = []
+
+    def sides(*_: object) -> tuple[mpmath.mpf, mpmath.mpf] | None:
+        asked.append(None)
+        return None if len(asked) % 3 == 0 else (mpmath.mpf(1), mpmath.mpf(1))
+
+    monkeypatch.setattr(claims, "_sides", sides)
+    for domain in (Domain.EVERYWHERE, Domain.REALS, Domain.POSITIVE):
+        asked.clear()
+        found = tried("x = x", Verdict(Grade.PROVED, domain, "x"))
+        assert found == Check(claims.POINTS - claims.POINTS // 3, None)
+        assert len(asked) == claims.POINTS
+    monkeypatch.undo()
+    assert tried("exp(exp(exp(x^2 + 9))) = 1", Verdict(Grade.PROVED, Domain.REALS, "x")) == Check(0, None)
 
 
 def test_the_command_goes_on_where_it_was_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
