@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
+from dgltree.batching.batch import TreeBatch
+from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.settings.field_texts import label_number
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -73,10 +75,16 @@ class Collate:
         self.classes, self.encoder, self.share = classes, encoder, share
 
     def __call__(self, examples: TreeDataset) -> Labelled:
-        trees = examples.trees
-        depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
-        labelled = Labelled(trees, label_numbers(examples.labels, self.classes), depth)
+        labelled = self._labelled(examples, examples.trees)
         return labelled if self.encoder is None else labelled.plan(self.encoder, self.share)
+
+    def whole(self, examples: TreeDataset) -> Labelled:
+        """A data set that fits into memory, to :func:`dgltree.datasets.labelled.planned` batches from, not planned."""
+        return self._labelled(examples, number_subtrees(examples.trees))
+
+    def _labelled(self, examples: TreeDataset, trees: TreeBatch) -> Labelled:
+        depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
+        return Labelled(trees, label_numbers(examples.labels, self.classes), depth)
 
 
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:

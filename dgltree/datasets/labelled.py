@@ -50,3 +50,8 @@ class Labelled(PickledAsArrays):
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
         baseline = None if self.baseline is None else self.baseline[rows]
         return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], baseline=baseline)
+
+
+def planned(whole: Labelled, encoder: Encoder, share: bool, examples: Sequence[int]) -> Labelled:
+    """Some examples of a data set that was flattened once, planned for an encoder."""
+    return whole.select(examples).plan(encoder, share)

@@ -28,16 +28,26 @@ def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child
     ready: dict[int, list[tuple[int, np.ndarray]]] = {}
     done, number = np.flatnonzero(arity == 0), 0
     while len(done):
-        parents, edges = np.unique(parent[ranges(start[done], stop[done] - start[done])], return_counts=True)
+        parents, edges = _counted(parent[ranges(start[done], stop[done] - start[done])], len(level))
         missing[parents] -= edges
         parents = parents[missing[parents] == 0]
-        for width in np.unique(arity[parents]).tolist():
-            nodes = parents[arity[parents] == width]
+        widths = arity[parents]
+        for width in np.flatnonzero(np.bincount(widths)).tolist():
+            nodes = parents[widths == width]
             ready.setdefault(width, []).append((int(above[nodes].max()), nodes))
         number += 1
         done = _most_urgent(ready)
         step[done] = number
     return step
+
+
+def _counted(numbers: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """The different ones of some numbers below a limit, ascending, and how often each occurs."""
+    if limit > 16 * len(numbers) + 4096:  # to count all would take longer than to sort few
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers, minlength=limit)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
 
 
 def _most_urgent(ready: dict[int, list[tuple[int, np.ndarray]]]) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The splits of a data set as Lightning reads them."""
 
+from functools import partial
 from typing import Any
 
 import lightning
@@ -7,13 +8,15 @@ import torch
 from torch.utils.data import DataLoader
 
 from dgltree.datasets.batches import Collate, NodeBatches
-from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labelled import Labelled, planned
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.module import TreeTraining
 from dgltree.training.processes import own_part
 
 SMALL = 50_000
 """Nodes up to which batches are made without a process of their own: it takes longer to begin."""
+IN_MEMORY = 2_000_000
+"""Nodes up to which a data set is brought to the model's vocabulary, and its equal subtrees numbered, once for all."""
 
 
 class SplitsModule(lightning.LightningDataModule):
@@ -31,6 +34,8 @@ class SplitsModule(lightning.LightningDataModule):
     def __init__(self, train: TreeDataset, validation: TreeDataset, batch_nodes: int, seed: int) -> None:
         super().__init__()
         self.train, self.validation, self.batch_nodes, self.seed = train, validation, batch_nodes, seed
+        self._whole: dict[int, Labelled] = {}
+        """By the identity of a data set: all of it as one batch."""
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
@@ -53,8 +58,14 @@ class SplitsModule(lightning.LightningDataModule):
 
     def _loader(self, data: TreeDataset, batches: list[list[int]], training: bool) -> DataLoader[Labelled]:
         module = self._module()
-        collate: Any = Collate(module.model.classes or None, module.encoder, module.shares_in(training))
-        return DataLoader(data, batch_sampler=batches, collate_fn=collate, num_workers=loaders(data))
+        encoder, share = module.encoder, module.shares_in(training)
+        collate = Collate(module.model.classes or None, encoder, share)
+        examples: Any = data
+        take: Any = collate
+        if data.num_nodes <= IN_MEMORY:
+            whole = self._whole.get(id(data)) or self._whole.setdefault(id(data), collate.whole(data))
+            examples, take = range(len(data)), partial(planned, whole, encoder, share)
+        return DataLoader(examples, batch_sampler=batches, collate_fn=take, num_workers=loaders(data))
 
 
 def loaders(data: TreeDataset) -> int:

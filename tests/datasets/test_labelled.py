@@ -3,7 +3,12 @@
 import torch
 
 from dgltree import Tree, Vocabulary, batch, unbatch
-from dgltree.datasets.labelled import Labelled
+from dgltree.cells import TreeLSTM
+from dgltree.datasets.batches import Collate
+from dgltree.datasets.labelled import Labelled, planned
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import TreeEncoder
+from dgltree.read.bracket import read_unlabelled
 
 
 def test_chosen_examples_take_their_trees_labels_and_groups_along() -> None:
@@ -18,3 +23,19 @@ def test_chosen_examples_take_their_trees_labels_and_groups_along() -> None:
             assert chosen.groups.tolist() == [20 + row for row in rows]
             moved = chosen.to(torch.device("cpu"))
             assert (moved.labels.tolist(), moved.groups.tolist()) == (chosen.labels.tolist(), chosen.groups.tolist())
+
+
+def test_batches_of_a_data_set_that_was_flattened_once_are_planned_as_those_of_its_examples() -> None:
+    trees = [read_unlabelled(text) for text in ("( ( a b ) ( a b ) )", "( a ( b a ) )", "a", "( b ( ( a b ) a ) )")]
+    read = TreeDataset(trees, labels=["x", "y", "y", "x"])
+    data = read.within(read.vocabulary())
+    encoder = TreeEncoder(TreeLSTM(data.own_vocabulary, 3))
+    collate = Collate(["x", "y"], encoder)
+    for rows in ([0, 3, 1], [2], [1, 1, 0]):
+        expected, found = collate(data.select(rows)), planned(collate.whole(data), encoder, True, rows)
+        assert unbatch(found.trees) == unbatch(expected.trees) == [trees[row] for row in rows]
+        assert (found.labels.tolist(), found.groups.tolist()) == (expected.labels.tolist(), expected.groups.tolist())
+        ours, theirs = found.planned.schedule, expected.planned.schedule
+        for name in ("node", "row", "children", "parent"):
+            assert torch.equal(getattr(ours, name), getattr(theirs, name)), name
+        assert ours.steps == theirs.steps

@@ -1,20 +1,25 @@
 """Batches of labelled equations."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader
 
+from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.labelled import Labelled
+from dgltree.training.data import IN_MEMORY
 from dgltree.training.processes import own_part
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import EquationRow, read
 from tasks.equations.verification.node_values import NodeValues
 from tasks.equations.vocabulary import vocabulary
+from tasks.equations.words import Word
 
 
 @lru_cache(maxsize=2)
@@ -64,6 +69,7 @@ class LabelledEquations(TaskData):
         self.batch_size, self.seed, self.train_share, self.commute = batch_size, seed, train_share, commute
         self.depths = {"train": train_depths, "test": test_depths}
         self.vocabulary = vocabulary()
+        self._flat: Labelled | None = None
 
     @cached_property
     def _batcher(self) -> Batcher:
@@ -130,16 +136,36 @@ class LabelledEquations(TaskData):
     def _loader(
         self, rows: list[EquationRow], batches: Sequence[Sequence[int]], training: bool = False
     ) -> DataLoader[Labelled]:
-        collate = partial(self.collate, training=training)
-        return DataLoader(rows, batch_sampler=batches, collate_fn=collate, num_workers=self.workers)  # type: ignore[arg-type]
+        examples: Any = rows
+        collate: Any = partial(self.collate, training=training)
+        if training and self._stay_as_they_are:
+            if self._flat is None:
+                flat = self._flattened(rows)
+                self._flat = replace(flat, trees=number_subtrees(flat.trees))
+            examples, collate = range(len(rows)), partial(self._taken, self._flat)
+        return DataLoader(examples, batch_sampler=batches, collate_fn=collate, num_workers=self.workers)  # type: ignore[arg-type]
+
+    @property
+    def _stay_as_they_are(self) -> bool:
+        """Whether what is trained on may be flattened once for all epochs, and its equal subtrees numbered."""
+        nodes = sum(len(row.left) + len(row.right) for row in self.train_rows)
+        return nodes <= IN_MEMORY and not self.commute and not self._learns_values
+
+    def _taken(self, flat: Labelled, examples: Sequence[int]) -> Any:
+        """Some of what was flattened as a batch, as :meth:`collate` makes it of rows."""
+        batch = flat.select(examples)
+        return replace(batch, planned=self.plan(batch.trees))
 
     def collate(self, rows: list[EquationRow], training: bool = False) -> Labelled:
         """Rows as a batch, planned for the model."""
-        sides = [side for row in rows for side in (row.left, row.right)]
-        trees = self._batcher.words(sides, self._random(rows[0]) if training and self.commute else None)
-        labels = torch.tensor([float(row.label) for row in rows])
-        labelled = Labelled(trees, labels, torch.tensor([row.depth for row in rows]), self.plan(trees))
-        return self._values.beside(labelled, sides) if training and self._learns_values else labelled
+        random = self._random(rows[0]) if training and self.commute else None
+        flat = self._flattened(rows, random)
+        labelled = replace(flat, planned=self.plan(flat.trees))
+        return self._values.beside(labelled, _sides(rows)) if training and self._learns_values else labelled
+
+    def _flattened(self, rows: list[EquationRow], random: np.random.Generator | None = None) -> Labelled:
+        labels, depths = torch.tensor([float(row.label) for row in rows]), torch.tensor([row.depth for row in rows])
+        return Labelled(self._batcher.words(_sides(rows), random), labels, depths)
 
     @property
     def _learns_values(self) -> bool:
@@ -149,6 +175,10 @@ class LabelledEquations(TaskData):
         """Of the batch of an epoch that begins with an equation."""
         assert self.trainer is not None
         return np.random.default_rng([self.seed, self.trainer.current_epoch, *first.left, *first.right])
+
+
+def _sides(rows: list[EquationRow]) -> list[Word]:
+    return [side for row in rows for side in (row.left, row.right)]
 
 
 def _cut(order: Sequence[int], batch_size: int) -> list[list[int]]:

@@ -102,6 +102,13 @@ class EquationsAndNumbers(LabelledEquations):
         labelled = super().collate(equations, training) if equations else None
         return Mixed(labelled, self._numbers(numbers) if numbers else None)
 
+    @property
+    def _stay_as_they_are(self) -> bool:
+        return self.numbers is None and super()._stay_as_they_are
+
+    def _taken(self, flat: Labelled, examples: Sequence[int]) -> Any:
+        return Mixed(super()._taken(flat, examples), None)
+
     def _numbers(self, numbers: list[Decoded]) -> NumberBatch:
         values = torch.tensor([number.value for number in numbers], dtype=torch.float32)
         trees = batch((number.tree for number in numbers), self.vocabulary)

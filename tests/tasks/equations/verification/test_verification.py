@@ -97,3 +97,13 @@ def test_bad_configurations_say_what_is_wrong(sets: Path, tmp_path: Path, capsys
         EquationClassifier(vocabulary(), "majority", value_weight=1)
     with pytest.raises(ValueError, match="batch_size is 0"):
         LabelledEquations(sets / "train.parquet", batch_size=0)
+
+
+def test_batches_of_equations_that_were_flattened_once_are_those_of_their_rows(sets: Path) -> None:
+    data = LabelledEquations(sets / "train.parquet")
+    rows = data.train_rows
+    flat = data._flattened(rows)
+    for chosen in ([3, 0, 7], list(range(len(rows)))[::-1]):
+        found, expected = data._taken(flat, chosen), data.collate([rows[k] for k in chosen])
+        assert dgltree.unbatch(found.trees) == dgltree.unbatch(expected.trees)
+        assert (found.labels.tolist(), found.groups.tolist()) == (expected.labels.tolist(), expected.groups.tolist())
