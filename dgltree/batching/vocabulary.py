@@ -30,7 +30,7 @@ class Vocabulary:
             have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
-    ``TypeError`` for an arity that is no whole number.
+    ``TypeError`` for an arity that is not a whole number.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class Vocabulary:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Vocabulary":
-        """The inverse of :meth:`to_json`. Raises ``ValueError`` for names that are no text, and as :class:`Vocabulary`."""
+        """The inverse of :meth:`to_json`. Raises ``ValueError`` for names that are not text, and as the class does."""
         functions, tokens = data["functions"], data["tokens"]
         if not all(isinstance(each, list) and len(each) == 2 and isinstance(each[0], str) for each in functions):
             raise ValueError("the functions of a vocabulary must be lists of a name, which is a text, and an arity")

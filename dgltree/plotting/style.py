@@ -50,7 +50,7 @@ STYLE: Any = {
 
 
 def line_colours(names: Iterable[str]) -> list[str]:
-    """A colour for each name: a model's own, and for other names those of ``COLOURS`` that no model here has, in turn."""
+    """A colour for each name: a model's own; other names take those of ``COLOURS`` that no model here has, in turn."""
     names = list(names)
     taken = {MODEL_COLOURS[name] for name in names if name in MODEL_COLOURS}
     free = [colour for colour in COLOURS if colour not in taken] or list(COLOURS)
