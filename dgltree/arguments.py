@@ -9,13 +9,13 @@ KINDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or
 
 
 def check_size(name: str, size: int) -> None:
-    """``ValueError`` for what is no whole number from 1."""
+    """``ValueError`` for what is not a whole number from 1."""
     if not isinstance(size, int) or size < 1:
         raise ValueError(f"{name} is {size!r}; it must be a whole number, 1 or more")
 
 
 def check_dropout(dropout: float) -> None:
-    """``ValueError`` for what is no probability below 1."""
+    """``ValueError`` for what is not a probability below 1."""
     if not 0 <= dropout < 1:
         raise ValueError(f"dropout is {dropout}; it must be a probability from 0 to below 1")
 

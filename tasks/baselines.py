@@ -1,4 +1,4 @@
-"""``python -m tasks.baselines logic|listops|sentiment [--data PATH]``: F1 of trees that look at nothing.
+"""``python -m tasks.baselines logic|listops|sentiment [--data PATH]``: F1 of trees that ignore the words.
 
 Balanced, left- and right-branching, random, over the task's test data: what the trees that an encoder finds are to be
 compared with.

@@ -59,7 +59,7 @@ def words(core: Any, ids: list[int]) -> list[Tensor]:
 
 
 def lstm_words(core: Any, x: list[Tensor]) -> list[Tensor]:
-    """[h; c] at each word; those of a second LSTM, from right to left, behind the first one's h and c."""
+    """[h; c] at each word; those of a second LSTM, from right to left, after the first one's h and c."""
     parts: list[list[list[Tensor]]] = []
     for cell, step in zip(core.leaf.cells, (1, -1), strict=False):
         h, c = x[0].new_zeros(2, cell.hidden_size)

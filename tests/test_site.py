@@ -99,9 +99,9 @@ def test_a_diagram_has_its_boxes_and_arrows_and_refuses_an_arrow_to_nowhere() ->
     picture = diagrams.diagram("(h_1) | [W i] | (h)\n--\n(h_1) > [W i] > (h)\n")
     assert picture.count("<rect") == 3
     assert picture.count('class="arrow"') == 2
-    with pytest.raises(ValueError, match=r"'\(x\)', which is no box"):
+    with pytest.raises(ValueError, match=r"'\(x\)', which is not a box"):
         diagrams.diagram("(h) | [W i]\n--\n(x) > [W i]\n")
-    with pytest.raises(ValueError, match="'h' is no box"):
+    with pytest.raises(ValueError, match="'h' is not a box"):
         diagrams.diagram("h | [W i]\n--\n")
 
 

@@ -54,14 +54,14 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
 
 
 def parsed(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
-    """The options; what begins with - and is no option is an equation."""
+    """The options; what begins with - and is not an option is an equation."""
     options, equations = made.parse_known_args(shielded(made, arguments))
     options.equations += equations  # what argparse does not place because it comes after an option
     return options
 
 
 def shielded(made: argparse.ArgumentParser, arguments: list[str]) -> list[str]:
-    """An argument that begins with - and is no option is an equation; a space before it tells argparse so."""
+    """An argument that begins with - and is not an option is an equation; a space before it tells argparse so."""
     options = set(made._option_string_actions)
 
     def shield(argument: str) -> str:

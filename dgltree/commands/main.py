@@ -16,6 +16,7 @@ EXAMPLES = """\
 examples:
   dgltree complete "sin(x)^2 + _ = 1"
   dgltree verify "sin(2x) = 2 sin x cos x" "-x = x"
+  dgltree sample > trees.tsv
   dgltree inspect trees.tsv
   dgltree fit trees.tsv --encoder tree_lstm --out runs/trees
   dgltree predict runs/trees new.tsv > answers.tsv

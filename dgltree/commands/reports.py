@@ -32,7 +32,7 @@ class BadRecords:
         self.count += len(bad) if count is None else count
 
     def close(self) -> None:
-        """To be called behind the last record."""
+        """To be called after the last record."""
         if self.count > self.told:
             print(f"dgltree: {self.file}: {self.count - self.told} more could not be read", file=sys.stderr)
 

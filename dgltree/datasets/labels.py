@@ -20,7 +20,7 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
 
 
 def labelled(data: TreeDataset, numbers: bool) -> tuple[TreeDataset | None, list[Bad]]:
-    """The examples with such a label, None for none, and what is wrong with the others."""
+    """The examples with such a label, or None, and the faults of the others."""
     wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers))}
     if not wrong:
         return data, []

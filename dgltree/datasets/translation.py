@@ -108,7 +108,7 @@ class Translation:
 
 
 def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:
-    """A message about a function that a model does not know, and a remedy; in brief without its likes."""
+    """A message about a function that a model does not know, with a remedy, and in full with similar functions."""
     names = {known for known, _ in vocabulary.functions}
     if brief and name not in names:
         return f"unknown function {name[:LONGEST]!r}"

@@ -241,7 +241,7 @@ class TreeDataset(Dataset[Any]):
         return Bad(self.lines[i], message, self.files[i])
 
     def known(self, vocabulary: Vocabulary) -> tuple["TreeDataset | None", dict[int, str]]:
-        """The examples that a model knows, in its vocabulary, None for none; and why not, by number, the others."""
+        """The examples that a model knows, in its vocabulary, or None; and by number what is wrong with the others."""
         translation = Translation(self.own_vocabulary, vocabulary)
         messages: dict[int, str] = {}
         if translation.can_fail:

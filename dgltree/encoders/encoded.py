@@ -96,7 +96,7 @@ class Merges(Parse):
 
     kind = "merges"
     order: Tensor
-    """(B, T - 1) int64, -1 behind the last merge of a sequence."""
+    """(B, T - 1) int64, -1 after the last merge of a sequence."""
 
     @property
     def sizes(self) -> list[int]:

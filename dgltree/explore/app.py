@@ -133,7 +133,7 @@ def _route(endpoint: Endpoint, worker: Worker) -> Route:
 async def _body(request: Request) -> Any:
     """The JSON that a request carries."""
     if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-        raise _RequestError(415, "the request is no JSON")
+        raise _RequestError(415, "the request is not JSON")
     said = request.headers.get("content-length", "")
     if said.isdecimal() and int(said) > READ_TO_THE_END:
         raise _RequestError(413, TOO_LARGE)
@@ -153,7 +153,7 @@ async def _body(request: Request) -> Any:
     try:
         return loads(body)
     except (JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise _RequestError(400, "the request is no JSON") from None
+        raise _RequestError(400, "the request is not JSON") from None
 
 
 async def _streamed(worker: Worker, work: Stream) -> Response:

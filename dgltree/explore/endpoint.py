@@ -14,7 +14,7 @@ class RequestFields:
 
     def __init__(self, fields: Any) -> None:
         if not isinstance(fields, dict):
-            raise ValueError("the request is no JSON object")
+            raise ValueError("the request is not a JSON object")
         self._fields: dict[str, Any] = fields
 
     def text(self, name: str, longest: int) -> str:
@@ -30,7 +30,7 @@ class RequestFields:
         """At most so many texts of at most so many characters each."""
         found = self._fields.get(name)
         if not isinstance(found, list) or len(found) > most or not all(isinstance(one, str) for one in found):
-            raise ValueError(f"{name} is no list of up to {most} texts")
+            raise ValueError(f"{name} is not a list of up to {most} texts")
         return [RequestFields({name: one}).text(name, longest) for one in found]
 
     def flag(self, name: str) -> bool:
@@ -44,7 +44,7 @@ class RequestFields:
         """A whole number between two."""
         found = self._fields.get(name)
         if not isinstance(found, int) or isinstance(found, bool) or not lowest <= found <= highest:
-            raise ValueError(f"{name} is no whole number from {lowest} to {highest}")
+            raise ValueError(f"{name} is not a whole number from {lowest} to {highest}")
         return found
 
     def one_of(self, name: str, there: Mapping[str, T]) -> T:

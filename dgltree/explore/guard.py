@@ -36,7 +36,7 @@ HEADERS = {
 OPENED = """<!doctype html><meta charset="utf-8"><title>dgltree</title><link rel="icon" href="data:,">
 <meta http-equiv="refresh" content="0; url=/"><a href="/">dgltree</a>
 """
-"""For who comes from another page, such as the file that opens the browser: after a redirect it sends no cookie."""
+"""For a browser that comes from another page, such as the file that opens it: after a redirect it sends no cookie."""
 
 
 class Guard:

@@ -197,7 +197,7 @@ def answers_of(own: OwnTrees) -> ModelAnswers:
 def read_card(folder: Path) -> dict[str, Any] | None:
     """A training's report of itself; None if it is not done.
 
-    Raises ``ValueError`` for a file that is no JSON.
+    Raises ``ValueError`` for a file that is not JSON.
     """
     file = folder / CARD
     if not file.exists():

@@ -1,4 +1,4 @@
-"""Trees over the tokens of a sentence: from what a sequence encoder did, and the baselines that look at nothing.
+"""Trees over the tokens of a sentence: from what a sequence encoder did, and the baselines that ignore the words.
 
 All have two children at every inner node and the form of :func:`dgltree.read.bracket.read_unlabelled`: ``phrase`` nodes
 over ``word`` leaves. A sentence of one token is one leaf. Nothing recurses, and all take time linear in the tokens

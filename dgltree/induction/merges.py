@@ -16,14 +16,14 @@ from dgltree.batching.vocabulary import NO_LABEL, Vocabulary
 from dgltree.trees.tree import Tree
 
 CLOSED = -1
-"""In place of a gap, behind the last merge of a sentence."""
+"""In place of a gap, after the last merge of a sentence."""
 
 
 class Joined(NamedTuple):
     """The trees over B sentences of up to T words: the nodes 0 to T - 1 are words, node T + s is made by merge s."""
 
     left: Tensor
-    """(B, T - 1) int64, the node that merge s joins; of no meaning behind the last merge of a sentence."""
+    """(B, T - 1) int64, the node that merge s joins; of no meaning after the last merge of a sentence."""
     right: Tensor
     words: Tensor
     """(B, 2 T - 1) int64, how many words each node has."""

@@ -1,4 +1,4 @@
-"""Limits on the header of a model file: looked at before anything of it is built."""
+"""Limits on the header of a model file, checked before anything in it is built."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ def parsed(text: str) -> dict[str, Any]:
     except RecursionError:
         raise ValueError("its header is nested too deeply") from None
     if not isinstance(found, dict):
-        raise ValueError("its header is no JSON object")
+        raise ValueError("its header is not a JSON object")
     return found
 
 

@@ -35,7 +35,7 @@ def check_parts(header: Mapping[str, Any]) -> None:
 
 
 def check_classes(classes: Any) -> None:
-    """``ValueError`` for names of classes that are no texts, or that occur twice."""
+    """``ValueError`` for names of classes that are not texts, or that occur twice."""
     seen = set()
     for name in classes:
         if not isinstance(name, str):

@@ -107,7 +107,7 @@ class LanguageModel(nn.Module):
     def log_probabilities(self, sentences: Sequence[Sequence[str]]) -> Tensor:
         """(N,) of sentences of words: the natural logarithm of the probability of the words and ``<eos>`` after them.
 
-        Each is read alone, behind an ``<eos>``. In evaluation mode nothing depends on the other sentences. Raises
+        Each is read alone, after an ``<eos>``. In evaluation mode nothing depends on the other sentences. Raises
         ``ValueError`` as :meth:`ids` does.
         """
         found = torch.empty(len(sentences), dtype=self.bias.dtype)

@@ -10,7 +10,7 @@ from dgltree.arguments import check_dropout
 
 
 class Readout(nn.Module):
-    """The part behind an encoder that ``dgltree fit`` can train.
+    """The head on an encoder that ``dgltree fit`` can train.
 
     Its constructor takes what of ``size``, ``classes``, ``hidden_size`` and ``dropout`` it needs, by these names, and
     keeps its arguments as ``config``.

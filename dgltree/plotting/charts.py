@@ -222,7 +222,7 @@ def apart(places: Sequence[float]) -> list[float]:
 
 
 def free_place(own: np.ndarray, placed: Sequence[np.ndarray], extent: np.ndarray) -> np.ndarray:
-    """The point of a class nearest to its middle of which the label covers no other, or the nearest if all do."""
+    """The point of a class nearest to its middle whose label covers no other, or the nearest one if all do."""
     order = own[np.linalg.norm(own - np.median(own, axis=0), axis=1).argsort(kind="stable")]
     free = [p for p in order if all((np.abs(p - other) > LABEL * extent).any() for other in placed)]
     return free[0] if free else order[0]

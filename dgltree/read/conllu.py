@@ -39,7 +39,7 @@ def iter_conllu(
     ``first`` is the number of the first line.
 
     A bad sentence comes with a ``ValueError`` that names its line in place of its tree, and reading goes on behind the
-    next blank line. Bad are a line without ten columns, ids that do not count from 1, a head that is no word of the
+    next blank line. Bad are a line without ten columns, ids that do not count from 1, a head that is not a word of the
     sentence, no root or several, a cycle, and no words at all. Raises ``ValueError`` at once for an unknown column.
     """
     for name in (function, token):

@@ -18,7 +18,7 @@ def from_graph(graph: Any) -> Tree | None:
     the graph has: texts, whole numbers (N,) or (N, 1), or rows (N, d) of a single one each. Edges run from parents to
     children or all the other way; children come in the order of ``slot``, else of the edges.
 
-    Raises ``ValueError`` for a graph that is no tree, or whose nodes have no such names.
+    Raises ``ValueError`` for a graph that is not a tree, or whose nodes have no such names.
     """
     if hasattr(graph, "is_directed") and hasattr(graph, "adj") and not hasattr(graph, "edge_index"):
         return from_any_networkx(graph)
@@ -62,7 +62,7 @@ def _children(edges: list[tuple[int, int]], count: int, slots: Sequence[int] | N
                 found[parent].append(child)
             return found
     raise ValueError(
-        f"{count} nodes and {len(edges)} edges are no tree; expected a single parent for each but the root"
+        f"{count} nodes and {len(edges)} edges are not a tree; expected a single parent for each but the root"
     )
 
 
@@ -84,7 +84,7 @@ def _name(value: Any, column: str) -> str:
         if len(value) == 1:
             return _name(value[0], column)
         if sorted(value) != [0] * (len(value) - 1) + [1]:
-            raise ValueError(f"{column} has vectors that are no names; give each node a text or a whole number")
+            raise ValueError(f"{column} has vectors that are not names; give each node a text or a whole number")
         value = value.index(1)
     if isinstance(value, float):
         if not value.is_integer():

@@ -116,7 +116,7 @@ def _checked_number(token: "Token") -> "Token":
 
 def _checked_name(token: "Token") -> "Token":
     if not is_name(token):
-        raise _MeaningError(token, f"{str(token)!r} is no name; a name is made of letters, digits and '_'")
+        raise _MeaningError(token, f"{str(token)!r} is not a name; a name is made of letters, digits and '_'")
     return token
 
 

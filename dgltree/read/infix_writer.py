@@ -28,7 +28,7 @@ def write_infix(tree: Tree) -> str:
 
     A tree with functions or arities that ``FUNCTIONS`` lacks needs ``functions=None`` there. Raises ``ValueError``
     naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
-    function whose name is no name.
+    function whose name is not a name.
     """
     return text_of(tree, phrase)
 

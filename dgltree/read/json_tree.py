@@ -28,10 +28,10 @@ class Keys(NamedTuple):
 def read_json_tree(text: str, keys: Keys = Keys()) -> Tree:  # noqa: B008  # immutable
     """The tree of one JSON object.
 
-    Raises ``ValueError``, with line and column, for what is no JSON (NaN and Infinity are none), and with the path of
-    the node, such as ``$.children[0]``, for what is no object, a missing label or an empty one, a label or token that
-    is no text or number, and children that are no list. Python's ``json`` recurses: more than some hundred levels of
-    nodes are refused.
+    Raises ``ValueError``, with line and column, for what is not JSON (NaN and Infinity are none), and with the path of
+    the node, such as ``$.children[0]``, for anything but an object, a missing or empty label, a label or token that
+    is not text or number, and children that are not a list. Python's ``json`` recurses: more than some hundred levels
+    of nodes are refused.
     """
     data = load_json(text, numbers_as_text=True)
     if not isinstance(data, dict):
@@ -51,7 +51,7 @@ def read_json_tree(text: str, keys: Keys = Keys()) -> Tree:  # noqa: B008  # imm
 def load_json(text: str, numbers_as_text: bool = False) -> Any:
     """The value of a JSON text; its numbers may stay the texts that they are written with.
 
-    Raises ``ValueError`` with line and column for what is no JSON, NaN and Infinity included, and for brackets that
+    Raises ``ValueError`` with line and column for what is not JSON, NaN and Infinity included, and for brackets that
     nest too deeply for Python and integers too long for it.
     """
 

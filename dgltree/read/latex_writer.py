@@ -29,7 +29,7 @@ def write_latex(tree: Tree) -> str:
     """LaTeX that :func:`dgltree.read.typed.read_typed_expression` reads as an equal tree, without needless brackets.
 
     Three things come back in another way: e^x as exp(x), a variable ``θ`` as ``theta``, and a float at the end of the
-    text without a dot behind it. Functions that ``FUNCTIONS`` lacks are written and not read. Raises ``ValueError``
+    text without a dot after it. Functions that ``FUNCTIONS`` lacks are written and not read. Raises ``ValueError``
     naming the node that no notation can say, as :func:`dgltree.read.infix_writer.write_infix` does.
     """
     return text_of(tree, _phrase)
@@ -80,7 +80,7 @@ def _variable(name: str) -> str:
 
 
 def _unsigned(node: Tree, rule: int) -> Piece:
-    """``node`` behind a sign: with brackets if it begins with a minus."""
+    """``node`` after a sign: with brackets if it begins with a minus."""
     return node, BRACKETED if _begins_with_minus(node) else rule
 
 
@@ -116,7 +116,7 @@ def _product(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
 def _stands_behind(before: Tree, node: Tree) -> bool:
     """Whether the factor ``node`` needs no dot before it: a variable, a function, or a power of one.
 
-    A sum needs none behind a number or another sum; behind a variable it would look like an argument.
+    A sum needs none after a number or another sum; after a variable it would look like an argument.
     """
     node = _base(node)
     if not node.children:

@@ -64,7 +64,7 @@ def from_networkx(graph: "DiGraph") -> Tree:
         children = [trees[child] for child in _children(graph, node)]
         try:
             trees[node] = Tree(**fields, children=children)
-        except (TypeError, ValueError, OverflowError) as error:  # 10^400 is no float
+        except (TypeError, ValueError, OverflowError) as error:  # 10^400 is not a float
             raise ValueError(f"node {node!r}: {error}") from None
     return trees[roots[0]]
 

@@ -50,7 +50,7 @@ NOTATIONS: dict[str, Notation] = {
     "brackets": Notation(
         read_unlabelled,
         "( not ( e ( or f ) ) )",
-        accepts=lambda text: not _TIGHT.search(text),  # white space behind every bracket, which labelled ones lack
+        accepts=lambda text: not _TIGHT.search(text),  # white space after every bracket, which labelled ones lack
         shown_by=_OPENING.match,
     ),
     "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),

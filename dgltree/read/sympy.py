@@ -142,7 +142,7 @@ def _from_leaf(expr: Any) -> Tree:
     if type(expr) is not sympy.Symbol:
         raise ValueError(f"no leaf stands for SymPy's {type(expr).__name__} {expr}")
     leaf = named(expr.name) if expr.name.startswith("_") else Tree("Symbol", token=expr.name)
-    leaf_text(leaf)  # raises for a symbol whose name is no name
+    leaf_text(leaf)  # raises for a symbol whose name is not a name
     return leaf
 
 

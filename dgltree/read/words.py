@@ -40,7 +40,7 @@ def plain_words(sentence: str) -> list[str]:
 
 
 def word_tree(tree: Tree) -> Tree | None:
-    """A tree of the treebank without the leaves that are no words, normalized, and without what this leaves empty.
+    """A tree of the treebank without the leaves that are not words, normalized, and without what this leaves empty.
 
     Nodes of one child stay. None for a tree without a word, as of traces alone.
     """

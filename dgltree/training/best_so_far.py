@@ -13,9 +13,9 @@ from dgltree.training.module import DivergenceError, TreeTraining
 
 
 class BestSoFar(Checkpoint):
-    """Leaves the best epoch's model behind every epoch, so that a training which is stopped has left one.
+    """Leaves the best epoch's model after every epoch, so that a training which is stopped has left one.
 
-    Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs behind that of the
+    Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs after that of the
     best epoch. The weights come from its file, for the best epoch may be one before the training was resumed. Of a
     training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long,
     unless its loss was no finite number.

@@ -57,7 +57,7 @@ def fit(
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
-    and for a folder with another training; ``TypeError`` for an option that there is not.
+    and for a folder with another training; ``TypeError`` for an unknown option.
     """
     if cell is not None:
         if "encoder" in options and options["encoder"] is not None:

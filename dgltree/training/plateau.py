@@ -63,7 +63,7 @@ class UsualEpochs(Callback):
 class HalvedRate(Callback):
     """Halves the rate when a metric has not risen for some epochs.
 
-    Lightning steps a scheduler of this kind behind its checkpoints, which then lack the step of their own epoch, and
+    Lightning steps a scheduler of this kind after its checkpoints, which then lack the step of their own epoch, and
     leaves it out when it goes on from them: a resumed training would halve later than a whole one. This one steps
     before they are written, and what it knows is in them.
 

@@ -1,4 +1,4 @@
-"""Training by several processes as by one: every batch is divided among them, and its loss is the mean over all of it.
+"""Training with several processes as with one: every batch is divided among them; its loss is the mean over all of it.
 
 Batches depend on (seed, epoch) alone and are the same in every process, which then takes its own part of their rows.
 """

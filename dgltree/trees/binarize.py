@@ -12,7 +12,7 @@ MARK = "|"
 def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
     """Intermediate nodes for the children of a node that has more than two, so that no node has more.
 
-    They carry the function with ``|`` behind it and nothing else. To the right ``NP(a, b, c, d)`` becomes
+    They carry the function with ``|`` after it and nothing else. To the right ``NP(a, b, c, d)`` becomes
     ``NP(a, NP|(b, NP|(c, d)))``, to the left ``NP(NP|(NP|(a, b), c), d)``. What needs none is kept as it is, and
     shared objects stay shared.
 

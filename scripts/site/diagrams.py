@@ -10,7 +10,7 @@
     (h_2) > [W i+b]
 
 A row of the grid is a line. ``(x)`` is a state, ``[x]`` a map or a function, ``{x}`` an operation on two; the text
-after the bracket distinguishes boxes of equal text and is not shown. Lines of arrows follow behind ``--``. An arrow
+after the bracket distinguishes boxes of equal text and is not shown. Lines of arrows follow after ``--``. An arrow
 that would run through a box goes around it, between the rows.
 """
 
@@ -60,7 +60,7 @@ def diagram(text: str) -> str:
     lines = [arrow for line in arrows.splitlines() for arrow in pairwise(map(str.strip, line.split(">")))]
     missing = [name for arrow in lines for name in arrow if name not in boxes]
     if missing:
-        raise ValueError(f"an arrow leads from or to {missing[0]!r}, which is no box of the diagram:\n{text}")
+        raise ValueError(f"an arrow leads from or to {missing[0]!r}, which is not a box of the diagram:\n{text}")
     height = ROW * len(rows)
     drawn = [_arrow(boxes[a], boxes[b], boxes.values(), len(rows)) for a, b in lines]
     drawn += [box.drawn() for box in boxes.values()]
@@ -90,7 +90,7 @@ def _placed(rows: list[list[str]]) -> tuple[dict[str, Box], float]:
 def _parts(cell: str) -> tuple[str, str, str]:
     found = BOX.fullmatch(cell)
     if found is None:
-        raise ValueError(f"{cell!r} is no box; expected (state), [map] or {{operation}}")
+        raise ValueError(f"{cell!r} is not a box; expected (state), [map] or {{operation}}")
     return found[1], found[2], found[3]
 
 

@@ -38,7 +38,7 @@ def found(name: str) -> griffe.Object:
 
 
 def overview(markdown: str) -> str:
-    """A page of the reference with a table of its entries behind its first paragraph.
+    """A page of the reference with a table of its entries after its first paragraph.
 
     A page without entries gets one of all that ``dgltree`` itself exports.
     """

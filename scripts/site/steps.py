@@ -33,7 +33,7 @@ GUIDE: dict[str, tuple[set[str], str | None]] = {
 
 
 def marked(markdown: str, page: str) -> str:
-    """The text of a page of the guide with the way behind its title, and a link to its package's reference."""
+    """The text of a page of the guide with the way after its title, and a link to its package's reference."""
     if page not in GUIDE:
         return markdown
     about, package = GUIDE[page]

@@ -168,7 +168,7 @@ def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None, label: Lab
 def load(path: str | Path) -> "pyarrow.Table":
     """The columns of a file that :func:`write` wrote.
 
-    Raises ``FileNotFoundError``, and ``ValueError`` naming the file for what is no whole Parquet file or none of ours,
+    Raises ``FileNotFoundError``, and ``ValueError`` naming the file for a file that is damaged or not one of ours,
     for another version, and for symbols that this version does not have, which it lists.
     """
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """The command: ``python -m tasks.language COMMAND``.
 
 ``fit``, ``validate`` and ``test`` with ``--config FILE`` (see configs/) train and measure a language model; ``parse``
-scores the trees that it finds, ``baselines`` those that look at nothing; ``syntax`` asks for grammar, and ``curves``
+scores the trees that it finds, ``baselines`` those that ignore the words; ``syntax`` asks for grammar, and ``curves``
 draws trainings.
 """
 

@@ -20,7 +20,7 @@ DEVIATION, SHORTEST, FULL = 5, 5, 0.95
 
 
 class LanguageText(TaskData):
-    """``NAME.train.txt``, ``NAME.valid.txt`` and ``NAME.test.txt`` as streams of words, ``<eos>`` behind each line.
+    """``NAME.train.txt``, ``NAME.valid.txt`` and ``NAME.test.txt`` as streams of words, ``<eos>`` after each line.
 
     The stream is cut into as many columns as a batch has rows, and these into parts. In training the length of a part
     is normal around ``part_length``, or with probability 0.05 around half of it, with a standard deviation of 5, and at

@@ -10,7 +10,7 @@ from dgltree.models.language_model import END
 from dgltree.read.text import read_text, shown
 
 LONGEST_WORD = 1000
-"""Letters; a longer one is no word, but a text without spaces."""
+"""Letters; a longer one is not a word, but a text without spaces."""
 MOST_UNKNOWN = 0.5
 """The share of unknown words from which on a text is not one of the same kind."""
 
@@ -50,7 +50,7 @@ def vocabulary_of(sentences: list[list[str]]) -> Vocabulary:
 
 
 def stream(file: Path, sentences: list[list[str]], vocabulary: Vocabulary) -> Tensor:
-    """(L,) int64: the words of all sentences, ``<eos>`` behind each.
+    """(L,) int64: the words of all sentences, ``<eos>`` after each.
 
     Raises ``ValueError`` naming the file where half of its words or more are unknown, or one is and there is no
     ``<unk>``.

@@ -1,4 +1,4 @@
-"""Trees that a language model finds, layer by layer, next to the given ones and those that look at nothing.
+"""Trees that a language model finds, layer by layer, next to the given ones and those that ignore the words.
 
 ``python -m tasks.language parse --model FILE [FILE ...] --trees PATH`` and ``python -m tasks.language baselines --trees
 PATH``. Of several models, such as seeds of one training, metrics are mean ± sample standard deviation.
@@ -70,7 +70,7 @@ def found_by(files: Sequence[Path], given: Sequence[Tree]) -> dict[str, list[Par
 
 
 def baselines(given: Sequence[Tree], seed: int) -> dict[str, list[Parsing]]:
-    """Trees that look at nothing scored; the random ones as ``DRAWS`` copies of the sentences."""
+    """Trees that ignore the words scored; the random ones as ``DRAWS`` copies of the sentences."""
     found = {name: [score_sentences(given, trees)] for name, trees in made(map(words_of, given), seed).items()}
     copies = [*given] * DRAWS
     found["random"] = [score_sentences(copies, made(map(words_of, copies), seed)["random"])]

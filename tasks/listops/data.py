@@ -101,7 +101,7 @@ class ListOps(BucketedData):
             setattr(self, name, list(presets.preset(name, self.set_size)))
 
     def test_dataloader(self) -> Any:
-        """Of the test set, and where there are ``sets``, a list with theirs behind it."""
+        """Of the test set, and where there are ``sets``, a list with theirs after it."""
         tested = super().test_dataloader()
         return [tested, *(self._loader(name, self._batches(name)) for name in self.sets)] if self.sets else tested
 

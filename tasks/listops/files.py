@@ -28,7 +28,7 @@ def read_expressions(file: Path) -> tuple[Expression, ...]:
     """The expressions of a file, in order. A process reads a file once.
 
     Raises ``FileNotFoundError``, and ``ValueError`` naming file, line and what was expected: for a line that has not
-    two fields, what is no expression, brackets at other places, a label that the expression is not worth, and for an
+    two fields, no expression, brackets at other places, a label that the expression is not worth, and for an
     empty file.
     """
     if not file.is_file():

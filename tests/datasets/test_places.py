@@ -116,8 +116,8 @@ def test_a_place_that_a_kind_of_file_does_not_have_is_refused(
         ({"label": "kind"}, r"no column 'kind' \(--label\); there are 'tree', 'class'"),
         ({"label_from": "kind:x"}, r"no column 'kind' \(--label-from\)"),
         ({"group_by": "kind"}, r"no column 'kind' \(--group-by\)"),
-        ({"label_from": "class:("}, r"label_from is 'class:\(': '\(' is no regular expression"),
-        ({"drop": "["}, r"drop is 'token:\[': '\[' is no regular expression"),
+        ({"label_from": "class:("}, r"label_from is 'class:\(': '\(' is not a regular expression"),
+        ({"drop": "["}, r"drop is 'token:\[': '\[' is not a regular expression"),
     ],
 )
 def test_a_place_that_is_not_there_is_refused(settings: dict[str, str], message: str, tmp_path: Path) -> None:

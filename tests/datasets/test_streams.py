@@ -1,4 +1,4 @@
-"""Pipes as files: what is no regular file is read once, as a stream."""
+"""Pipes as files: what is not a regular file is read once, as a stream."""
 
 import os
 import threading

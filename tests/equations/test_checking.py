@@ -129,7 +129,7 @@ def test_trees_are_taken_like_text() -> None:
         ("x + 1 = 2", "1", None, "the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _"),
         ("x + _ = 2", "1, 2", None, "the equation has 1 blank, the answer 2 expressions"),
         ("_1 + _2 = 2", "1", None, "the equation has 2 blanks, the answer 1 expression"),
-        ("x + _ = 2", "oo", None, "infinity (oo) is no number"),
+        ("x + _ = 2", "oo", None, "infinity (oo) is not a number"),
         ("x + _ = 2", "1", "factord", "unknown form 'factord' (nearest known: factored); the forms are expanded, "
          "factored, lowest-terms, one-fraction, exact"),
     ],

@@ -175,7 +175,7 @@ def test_i_is_the_unit_unless_an_index_or_other_letters_make_it_a_variable(text:
 
 
 def test_infinity_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"infinity \(oo\) is no number"):
+    with pytest.raises(ValueError, match=r"infinity \(oo\) is not a number"):
         verify("1/x = oo")
 
 

@@ -106,7 +106,7 @@ def test_a_filler_of_ones_own_is_judged_and_scored(client: Any) -> None:
     unknown = ask(client, "equation/own", text=TEXT, model="default", filler="48611")
     assert (unknown["score"], unknown["verdict"]) == (None, "does not hold")
     assert "line 1, column" in refusal(client, "equation/own", text=TEXT, model="default", filler="cos(")
-    assert "no list of up to" in refusal(client, "equation/judge", text=TEXT, fillers="x")
+    assert "not a list of up to" in refusal(client, "equation/judge", text=TEXT, fillers="x")
 
 
 def test_both_sides_are_curves_that_part_where_the_verdict_says(client: Any) -> None:

@@ -64,7 +64,7 @@ def test_a_field_opens_its_examples_and_the_worst_mistakes_come_first(trees: Any
     )
     sure = [one["probability"] for one in worst["rows"]]
     assert sure == sorted(sure, reverse=True)  # of two classes
-    assert "true is no whole number" in refusal(trees, "trees/examples", model="model", true=9, predicted=0, start=0)
+    assert "true is not a whole number" in refusal(trees, "trees/examples", model="model", true=9, predicted=0, start=0)
 
 
 def test_a_tree_has_its_states_and_the_neighbours_that_similar_finds(trees: Any, fitted: Path) -> None:
@@ -98,7 +98,7 @@ def test_the_subtrees_that_decide_are_those_of_the_model(trees: Any, fitted: Pat
     assert found["effects"][1] == pytest.approx(float(answers[0, place] - answers[1, place]), abs=1e-6)
     first = found["ranked"][0]
     assert len(found["ranked"]) == 5 and found["effects"][first["node"]] == first["effect"]
-    assert "is no whole number" in refusal(trees, "trees/explain", model="model", example=10**6)
+    assert "is not a whole number" in refusal(trees, "trees/explain", model="model", example=10**6)
 
 
 def pieces(answer: Any) -> list[dict[str, Any]]:

@@ -324,7 +324,7 @@ REFUSED = {
     ),
     "sin(x, y)": (1, 1, "'sin' takes 1 argument, not 2"),
     "1 - log(x, y, z)": (1, 5, "'log' takes 1 or 2 arguments, not 3"),
-    "x²": (1, 1, "'x²' is no name; a name is made of letters, digits and '_'"),
+    "x²": (1, 1, "'x²' is not a name; a name is made of letters, digits and '_'"),
     "1 + " + 4301 * "1": (1, 5, "a number of 4301 characters; at most 4300 are read"),
     "x = y": (1, 3, "unexpected '='; an expression has none, and read_equation reads equations"),
 }

@@ -13,7 +13,7 @@ def test_every_notation_reads_its_example_and_is_detected_by_it():
     for name, notation in NOTATIONS.items():
         if notation.detectable == "never":
             continue
-        assert isinstance(notation.read(notation.example), Tree), f"the example of {name!r} in NOTATIONS is no tree"
+        assert isinstance(notation.read(notation.example), Tree), f"the example of {name!r} in NOTATIONS is not a tree"
         assert detect([notation.example]) == name, "place it in NOTATIONS before those that read more, or give accepts"
         assert name in DETECTED, f"add texts in {name!r} that are detected to DETECTED here"
 

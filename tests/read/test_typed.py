@@ -126,7 +126,7 @@ def as_typed(tree):
 
 
 def behind(tree):
-    """``tree`` with something behind it: at the end of a text a float loses its last dot."""
+    """``tree`` with something after it: at the end of a text a float loses its last dot."""
     return Tree("Add", (tree, NAMES[-1]))
 
 

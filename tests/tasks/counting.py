@@ -34,7 +34,7 @@ class Counting(Job):
     def run(self) -> None:
         print(f"number {self.number}")
         if self.how == "fails":
-            raise ValueError(f"{self.number} is no number")
+            raise ValueError(f"{self.number} is not a number")
         if self.how == "refuses":
             raise SystemExit("error: no such file")
         if self.how == "dies":

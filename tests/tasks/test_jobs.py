@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def test_a_failing_job_is_named_and_the_rest_goes_on(tmp_path: Path, at_a_time: int) -> None:
     kinds = ["writes", "fails", "refuses", "writes", "writes"]
     jobs = [Counting(number, tmp_path / str(number), how) for number, how in enumerate(kinds)]
-    assert run(jobs, at_a_time) == {"fails 1": "ValueError: 1 is no number", "refuses 2": "error: no such file"}
+    assert run(jobs, at_a_time) == {"fails 1": "ValueError: 1 is not a number", "refuses 2": "error: no such file"}
     assert [job.done for job in jobs] == [True, False, False, True, True]
     assert (tmp_path / "0" / LOG).read_text() == "number 0\n"
     assert "Traceback" in (tmp_path / "1" / LOG).read_text()

@@ -164,8 +164,8 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
         ([{"name": "x"}], r"tree 1: \$: no 'label'"),
         ([networkx.Graph([(0, 1)])], "tree 1: the graph is undirected"),
         ([Data(edge_index=EDGES, num_nodes=4)], "tree 1: its nodes have no names; expected one of function, label"),
-        ([Data(edge_index=EDGES, num_nodes=5, x=torch.zeros(5).long())], "5 nodes and 3 edges are no tree"),
-        ([Data(edge_index=EDGES, num_nodes=4, x=torch.rand(4, 3))], "x has vectors that are no names"),
+        ([Data(edge_index=EDGES, num_nodes=5, x=torch.zeros(5).long())], "5 nodes and 3 edges are not a tree"),
+        ([Data(edge_index=EDGES, num_nodes=4, x=torch.rand(4, 3))], "x has vectors that are not names"),
         (pd.DataFrame({"text": ["x"]}), "the table has no column 'tree', and no 'left' and 'right'; it has text"),
     ],
 )

@@ -41,7 +41,7 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     assert not (tmp_path / "halves" / "card.json").exists()
     monkeypatch.setattr(TreeTraining, "training_step", step)
     assert main([*arguments, str(tmp_path / "halves")]) == 0
-    assert "epoch 0" not in capsys.readouterr().out  # it goes on behind the first epoch
+    assert "epoch 0" not in capsys.readouterr().out  # it goes on after the first epoch
     whole, halves = (TrainedModel.load(tmp_path / name).model.state_dict() for name in ("whole", "halves"))
     assert all(torch.equal(whole[name], halves[name]) for name in whole)
     assert main([*arguments, str(tmp_path / "halves")]) == 0

@@ -40,7 +40,7 @@ NO_TEXT = {
     b"\x1f\x8b": "gzip data",
     b"PK\x03\x04": "a zip archive",
 }
-"""First bytes of what is no UTF-8 text."""
+"""First bytes of what is not UTF-8 text."""
 
 
 def open_format(path: str | Path, reading: Reading) -> Format:
@@ -90,7 +90,7 @@ def _of_folder(path: Path) -> type[Format]:
 
 
 def _check_text(source: Source) -> None:
-    """``ValueError`` for what is no text."""
+    """``ValueError`` for what is not text."""
     [first] = source.first(1)
     for begin, what in NO_TEXT.items():
         if first.startswith(begin):

@@ -143,7 +143,7 @@ class Format(ABC):
             file: the path of its file below the folder that was given.
             id_column: the column with the id, if it is another one than the settings say.
 
-        Raises ``ValueError`` for a value that is no text or number.
+        Raises ``ValueError`` for a value that is not text or number.
         """
         if self._by_place:
             fields = {**(self._place(file) if file else self._own_place), **fields}

@@ -23,7 +23,7 @@ class JSONDocument(Records):
 
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
-        """Whether it opens an array, or an object that goes on behind the first line or is all there is."""
+        """Whether it opens an array, or an object that goes on after the first line or is all there is."""
         title = source.title().strip()
         if not title.startswith(("[", "{")):
             return False
@@ -35,7 +35,7 @@ class JSONDocument(Records):
 
     @classmethod
     def open(cls, source: Source, reading: Reading) -> Self:
-        """Raises ``ValueError`` for what is no JSON, and for an object that is no tree."""
+        """Raises ``ValueError`` for what is not JSON, and for an object that is not a tree."""
         found = cls(source, reading, text="\n".join(decoded(line, reading.max_line) for line in source.lines()))
         first = next(found._items(), None)
         if first is None:
@@ -60,7 +60,7 @@ class JSONDocument(Records):
         return iter(chunk.raw)
 
     def _items(self) -> Iterator[PlacedRecord]:
-        """The elements of the array, or the one object. Raises ``ValueError`` with the line of what is no JSON."""
+        """The elements of the array, or the one object. Raises ``ValueError`` with the line of what is not JSON."""
         text = self.text
         start = len(text) - len(text.lstrip())
         if text[start : start + 1] == "{":

@@ -21,7 +21,7 @@ ROWS = 2000
 """Rows that are read at a time, and no more in a chunk."""
 STORED = 1 << 24
 """Bytes that are read at a time, about, by what the end of the file says of its sizes."""
-NUMBER = 8  # bytes of what is no text
+NUMBER = 8  # bytes of what is not text
 
 
 class Piece(NamedTuple):

@@ -146,7 +146,7 @@ class LineRecords(Records):
 
     @abstractmethod
     def fields_of(self, text: str) -> Mapping[str, Any]:
-        """The columns of one line. Raises ``ValueError`` for a line that is no record."""
+        """The columns of one line. Raises ``ValueError`` for a line that is not a record."""
 
     def fields(self, raw: bytes) -> Mapping[str, Any]:
         return self.fields_of(decoded(raw, self.reading.max_line))

@@ -32,7 +32,7 @@ def kind_of(path: str | Path) -> str:
 class Source:
     """A path, or a stream, of which a line that was looked at is still given.
 
-    A stream is the standard input and all else that is no regular file, such as a pipe: it can be read once only.
+    A stream is the standard input and all else that is not a regular file, such as a pipe: it can be read once only.
     """
 
     path: str

@@ -56,7 +56,7 @@ class TreeLines(LineRecords):
 
 @dataclass(kw_only=True)
 class SMILESLines(LineRecords):
-    """``CCO ethanol``: a molecule, and behind it a name, which need not be unique and is not read."""
+    """``CCO ethanol``: a molecule, and after it a name, which need not be unique and is not read."""
 
     suffixes = (".smi", ".smiles")
 

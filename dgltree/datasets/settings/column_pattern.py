@@ -19,12 +19,12 @@ class ColumnPattern:
 
     @classmethod
     def of(cls, option: str, text: str) -> "ColumnPattern":
-        """Read ``COLUMN`` or ``COLUMN:REGEX``. Raises ``ValueError`` for what is no regular expression."""
+        """Read ``COLUMN`` or ``COLUMN:REGEX``. Raises ``ValueError`` for what is not a regular expression."""
         column, colon, pattern = text.partition(":")
         try:
             return cls(column, re.compile(pattern) if colon else None)
         except re.error as error:
-            raise ValueError(f"{option} is {text!r}: {pattern!r} is no regular expression ({error})") from None
+            raise ValueError(f"{option} is {text!r}: {pattern!r} is not a regular expression ({error})") from None
 
     def __call__(self, fields: Mapping[str, Any]) -> str | None:
         """The value in a record, None if there is none. Raises ``ValueError`` for a value that is no text or number."""

@@ -12,7 +12,7 @@ from dgltree.read.text import CONTROL
 
 
 def text_of(fields: Mapping[str, Any], column: str) -> str | None:
-    """The value of a column; ``ValueError`` if it is no text or finite number, or would break the lines of a table."""
+    """The value of a column; ``ValueError`` if it is not text or finite number, or would break the lines of a table."""
     value = fields.get(column)
     if value is None or value == "":
         return None

@@ -16,7 +16,7 @@ class Items(NamedTuple):
     states: Tensor
     """(m, D)"""
     rows: Tensor
-    """(B, S) int64, of no meaning behind a length."""
+    """(B, S) int64, of no meaning after a length."""
     lengths: Tensor
     """(B,) int64, 1 to S."""
 

@@ -40,7 +40,7 @@ class SequenceCRvNN(JoiningCore):
     r"""The Continuous Recursive Neural Network (Ray Chowdhury & Caragea 2021, arXiv 2106.06038).
 
     The words are between a START and an END that are learnt. Each node i has an existence :math:`e_i`, at first 1.
-    With :math:`C_{ij}` the sum of the existences behind i up to j, and L and R the weights of left and right
+    With :math:`C_{ij}` the sum of the existences after i up to j, and L and R the weights of left and right
     neighbours,
 
     .. math::
@@ -120,7 +120,7 @@ class SequenceCRvNN(JoiningCore):
         return JoinResult(root, Merges(order), losses, {"existence": existence})
 
     def _pass(self, states: Tensor, lengths: Tensor) -> Pass:
-        """All rounds over states (b, T, D), lengths (b,); the places are START, T words, and END behind the last."""
+        """All rounds over states (b, T, D), lengths (b,); the places are START, T words, and END after the last."""
         rows, words, _ = states.shape
         places = torch.arange(words + 2, device=lengths.device)
         end, last = (lengths + 1).unsqueeze(1), lengths.unsqueeze(1)
@@ -153,7 +153,7 @@ class SequenceCRvNN(JoiningCore):
         return Pass(root, _order(gone[:, 1:-2], e[:, 1:-2].detach(), lengths, words), penalty, words_e)
 
     def _between_ends(self, states: Tensor, at_end: Tensor) -> Tensor:
-        """(b, T + 2, D), the states of START, the words, and END behind the last."""
+        """(b, T + 2, D), the states of START, the words, and END after the last."""
         start, end = self.leaves(self.dropout(self.ends.expand(len(states), -1, -1))).split(1, 1)
         return end.where(at_end.unsqueeze(2), torch.cat([start, states, end], 1))
 
@@ -173,7 +173,7 @@ class SequenceCRvNN(JoiningCore):
 
 
 def _order(gone: Tensor, e: Tensor, lengths: Tensor, words: int) -> Tensor:
-    """(b, T - 1) int64: the gap behind each word by the round in which the word was merged.
+    """(b, T - 1) int64: the gap after each word by the round in which the word was merged.
 
     Of words merged in one round the left one comes first, of those never merged the one that exists least.
     """

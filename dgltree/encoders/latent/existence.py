@@ -23,7 +23,7 @@ def _cut(e: Tensor) -> tuple[Tensor, Tensor]:
     sums = e.cumsum(1)
     size = e.shape[1]
     upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
-    up_to = sums.unsqueeze(1) - sums.unsqueeze(2)  # behind i up to j, for j > i
+    up_to = sums.unsqueeze(1) - sums.unsqueeze(2)  # after i up to j, for j > i
     between = up_to - e.unsqueeze(1)
     right = e.unsqueeze(1).expand_as(up_to).where(up_to <= 1, (1 - between).clamp(min=0)) * upper
     with_j = between.transpose(1, 2) + e.unsqueeze(1)  # from j up to before i, for j < i

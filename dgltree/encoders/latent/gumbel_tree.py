@@ -171,7 +171,7 @@ class SequenceGumbelTree(JoiningCore):
         return torch.cat([h, drawn.state[:, h.shape[1] :]], 1)
 
     def _scores(self, left: Tensor, right: Tensor, composed: Tensor, candidates: Tensor) -> Tensor:
-        """(b, S - 1), of the pairs, with noise; -inf behind the last of each sequence."""
+        """(b, S - 1), of the pairs, with noise; -inf after the last of each sequence."""
         h = self.cell.h
         scores = self.score(h(left), h(right)) if self.score.of_children else self.score(h(composed))
         scores = scores + gumbel(scores) if self.noise and self.training else scores

@@ -31,7 +31,7 @@ class LeafLSTM(nn.Module):
                 (nn.init.orthogonal_ if "_hh" in name else nn.init.kaiming_normal_)(parameter)
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning behind a length. In the dtype of x."""
+        """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning after a length. In the dtype of x."""
         places = torch.arange(x.shape[1], device=x.device).expand(len(x), -1)
         found = []
         for cell, order in zip(self.cells, (places, turned(lengths, x.shape[1])), strict=False):

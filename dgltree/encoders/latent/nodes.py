@@ -56,7 +56,7 @@ class Nodes:
         return self._pairs[:, NODE][pairs]
 
     def _add(self, left: Tensor, right: Tensor) -> None:
-        """New pairs, behind the others."""
+        """New pairs, after the others."""
         start, stop = self.scores.count, self.scores.count + len(left)
         while stop > len(self._pairs):
             self._pairs = torch.cat([self._pairs, torch.empty_like(self._pairs)])

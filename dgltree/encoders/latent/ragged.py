@@ -45,7 +45,7 @@ class Ragged:
         return torch.cat(list(map(front, self.sorted(part).unbind(1), self.counts)))
 
     def padded(self, steps: Sequence[Tensor], length: int) -> Tensor:
-        """(B, length, ...) in the batch's own order from (count, ...) of each step; 0 behind an end."""
+        """(B, length, ...) in the batch's own order from (count, ...) of each step; 0 after an end."""
         if self.order is None:
             return torch.stack(list(steps), 1)
         whole = torch.stack([pad(step, (0, 0, 0, len(self.order) - len(step))) for step in steps], 1)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 
 def padding_mask(ids: Tensor, lengths: Tensor) -> Tensor:
-    """(B, T) bool, true behind the end of a sequence, from ids (B, T) and lengths (B,)."""
+    """(B, T) bool, true after the end of a sequence, from ids (B, T) and lengths (B,)."""
     return torch.arange(ids.shape[1], device=ids.device) >= lengths.unsqueeze(1)
 
 

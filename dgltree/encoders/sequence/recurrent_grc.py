@@ -22,7 +22,7 @@ class SequenceRecurrentGRC(SequenceCore):
         size: the number of ids.
         hidden_size: n, even.
         padded_mean: whether the mean is over the padded width of the batch, as in the published program, so that it
-            depends on the rest of the batch: behind an end f stays as it is, and the other direction is still 0.
+            depends on the rest of the batch: after an end f stays as it is, and the other direction is still 0.
         dropout: probability, in training only, on the embeddings.
         cell_dropout: probability, in training only, inside the cells.
         max_length: of a sequence; None: any.
@@ -72,7 +72,7 @@ class SequenceRecurrentGRC(SequenceCore):
         return self.out(mean)  # which is linear, so that the mean may come first
 
     def _states(self, side: int, words: Tensor, padding: Tensor) -> Tensor:
-        """(B, T, n / 2) of words in the order of the direction; behind an end the last one stays."""
+        """(B, T, n / 2) of words in the order of the direction; after an end the last one stays."""
         h, found = torch.zeros_like(words[:, 0]), []
         for word, ended in zip(words.unbind(1), padding.unbind(1), strict=True):
             h = h.where(ended, self.cells[side](h, word, self.norms[side]))

@@ -121,7 +121,7 @@ class Checker:
         replacements = dict(zip(map(blank, self.asked.blanks), fillers, strict=True))
         filled = Equation(*(substitute(side, replacements) for side in equation))
         if any(node.function == "Infinity" for side in filled for node in side.distinct()):
-            raise ValueError("infinity (oo) is no number")
+            raise ValueError("infinity (oo) is not a number")
         unit = imaginary_unit(filled)
         if unit is not None:
             filled = with_unit(filled, unit)

@@ -1,4 +1,4 @@
-"""Polynomials of written expressions, in which whatever is no sum, product or whole power is a variable of its own."""
+"""Polynomials of written expressions, in which anything but a sum, product or whole power is a variable of its own."""
 
 from fractions import Fraction
 from math import gcd, lcm

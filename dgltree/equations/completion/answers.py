@@ -101,7 +101,7 @@ def verify(equation: str | Equation) -> Verification:
     if any(node.function == BLANK.function for side in asked for node in side.distinct()):
         raise ValueError("the equation has a blank: complete it, or fill it in")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
-        raise ValueError("infinity (oo) is no number; an equation is verified for numbers")
+        raise ValueError("infinity (oo) is not a number; an equation is verified for numbers")
     unit = imaginary_unit(asked)
     return Verification(asked, Judge().verdict(asked if unit is None else with_unit(asked, unit)), unit)
 

@@ -53,7 +53,7 @@ class Lines:
         """Whether a side is the bare blank, and the other one has none."""
 
     def of(self, found: dict[Tree, str], top: int) -> list[Filler]:
-        """At most ``top`` fillers that hold; what holds on a part only behind the others."""
+        """At most ``top`` fillers that hold; what holds on a part only after the others."""
         shown: list[Filler] = []
         on_a_part: list[Filler] = []
         for place, line in enumerate(self._grouped(self._likely(found, top), found)):
@@ -94,7 +94,7 @@ class Lines:
         return self._copies_behind(likely, found)
 
     def _copies_behind(self, holding: list[Tree], found: dict[Tree, str]) -> list[Tree]:
-        """Moves fillers that contain a side of the equation behind the forms that are no longer.
+        """Moves fillers that contain a side of the equation after all forms that are no longer than they are.
 
         Where a side is the bare blank, the forms that have a name come first, and copies of the other side last.
         """

@@ -67,7 +67,7 @@ def canonical(tree: Tree) -> CanonicalForm:
 
 
 def restates(tree: Tree, whole: Tree) -> bool:
-    """Whether ``whole``, which is no leaf, is a part of ``tree``, at most rearranged or with all signs changed.
+    """Whether ``whole``, which is not a leaf, is a part of ``tree``, at most rearranged or with all signs changed.
 
     Not if it is plainer there, or collected: ``2*x`` does not restate ``x + x``.
     """

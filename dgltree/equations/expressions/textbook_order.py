@@ -40,7 +40,7 @@ class Written(NamedTuple):
     value: Fraction
     """The number in front."""
     factors: "tuple[Power, ...]"
-    """Its factors, in order; empty for a part that is no product."""
+    """Its factors, in order; empty for a part that is not a product."""
 
 
 class Power(NamedTuple):
@@ -111,7 +111,7 @@ def _leaf(form: CanonicalForm) -> Written:
 
 
 def _call(form: CanonicalForm, parts: list[Written]) -> Written:
-    """A function, a root, or a power whose exponent is no whole number."""
+    """A function, a root, or a power whose exponent is not a whole number."""
     trees = [part.tree for part in parts]
     tree = Tree(form.function, [*trees, EXP1] if form.function == "log" and len(trees) == 1 else trees)
     inner = ",".join(part.text for part in parts)
@@ -165,7 +165,7 @@ def _fraction(value: Fraction, factors: Sequence[Power]) -> Tree:
 
 
 def negated(tree: Tree) -> Tree:
-    """A minus in front of what is no product."""
+    """A minus in front of what is not a product."""
     if tree.function in NUMBERS and tree.token:
         return number(tree.token.removeprefix("-") if tree.token.startswith("-") else f"-{tree.token}")
     return Tree("Mul", (MINUS_ONE, tree))

@@ -33,7 +33,7 @@ class Row(NamedTuple):
     """The summands, where there is nothing but a sum."""
 
     def then(self, other: "Row") -> "Row":
-        """This row and the other one behind it."""
+        """This row and the other one after it."""
         if not self.size or not other.size:
             return self if self.size else other
         code = (self.code * pow(BASE, other.size, PRIME) + other.code) % PRIME

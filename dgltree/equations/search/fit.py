@@ -82,7 +82,7 @@ def _simple(c: complex) -> Fraction | None:
 
 
 def _independent(columns: Array) -> list[int]:
-    """The columns that are no sums of columns before the later ones: simple terms come last and are kept."""
+    """The columns that are not sums of columns before the later ones: simple terms come last and are kept."""
     basis: list[Array] = []
     chosen = []
     for place in range(columns.shape[1] - 1, -1, -1):

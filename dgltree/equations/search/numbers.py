@@ -14,8 +14,8 @@ from dgltree.trees.tree import Tree
 
 PI = CONSTANTS["pi"]
 PRECISE = 1e-11  # relative error of a value
-LARGEST_PART = 5000  # of a fraction's numerator and denominator, for values that are no whole numbers
-SMALL_PART = 60  # the same behind pi or a root
+LARGEST_PART = 5000  # of a fraction's numerator and denominator, for values that are not whole numbers
+SMALL_PART = 60  # the same after pi or a root
 
 
 def constant(values: Array) -> float | None:

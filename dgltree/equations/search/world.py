@@ -134,5 +134,5 @@ def _is_atom(part: Tree) -> bool:
 
 
 def _is_power(part: Tree) -> bool:
-    """With an exponent that is no whole number."""
+    """With an exponent that is not a whole number."""
     return part.function == "Pow" and not float(literal(part.children[1]) or 0.5).is_integer()

@@ -1,4 +1,4 @@
-"""Values of functions, as balls that are sure to hold them (Arb, through python-flint).
+"""Values of functions, as balls that surely contain them (Arb, through python-flint).
 
 A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or ``None`` for what has no value: a
 division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
@@ -25,13 +25,13 @@ class Unjudged(ValueError):  # noqa: N818 - a reason, which becomes a verdict
 
 
 def constant(leaf: Tree) -> Ball:
-    """The value of a leaf that is no variable. Raises ``Unjudged`` for infinity and the like."""
+    """The value of a leaf that is not a variable. Raises ``Unjudged`` for infinity and the like."""
     if leaf.function == "Pi":
         return acb(arb.pi())
     if leaf.function == "Exp1":
         return acb(1).exp()
     if leaf.function in ("Infinity", "NegativeInfinity", "ComplexInfinity"):
-        raise Unjudged("infinity is no number")
+        raise Unjudged("infinity is not a number")
     number = exact(leaf)
     if number is None:
         raise Unjudged(f"the leaf {leaf.token or leaf.function} has no value that is worked out")

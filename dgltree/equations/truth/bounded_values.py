@@ -71,7 +71,7 @@ def variable_values(name: str, domain: Domain = "complex") -> Array:
 
 
 def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
-    """The value of a leaf. Raises ``ValueError`` for one that is no variable, finite number, pi or e."""
+    """The value of a leaf. Raises ``ValueError`` for one that is not a variable, finite number, pi or e."""
     return _settle(_leaf(node, domain))
 
 

@@ -22,7 +22,7 @@ def conditions(equation: Equation) -> tuple[str, ...]:
 
 
 def _never_zero(tree: Tree) -> bool:
-    """Whether it is an exponential, a factorial, a power of which the exponent is no number, or a product of these."""
+    """Whether it is an exponential, a factorial, a power whose exponent is not a number, or a product of these."""
     if tree.function == "Mul":
         return all(map(_never_zero, tree.children))
     return tree.function in ("exp", "cosh", "factorial") or (tree.function == "Pow" and exact(tree.children[1]) is None)

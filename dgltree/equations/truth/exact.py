@@ -10,7 +10,7 @@ from dgltree.trees.tree import Tree
 MOST = 400  # digits of a number that is worked out
 WRITTEN = 14_000  # bits of a sum: Python writes integers of up to 4,300 digits
 Value = Fraction | None
-"""None for what is no rational number, or one of more than MOST digits."""
+"""None for what is not a rational number, or one of more than MOST digits."""
 
 
 def exact(tree: Tree) -> Fraction | None:

@@ -1,4 +1,4 @@
-"""Generators for what is no rational function: roots, exponentials, logarithms, absolute values.
+"""Generators for what is not a rational function: roots, exponentials, logarithms, absolute values.
 
 Every rule here is true wherever the region's variables are: a root to its power is its radicand, exp(a + b) is exp a
 times exp b, a positive factor comes out of a root, an absolute value or a logarithm, and what follows from signs.

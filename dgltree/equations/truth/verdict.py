@@ -16,7 +16,7 @@ class Grade(enum.Enum):
     TESTED = "tested"
     """The sides agree to 60 digits at every point that was tried."""
     REFUTED = "refuted"
-    """There is a point at which balls that are sure to hold the sides' values do not meet."""
+    """There is a point at which balls that surely contain the sides' values do not meet."""
     UNDECIDED = "undecided"
 
 

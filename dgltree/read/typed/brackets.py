@@ -13,13 +13,13 @@ BARS = "|"
 
 
 class _Level:
-    """An opened bracket and what has been read behind it."""
+    """An opened bracket and what has been read after it."""
 
     def __init__(self, opener: Token | None) -> None:
         self.opener = opener
         self.items: list[Item] = []
         self.loose: Item | None = None
-        """A ``|x|`` with a factor directly behind it: its second bar could also open."""
+        """A ``|x|`` with a factor directly after it: its second bar could also open."""
 
     def add(self, item: Item) -> None:
         bars = self.items and self.items[-1].text == BARS and self.items[-1].kind == "closed"

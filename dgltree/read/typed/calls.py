@@ -19,7 +19,7 @@ class Head(NamedTuple):
     exponent: Pieces | None = None
 
     def around(self, stop: int) -> tuple[Pieces, Pieces]:
-        """The strict text before the argument, and behind it, where it ends in the typed text."""
+        """The strict text before the argument, and after it, where it ends in the typed text."""
         before, behind = ("((", ")^(1/3))") if self.name == "cbrt" else (f"{self.name}(", ")")
         end: list[Piece | Pieces] = [Piece(behind, stop)]
         if self.base is not None:
@@ -31,7 +31,7 @@ class Head(NamedTuple):
 
 
 def head(text: str, items: Sequence[Item], at: int) -> tuple[Head, int]:
-    """The head that begins with the function ``items[at]``, and the place behind it.
+    """The head that begins with the function ``items[at]``, and the place after it.
 
     Raises ``ValueError`` for ``ln^-1``, which can be the inverse function or a power, and for what is no exponent.
     """

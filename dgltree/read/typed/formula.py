@@ -1,4 +1,4 @@
-"""Where the equation is in what was copied: without the box around it and the full stop behind it."""
+"""Where the equation is in what was copied: without the box around it and the full stop after it."""
 
 import re
 
@@ -6,14 +6,14 @@ END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
 """Signs that a sentence or LaTeX puts after an equation."""
 LONGEST_END = 80
 WIKIPEDIA = re.compile(r"\{\\displaystyle(?![A-Za-z])")
-"""Wikipedia copies an equation twice: as broken text, and behind it in LaTeX."""
+"""Wikipedia copies an equation twice: as broken text, and after it in LaTeX."""
 BOX = re.compile(r"(?:\s|\$|\\[(\[])*\\f?boxe?d?\s*(?=\{)")
 LEADING = re.compile(r"\s*=(?=\s*[^\s=])")
 BRACE = re.compile(r"[{}]")
 
 
 def formula(text: str) -> tuple[int, int]:
-    """The place where the equation in ``text`` begins, and the one behind its end."""
+    """The place where the equation in ``text`` begins, and the one after its end."""
     start, stop = _start(text), _end(text)
     found = WIKIPEDIA.search(text)
     if found and _closing(text, found.start()) == stop - 1:
@@ -25,7 +25,7 @@ def formula(text: str) -> tuple[int, int]:
 
 
 def _start(text: str) -> int:
-    """Behind the sign with which a formula of a table begins: ``=SQRT(2) = _``."""
+    """After the sign with which a formula of a table begins: ``=SQRT(2) = _``."""
     found = LEADING.match(text)
     return found.end() if found and "=" in text[found.end() :] else 0
 

@@ -45,7 +45,7 @@ def _alone(tokens: list[Token]) -> set[str]:
 
 
 def standing(tokens: list[Token]) -> set[str]:
-    """The names that occur somewhere without a bracket behind them."""
+    """The names that occur somewhere without a bracket after them."""
     return {
         token.text
         for token, following in zip_longest(tokens, tokens[1:])

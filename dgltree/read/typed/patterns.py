@@ -56,13 +56,13 @@ COEFFICIENT = re.compile("[0-9]+/[0-9]+")
 GROUPED = re.compile("[0-9]+(_[0-9]+)")
 """A number as Python groups it."""
 UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")
-"""A blank with a name that is no number."""
+"""A blank with a name that is not a number."""
 ARGUMENT = re.compile(rf"\s*(?:[(\[^|²³⁻]|\\left)|\s+(?:\\|[√π]|{WORD})")
 """How the argument of a function begins."""
 MATHEMATICA = re.compile(r"(?<!\w)(?:[A-Z][A-Za-z]+\[|Pi(?!\w))|(?<!\w)I\s*[* ]\s*pi(?!\w)")
 """Spellings that only Mathematica, or SymPy, uses."""
 ESCAPED_BLANK = re.compile(r"(?:\\_)+([0-9]*)")
 EULER_POWER = re.compile(r"\s*(?:\^|\*\*)\s*(\{[^{}]*\}|\([^()]*\)|[^\W\d_]\w*|-\s*\w+)")
-"""A capital E that is raised, to what is no whole number."""
+"""A capital E that is raised, to what is not a whole number."""
 EULER_ELSEWHERE = re.compile(r"(?<!\w)E(?!\w)(?!\s*(?:\^|\*\*))|(?<!\w)E\s*(?:\^|\*\*)\s*[0-9]")
 """A capital E that is a variable."""

@@ -77,7 +77,7 @@ class _Phrase:
         self.slash: int | None = None
         """The place of the last operator, if it is a slash."""
         self.under = 0
-        """Where the denominator behind it begins."""
+        """Where the denominator after it begins."""
 
     def run(self) -> Pieces:
         steps = {"function": self._function, "+": self._sign, "-": self._sign, "*": self._operator, "/": self._operator}
@@ -112,7 +112,7 @@ class _Phrase:
         return following is not None and following.kind == "^"
 
     def _begin(self, item: Item) -> None:
-        """A value begins, behind another one as a factor."""
+        """A value begins, after another one as a factor."""
         if self.last is not None:
             self._juxtapose(self.last, item)
             self._put("*", item)
@@ -123,7 +123,7 @@ class _Phrase:
             self.term = item.start
 
     def _juxtapose(self, last: Item, item: Item) -> None:
-        """Check that a factor may come behind another one with no sign between them."""
+        """Check that a factor may come after another one with no sign between them."""
         following = self._following()
         raised = self.power is not None and (item.gap or last.kind not in SIMPLE)
         if (item.kind == "number" and not raised) or (item.kind == "fraction" and last.kind == "number"):

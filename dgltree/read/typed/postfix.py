@@ -1,4 +1,4 @@
-"""Signs behind a value: ``30°`` (also as LaTeX writes it, ``30^\\circ``), ``50%`` and ``n!``."""
+"""Signs after a value: ``30°`` (also as LaTeX writes it, ``30^\\circ``), ``50%`` and ``n!``."""
 
 from dgltree.read.text import error_at
 from dgltree.read.typed.token import Token
@@ -22,7 +22,7 @@ NOTHING = {
 def with_postfixes(text: str, tokens: list[Token]) -> list[Token]:
     """``tokens`` with a product, a quotient or a function for each sign.
 
-    Raises ``ValueError`` for a sign behind nothing, behind what can be more than its value, for degrees of a
+    Raises ``ValueError`` for a sign after nothing, after what can be more than its value, for degrees of a
     temperature, for a double factorial, and for a ``%`` that can mean a part of what precedes it or a remainder.
     """
     return _Postfixes(text, tokens).run()

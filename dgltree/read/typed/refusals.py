@@ -24,7 +24,7 @@ class Refusals:
         return error_at(self.text, start, f"'{shown}' can mean {one} or {other}; write the one you mean")
 
     def number(self, last: Item, item: Item, behind: Sequence[Item]) -> ValueError:
-        """A number behind another value."""
+        """A number after another value."""
         before, number = self._said(last.start, last.stop), item.text
         stop = item.stop
         if last.kind == "number":
@@ -34,7 +34,7 @@ class Refusals:
                 return self._either(last.start, stop, f"{before} + {number}", f"{before}*{number}")
             return self._either(last.start, stop, f"{before}*{number}", before + number)
         if last.kind == "blank":
-            return error_at(self.text, item.start, f"a number right behind the blank; write {before}*{number}")
+            return error_at(self.text, item.start, f"a number right after the blank; write {before}*{number}")
         return self._either(last.start, stop, f"{before}*{number}", f"{before}^{number}")
 
     def blanks(self, last: Item) -> ValueError:
@@ -55,12 +55,12 @@ class Refusals:
         return self._either(head.start, last.stop, one, other)
 
     def quotient(self, term: int, slash: int, under: int, stop: int, more: int, end: int) -> ValueError:
-        """``1/2x``: a factor right behind a denominator, which goes from ``under`` to ``stop``."""
+        """``1/2x``: a factor right after a denominator, which goes from ``under`` to ``stop``."""
         above, below, factor = self._said(term, slash), self._said(under, stop), self._said(more, end)
         return self._either(term, end, f"({above}/{below})*{factor}", f"{above}/({below}*{factor})")
 
     def power(self, base: Item, start: int, last: Item, item: Item) -> ValueError:
-        """``e^2x``: a factor right behind an exponent, which goes from ``start`` to the end of ``last``."""
+        """``e^2x``: a factor right after an exponent, which goes from ``start`` to the end of ``last``."""
         raised, exponent = self._said(base.start, base.stop), self._said(start, last.stop)
         factor = self._said(item.start, item.stop)
         one, other = f"{raised}^({exponent}*{factor})", f"{raised}^{exponent}*{factor}"

@@ -1,4 +1,4 @@
-"""Input that is no equation of expressions, refused by its name: derivatives, integrals, matrices, units and others."""
+"""Input other than equations of expressions, refused by name: derivatives, integrals, matrices, units and others."""
 
 import re
 from typing import NamedTuple

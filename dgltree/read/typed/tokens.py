@@ -181,7 +181,7 @@ class _Lexer:
         return self.token(kind, name, stop)
 
     def is_euler(self, stop: int) -> bool:
-        """Whether a capital E that is raised is the number e; behind it is no whole number."""
+        """Whether a capital E that is raised is the number e: no whole number follows."""
         raised = EULER_POWER.match(self.text, stop)
         if raised is None or self.mathematica:
             return raised is not None

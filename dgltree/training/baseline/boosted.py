@@ -102,7 +102,7 @@ class Boosted:
         if not (fits and single and len(own) and len(self.start) == sums):
             raise ValueError("boosted trees whose arrays do not fit each other")
         for name, array, low, high in (
-            ("a child", self.left, own, len(own)),  # behind its parent: every way ends
+            ("a child", self.left, own, len(own)),  # after its parent: every way ends
             ("a child", self.right, own, len(own)),
             ("a root", self.root, 0, len(own)),
             ("a column", self.feature, 0, self.width),

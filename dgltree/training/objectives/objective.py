@@ -99,7 +99,7 @@ class Objective(ABC):
 
     @abstractmethod
     def evidence(self, support: Tensor) -> Tensor:
-        """(E,) what adds up of that: the log-odds of probabilities in nats, or the numbers."""
+        """(E,) the same on a scale that adds up: the log-odds of probabilities in nats, or the numbers."""
 
     @abstractmethod
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":

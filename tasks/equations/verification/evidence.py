@@ -168,7 +168,7 @@ def _name(file: Path) -> str:
 def _equation_model(file: Path) -> EquationModel:
     model = open_model(str(file))
     if not isinstance(model, EquationModel):
-        raise ValueError(f"{file} is no model of equations")
+        raise ValueError(f"{file} is not a model of equations")
     return model
 
 

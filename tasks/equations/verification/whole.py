@@ -48,7 +48,7 @@ def joined(sides: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
 
     Args:
         sides: trees without numbers, each a graph of its own.
-        vocabulary: that of the sides with ``=`` behind its functions.
+        vocabulary: that of the sides with ``=`` after its functions.
 
     Raises ``ValueError`` for an odd number of trees.
     """
