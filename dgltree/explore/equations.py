@@ -155,7 +155,6 @@ class EquationsRoom:
             "path": filled.path,
             "filler": filled.within,
             "scores": [round(score, 4) for score in scores.tolist()],
-            "probability": float(scores[-1].sigmoid()),
             "parts": parts,
             **_written(filled.shown),
         }

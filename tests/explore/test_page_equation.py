@@ -109,7 +109,7 @@ def test_a_filler_of_ones_own_joins_the_list(page: Any, running: Running) -> Non
     own = page.locator("tr[data-filler='1 - sin(x)^2']")
     own.get_by_text("everywhere (proved)").wait_for()
     assert re.fullmatch(r"[+−]\d+\.\d\d", own.locator(".figure").inner_text())
-    page.locator(".inside", has_text="correct with probability").wait_for()
+    page.locator(".inside", has_text=re.compile(r"score [+−]\d+\.\d\d")).wait_for()
     assert "filler=1+-+sin" in page.url
     page.get_by_label("A filler of your own").fill("cos(")
     page.keyboard.press("Enter")

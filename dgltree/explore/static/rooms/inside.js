@@ -1,7 +1,7 @@
 // What networks compute for a filled equation: the path the filler changes, scores along it, and each step's state.
 import { fitted } from "../charts.js";
 import { ask, newest } from "../ask.js";
-import { fill, h, number, say, signed, typeset } from "../dom.js";
+import { fill, h, say, signed, typeset } from "../dom.js";
 import { strips } from "../heat.js";
 import { treePicture } from "../tree.js";
 import { saveCsv, saveSvg } from "../save.js";
@@ -53,7 +53,7 @@ function panel(title, found, given, stepped) {
     h("div", { class: "heading" }, h("h2", {}, `Inside ${title}`),
       saveSvg("tree", () => picture.svg),
       saveCsv("path", () => [["step", "node", "score"], ...path.map((node, k) => [k + 1, nodes[node].name, found.scores[k]])])),
-    h("p", { class: "math-line" }, typeset(found.latex, found.text), h("span", { class: "quiet" }, ` score ${signed(found.scores[last])}, correct with probability ${number(found.probability, 3)}`)),
+    h("p", { class: "math-line" }, typeset(found.latex, found.text), h("span", { class: "quiet" }, ` score ${signed(found.scores[last])}`)),
     h("p", { class: "quiet note" }, "The orange path is what the filler changes, from the blank to the root; a click on a node shows its numbers."),
     h("div", { class: "columns" },
       h("div", {}, picture.element, h("div", { class: "slide" }, h("span", { class: "quiet" }, "filler"), slider, h("span", { class: "quiet" }, "root"), where),
