@@ -7,6 +7,7 @@ from rows import ROWS
 
 import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
+from dgltree.engine.kernels import choice
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.ranking import path_engine, ranker
 from dgltree.equations.ranking.fused_paths import FusedPaths
@@ -254,3 +255,32 @@ def test_kernels_rank_as_torch_does(name: str, monkeypatch: pytest.MonkeyPatch) 
     assert calls
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(*map(scores_in_filler_order, (one, other)), rtol=1e-13, atol=1e-13)
+
+
+def test_without_a_blas_paths_run_by_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, fillers = make_model("tree_lstm, inputs"), candidates(2)
+    with kernels("off"):
+        expected = rank(model, questions(1)[:4], fillers)
+    monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    monkeypatch.setattr(FusedPaths, "root_states", lambda *given: pytest.fail("paths ran through the kernel"))
+    with kernels("on"):
+        found = rank(model, questions(1)[:4], fillers)
+    for one, other in zip(found, expected, strict=True):
+        torch.testing.assert_close(*map(scores_in_filler_order, (one, other)), rtol=1e-13, atol=1e-13)
+
+
+def test_two_threads_rank_several_blocks_of_fillers_to_the_same_bits() -> None:
+    block = pytest.importorskip("dgltree.engine.kernels.numba_paths", reason="the fast extra is not installed").BLOCK
+    names = [Tree("Symbol", token=f"var_{k}") for k in range(10)]
+    fillers = [Tree("If", (a, b, c)) for a in names for b in names for c in names][: 2 * block + 40]
+    model, threads, found = make_model(), torch.get_num_threads(), []
+    try:
+        for count in (1, 2):
+            torch.set_num_threads(count)
+            found.append(rank(model, questions(1), fillers))
+    finally:
+        torch.set_num_threads(threads)
+    for equation, one, two in zip(questions(1), *found, strict=True):
+        assert torch.equal(one.scores, two.scores)
+        expected = whole_scores(model, equation, fillers)
+        torch.testing.assert_close(scores_in_filler_order(two), expected, rtol=1e-13, atol=1e-13)
