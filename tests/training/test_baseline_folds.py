@@ -60,7 +60,7 @@ def test_too_few_examples_or_groups_take_the_middle_one(asked: list[Any]) -> Non
 
 def test_a_baseline_reads_the_names_of_trees_whatever_vocabulary_they_are_in() -> None:
     """Names that a network reads as one unknown are still told apart."""
-    trees = [Tree("f", [Tree("w", token=token) for token in word]) for word in ("ab", "ba", "cc", "cd", "da")]
+    trees = [Tree("f", [Tree("w", token=token) for token in word]) for word in ("ab", "bb", "cc", "cd", "da")]
     data = TreeDataset(trees, list("xyxyx"))
     columns = Columns.of(data)
     model = Linear(np.arange(2.0 * len(columns.codes), dtype=np.float32).reshape(-1, 2), np.zeros(2, np.float32))
