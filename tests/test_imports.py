@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import dgltree
 
@@ -112,3 +113,22 @@ def test_a_graph_without_dgl_says_why_there_is_none() -> None:
     done = run(code)
     assert ".graph needs DGL (dgl is hidden by the test); " in done.stdout
     assert ("no wheels" in done.stdout) == (sys.version_info >= (3, 12))
+
+
+PACKAGES = (
+    "batching", "cells", "datasets", "encoders", "engine", "equations", "induction", "models", "plotting", "read",
+    "training", "trees",
+)  # fmt: skip
+
+
+def test_every_public_package_is_there_without_an_import_of_its_own() -> None:
+    code = (
+        "import sys, dgltree\n"
+        f"for name in {PACKAGES!r}:\n"
+        "    assert f'dgltree.{name}' not in sys.modules or name in vars(dgltree), name\n"
+        "    assert getattr(dgltree, name).__name__ == f'dgltree.{name}'\n"
+        "print(sorted({*dir(dgltree)} & {*sys.argv[1:]}))"
+    )
+    folders = [entry.parent.name for entry in Path(dgltree.__file__).parent.glob("*/__init__.py")]
+    done = subprocess.run([sys.executable, "-c", code, *folders], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(sorted(PACKAGES))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
-
 import numba
 
 from dgltree.engine.kernels.numba_kernel import is_compiled

@@ -70,7 +70,7 @@ def test_what_kernels_do_not_do_falls_back(
     assert not passes
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [*FAMILIES, "stack_tree_lstm, data gate", "stack_tree_lstm, data gate, gated top_k"])
 def test_dropout_runs_through_kernels_with_the_masks_of_torch(name: str, passes: list[object]) -> None:
     found = []
     for mode in ("off", "on"):

@@ -75,7 +75,7 @@ def test_any_width_agrees_with_recursion(name: str, size: int) -> None:
     check(cell, flat(cell, TREES[1:]), triton_engine)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", [*FAMILIES, "stack_tree_lstm, data gate", "stack_tree_lstm, data gate, gated top_k"])
 def test_dropout_has_the_masks_of_torch(name: str) -> None:
     found = []
     for mode in ("off", "on"):

@@ -5,9 +5,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+
+from dgltree import Tree, TreeDataset, Vocabulary
 
 pytest.importorskip("sklearn", reason="the train extra is not installed")
 from dgltree.training.baseline import choice
+from dgltree.training.baseline.baseline import Baseline
+from dgltree.training.baseline.features import Columns
+from dgltree.training.baseline.linear import Linear
+from dgltree.training.objectives.classes import Classes
 
 ALONE = 20
 
@@ -49,3 +56,17 @@ def test_too_few_examples_or_groups_take_the_middle_one(asked: list[Any]) -> Non
     assert best([None] * (choice.FEWEST - 1)) == best(["a"] * 10 + ["b"] * 10) == "two"
     assert asked == []
     assert best(["a"] * 10 + ["b"] * 10 + [None]) == "three", "three groups, as many as folds"
+
+
+def test_a_baseline_reads_the_names_of_trees_whatever_vocabulary_they_are_in() -> None:
+    """Names that a network reads as one unknown are still told apart."""
+    trees = [Tree("f", [Tree("w", token=token) for token in word]) for word in ("ab", "bb", "cc", "cd", "da")]
+    data = TreeDataset(trees, list("xyxyx"))
+    columns = Columns.of(data)
+    model = Linear(np.arange(2.0 * len(columns.codes), dtype=np.float32).reshape(-1, 2), np.zeros(2, np.float32))
+    baseline = Baseline(columns, model, Classes(("x", "y")), "of a test")
+    known = data.within(Vocabulary([("f", 2), ("w", 0)], ["a"], unk=True))
+    assert known.trees.token.unique().numel() < data.trees.token.unique().numel()
+    found = baseline.found(data)
+    assert len(found.unique(dim=0)) == len(trees)
+    torch.testing.assert_close(baseline.found(known), found, rtol=0, atol=0)

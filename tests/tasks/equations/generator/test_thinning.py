@@ -5,6 +5,8 @@ from collections import Counter
 import pyarrow
 import pytest
 
+from tasks.equations.generator import chains
+from tasks.equations.generator.identities import World
 from tasks.equations.generator.presets import Shape
 from tasks.equations.generator.published.process import Process, Union
 
@@ -38,3 +40,11 @@ def test_kinds_are_thinned_and_what_is_left_keeps_its_order(
     assert Counter(kinds) == expected
     assert union.missing == missing
     assert union.counts["more than wanted"] == len(KINDS) - len(kinds)
+
+
+@pytest.mark.parametrize("count", [1, 7, 30])
+@pytest.mark.parametrize("world", ["paper", "elementary"])
+def test_chains_make_as_many_equations_as_are_asked_for_each_once(world: World, count: int) -> None:
+    made = chains.correct((count, "train", "a test", world))
+    assert len(made) == count == len({one.digest for one in made})
+    assert made == chains.correct((40, "train", "a test", world))[:count]

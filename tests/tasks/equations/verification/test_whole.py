@@ -1,11 +1,14 @@
 """Encoders that read whole equations."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Tree, Vocabulary, batch, read_equation
+from dgltree.datasets.labelled import Labelled
 from tasks.equations.compositionality.substitutivity import hidden_states
 from tasks.equations.verification.classifier import EquationClassifier
 from tasks.equations.verification.whole import EQUALS, joined
@@ -44,3 +47,17 @@ def test_an_encoder_sees_both_sides_at_once(name):
     assert abs(swapped - together[0]) > 1e-6  # a product of two vectors would not know the order
     states = hidden_states(module, [*read_equation(TEXTS[0])])
     assert states.shape == (2, 16)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_an_encoder_adds_to_the_loss_is_learnt_from(whole, monkeypatch):
+    module = EquationClassifier(vocabulary(), "lstm", hidden_size=8, whole=whole).eval()
+    flat = sides(TEXTS)
+    labelled = Labelled(flat, torch.tensor([1.0, 0.0, 1.0]), torch.tensor([3, 1, 2]))
+    logits, encoded = module(flat), module.encoder.encoded
+    expected = torch.nn.functional.softplus(torch.where(labelled.labels == 1, -logits, logits))
+    torch.testing.assert_close(module.losses(labelled), expected)
+    monkeypatch.setattr(
+        module.encoder, "encoded", lambda *given: replace(encoded(*given), losses={"own": torch.full((3,), 0.25)})
+    )
+    torch.testing.assert_close(module.losses(labelled), expected + 0.25)
