@@ -47,7 +47,7 @@ def _training(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) 
     if "dgl" not in steps:
         yield Skipped(f"{name}, against dgl.prop_nodes_topo", "DGL is not installed, or this is no CPU")
         return
-    yield against(f"{name}, shared", "dgl", times, aim=14, least=9, work=work)
+    yield against(f"{name}, shared", "dgl", times, aim=20, least=15, work=work)
     unshared = {"ours": times["unshared"], "dgl": times["dgl"]}
     yield against(f"{name}, not shared", "dgl", unshared, aim=6, least=4)
 
