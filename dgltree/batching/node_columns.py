@@ -17,7 +17,7 @@ def column(numbers: list[int]) -> Tensor:
 
 
 class _Ids(dict[Any, int]):
-    """What a function gives for keys, each asked for once."""
+    """Results of a function by key, each asked for once."""
 
     def __init__(self, find: Callable[[Any], int]) -> None:
         self._find = find

@@ -161,7 +161,9 @@ def test_two_processes_train_as_one_and_go_on_after_one_was_killed(data: Path, t
 def test_the_order_is_the_same_in_every_process_and_differs_by_epoch_and_seed(data: Path) -> None:
     def batches(seed: int, epoch: int, rank: int, ranks: int = 2) -> list[list[int]]:
         equations = LabelledEquations(data / "train.parquet", batch_size=10, seed=seed)
-        equations.trainer = SimpleNamespace(current_epoch=epoch, global_rank=rank, world_size=ranks)
+        equations.trainer = SimpleNamespace(
+            current_epoch=epoch, global_rank=rank, world_size=ranks, lightning_module=None
+        )
         return list(equations.train_dataloader().batch_sampler)
 
     whole = batches(0, 0, 0, ranks=1)
