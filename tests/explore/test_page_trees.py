@@ -82,7 +82,7 @@ def test_a_map_is_drawn_in_stages_and_can_be_stopped(page: Any, with_trees: Runn
     page.goto(f"{with_trees.url}#trees")
     page.locator(".map .plane path").first.wait_for()
     held: list[Any] = []
-    page.route("**/api/trees/map", lambda route: held.append(route))  # its stages may end before the button is looked for
+    page.route("**/api/trees/map", lambda route: held.append(route))  # else its stages may be over too soon
     page.get_by_role("button", name="t-SNE").click()
     page.get_by_role("button", name="Stop").wait_for()
     held.pop().continue_()
