@@ -21,6 +21,7 @@ CLASSES = len(DIGITS)
 LENGTHS = (20, 40, 60, 80, 100, 200, 1000)
 """Results are told apart by the lowest of these that is not below the number of words; the last has all the rest."""
 TRAIN, VALIDATION = 0.9, 0.95  # where the shares of the expressions end; the rest is the own test set
+VALIDATION_SEED = 1  # of the sets that are validated on; those that are tested have seed 0
 
 
 class ListOps(BucketedData):
@@ -41,7 +42,9 @@ class ListOps(BucketedData):
         batch_size: expressions a step, at most.
         most_words: words a step, padding included, at most: long expressions come in smaller batches.
         sets: names of :data:`tasks.listops.presets.SETS`, or "all".
-        set_size: expressions of each of them, and of the other sets of ListOps-DG.
+        validate_on: names of such sets to validate on as well, drawn with another seed than those that are tested: the
+            epoch that is best up to the length of training may be a bad one beyond it.
+        set_size: expressions of each of these sets, and of the other sets of ListOps-DG.
         depth: whether to train on expressions of depth up to 6, validate on depth 7 and test on depth 8 or more.
         seed: of the order, and of the expressions that are made; not of the sets.
 
@@ -60,14 +63,13 @@ class ListOps(BucketedData):
         batch_size: int = 128,
         most_words: int = 12_800,
         sets: list[str] | None = None,
+        validate_on: list[str] | None = None,
         set_size: int = presets.COUNT,
         depth: bool = False,
         seed: int = 0,
     ) -> None:
         super().__init__()
-        self.sets = tuple(presets.SETS) if sets == ["all"] else tuple(sets or ())
-        if unknown := [name for name in self.sets if name not in presets.SETS]:
-            raise ValueError(f"no set {', '.join(unknown)}; there are {', '.join(presets.SETS)}, or all")
+        self.sets, self.validate_on = _names(sets), _names(validate_on)
         self.set_size, self.depth = set_size, depth
         if not 0 < train_share <= 1:
             raise ValueError(f"train_share is {train_share}; it must be above 0 and at most 1")
@@ -116,7 +118,9 @@ class ListOps(BucketedData):
     def validation(self) -> list[Expression]:
         if self.depth:
             return list(presets.preset("depth_7", self.set_size))
-        return self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
+        own = self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
+        longer = [e for name in self.validate_on for e in presets.preset(name, self.set_size, VALIDATION_SEED)]
+        return own + longer
 
     @cached_property
     def test(self) -> list[Expression]:
@@ -134,6 +138,14 @@ class ListOps(BucketedData):
         return Labelled(
             number_subtrees(trees), values, torch.tensor([_up_to(expression.length) for expression in expressions])
         )
+
+
+def _names(sets: list[str] | None) -> tuple[str, ...]:
+    """Of sets that are there."""
+    names = tuple(presets.SETS) if sets == ["all"] else tuple(sets or ())
+    if unknown := [name for name in names if name not in presets.SETS]:
+        raise ValueError(f"no set {', '.join(unknown)}; there are {', '.join(presets.SETS)}, or all")
+    return names
 
 
 def _up_to(length: int) -> int:

@@ -70,3 +70,14 @@ def test_listops_dg_is_trained_on_shallow_and_tested_on_deep_ones() -> None:
     assert {depth_of(text) for text, _ in data.validation} == {7}
     assert min(depth_of(text) for text, _ in data.test) >= 8
     assert [len(part) for part in (data.train, data.validation, data.test)] == [50, 10, 10]
+
+
+def test_longer_expressions_to_validate_on_are_added_and_are_not_those_that_are_tested() -> None:
+    short = ListOps(count=100, longest=30)
+    data = ListOps(count=100, longest=30, sets=["all"], validate_on=["length_200"], set_size=5)
+    longer = data.validation[len(short.validation) :]
+    assert data.validation[: len(short.validation)] == short.validation and data.train == short.train
+    assert len(longer) == 5 and all(200 <= expression.length <= 300 for expression in longer)
+    assert not {*longer} & {*presets.preset("length_200")}
+    with pytest.raises(ValueError, match=r"no set long; there are length_200, .*, or all"):
+        ListOps(validate_on=["long"])
