@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -109,7 +109,7 @@ class TreeBatch(PickledAsArrays):
         return numbered
 
     def _tensors(self) -> dict[str, Tensor]:
-        return {f.name: v for f in fields(self) if f.init and isinstance(v := getattr(self, f.name), Tensor)}
+        return {name: column for name in _columns() if isinstance(column := getattr(self, name), Tensor)}
 
     @cached_property
     def starts(self) -> Tensor:
@@ -174,6 +174,12 @@ class TreeBatch(PickledAsArrays):
         if vocabulary is not None:
             check_ids(batch, vocabulary)
         return batch
+
+
+@cache
+def _columns() -> tuple[str, ...]:
+    """The names of what a batch is made of."""
+    return tuple(field.name for field in fields(TreeBatch) if field.init)
 
 
 def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: Tensor | None = None) -> TreeBatch:

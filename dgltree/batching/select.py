@@ -39,17 +39,22 @@ def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> Tree
         return torch.from_numpy(array).to(batch.device)
 
     node_index, edge_index, shift = map(on_device, (node, edge, np.repeat(new - old, edges)))
+
+    def nodes(column: Tensor) -> Tensor:
+        return column.index_select(0, node_index)
+
     selected = TreeBatch(
-        function=batch.function[node_index].long(),
-        token=batch.token[node_index].long(),
+        function=nodes(batch.function).long(),
+        token=nodes(batch.token).long(),
         child_ptr=on_device(np.concatenate([[0], np.cumsum(pointer[node + 1] - pointer[node])])),
-        child_index=batch.child_index[edge_index] + shift,
-        level=batch.level[node_index].long(),
+        child_index=batch.child_index.index_select(0, edge_index) + shift,
+        level=nodes(batch.level).long(),
         roots=on_device(roots[which] + new - old),
         sizes=on_device(size),
-        label=batch.label[node_index].long(),
-        value=None if batch.value is None else batch.value[node_index],
-        x=None if batch.x is None else batch.x[node_index],
+        label=nodes(batch.label).long(),
+        value=None if batch.value is None else nodes(batch.value),
+        x=None if batch.x is None else nodes(batch.x),
         vocabulary=batch.vocabulary,
     )
-    return selected if batch.subtree is None else selected.with_subtrees(batch.subtree[node_index])
+    subtree = batch.subtree
+    return selected if subtree is None else selected.with_subtrees(nodes(subtree))

@@ -26,22 +26,25 @@ def read_of(cell: CellContract) -> tuple[object, ...]:
 def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
     """``ValueError`` where a cell would lose something that a node carries, or lacks something at one."""
     inner, token = batch.arity > 0, batch.token != NO_TOKEN
-    number = torch.zeros_like(token) if batch.value is None else ~batch.value.isnan()
 
     def refuse(wrong: Tensor, what: str) -> None:
         if wrong.any():
             raise ValueError(f"{place(batch, int(torch.nonzero(wrong)[0]))} {what}")
 
-    refuse(number & inner, "is an inner node with a number; only leaves carry numbers")
-    refuse(number & token, "has a token and a number; a leaf carries one of them")
-    if not cell.numbers:
-        refuse(number, "carries a number; build the cell with numbers=True")
+    carries = token
+    if batch.value is not None:
+        number = ~batch.value.isnan()
+        carries = token | number
+        refuse(number & inner, "is an inner node with a number; only leaves carry numbers")
+        refuse(number & token, "has a token and a number; a leaf carries one of them")
+        if not cell.numbers:
+            refuse(number, "carries a number; build the cell with numbers=True")
+        if cell.input_size is not None and cell.leaf == "gates" and batch.x is not None:
+            refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
     if cell.leaf != "gates":
-        refuse(~(inner | token | number), f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these")
+        refuse(~(inner | carries), f"is a leaf without a token or number; leaf={cell.leaf!r} embeds these")
     if cell.input_size is None:
         refuse(inner & token, "is an inner node with a token, which a cell without input_size would lose")
-    elif cell.leaf == "gates" and batch.x is not None:
-        refuse(number, "has a number and an input vector; a cell with leaf='gates' reads one of them")
     if cell.leaf != "gates" and batch.x is not None:
         refuse(
             ~inner & (batch.x != 0).any(1),

@@ -101,7 +101,7 @@ def _planned_states(
 def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> State:
     """States in the schedule's own order, part name to (R, *shape)."""
     schedule, batch = planned.schedule, planned.batch
-    weights, own = cell.map_weights(), cell.own_parameters()
+    weights = cell.map_weights()
     tensors = [*cell.parameters(), *weights.values(), *([] if batch.x is None else [batch.x])]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
     if record and schedule.node.is_inference():
@@ -111,14 +111,13 @@ def _run(cell: Cell, planned: PlannedBatch, traced: Trace, recompute: bool) -> S
         )
     steps = None if recompute or traced.names else fused_pass(cell, schedule, record, planned.layout)
     check_memory(cell, schedule, record, recompute, None if steps is None else steps.least_bytes())
-    rows = schedule if steps is None else steps.schedule
-    leaf = cell.leaf_states(batch, rows.node[: rows.leaves], rows.leaf_segments)
-    traced.keep(slice(0, schedule.leaves), leaf)
-    leaf_states = [leaf[part] for part in cell.state]
     if steps is not None:
-        x = steps.inputs(batch, weights)
-        h, memory = FusedPass.apply(steps, list(weights), *leaf_states, *x, *weights.values())
+        inputs = *steps.leaf_states(batch), *steps.inputs(batch, weights)
+        h, memory = FusedPass.apply(steps, list(weights), *inputs, *weights.values())
         return {"h": h, steps.part: memory.view(len(memory), *cell.state[steps.part])}
+    leaf = cell.leaf_states(batch, schedule.node[: schedule.leaves], schedule.leaf_segments)
+    traced.keep(slice(0, schedule.leaves), leaf)
+    leaf_states, own = [leaf[part] for part in cell.state], cell.own_parameters()
     x_pre = _input_products(cell, schedule, batch)
     run = PassContext(cell, schedule, traced, record, record and recompute, list(weights), list(own))
     outputs = LevelPass.apply(run, *leaf_states, *x_pre, *own.values(), *weights.values())

@@ -79,15 +79,15 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     """
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
-    twin = twins(batch) if share else np.arange(len(level))
-    node, row = _distinct(twin)
+    every = np.arange(len(level))
+    node, row = _distinct(twins(batch)) if share else (every, every)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
     else:
         step = level[node]
     order = np.lexsort((function[node], step))
-    node, row = node[order], np.argsort(order)[row]
+    node, row = node[order], _places(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
     leaves = int((level[node] == 0).sum())
@@ -103,22 +103,40 @@ def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return node, place[twin]
 
 
+def _places(order: np.ndarray) -> np.ndarray:
+    """The inverse of a permutation."""
+    found = np.empty_like(order)
+    found[order] = np.arange(len(order))
+    return found
+
+
 def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np.ndarray, by_arity: bool) -> list[Step]:
     """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
     stops = np.cumsum(arity)
-    steps = []
-    for start, stop in _pieces(step):
+    steps, pieces = [], list(_pieces(step))
+    for (start, stop), segments in zip(pieces, _segments_of(pieces, function), strict=True):
         if not arity[start]:
             continue
         width = int(arity[start])
         edges = slice(int(stops[start]) - width, int(stops[stop - 1]))
         parent[edges] -= start
-        segments = _segments(function[start:stop])
         if by_arity:
             steps.append(Step(start, stop, width, edges, segments, []))
         else:
             steps.append(Step(start, stop, None, edges, segments, _segments(function[start:stop][parent[edges]])))
     return steps
+
+
+def _segments_of(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Segments]:
+    """The runs of rows with one function within each of the pieces, which make up all rows."""
+    number = np.repeat(np.arange(len(pieces)), [stop - start for start, stop in pieces])
+    runs = run_lengths(number, function)
+    firsts = [first for first, _ in runs]
+    found: list[Segments] = [[] for _ in pieces]
+    for k, name, (first, last) in zip(number[firsts].tolist(), function[firsts].tolist(), runs, strict=True):
+        start, _ = pieces[k]
+        found[k].append((name, first - start, last - start))
+    return found
 
 
 def _pieces(step: np.ndarray) -> Iterator[tuple[int, int]]:

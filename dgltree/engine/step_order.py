@@ -18,6 +18,8 @@ def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child
         arity: (R,) of each node.
         parent, child: (E,) the nodes at the ends of each edge.
     """
+    if (arity[arity > 0] == arity.max()).all():  # nothing to choose between: a node is ready when its level is due
+        return level
     above = _way_up(level, parent, child)
     order = np.argsort(child, kind="stable")
     parent = parent[order]

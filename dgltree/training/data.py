@@ -36,6 +36,8 @@ class SplitsModule(lightning.LightningDataModule):
         self.train, self.validation, self.batch_nodes, self.seed = train, validation, batch_nodes, seed
         self._whole: dict[int, Labelled] = {}
         """By the identity of a data set: all of it as one batch."""
+        self._validation: list[Labelled] | None = None
+        """The batches of a small validation set, which are the same in every epoch, planned once."""
 
     def train_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
@@ -45,7 +47,12 @@ class SplitsModule(lightning.LightningDataModule):
     def val_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
         batches = list(NodeBatches(self.validation.sizes, self.batch_nodes))
-        return self._loader(self.validation, own_part(batches, self.trainer), training=False)
+        loader = self._loader(self.validation, own_part(batches, self.trainer), training=False)
+        if loaders(self.validation):
+            return loader
+        if self._validation is None:
+            self._validation = list(loader)
+        return DataLoader(self._validation, batch_size=None)  # type: ignore[arg-type]
 
     def transfer_batch_to_device(self, batch: Labelled, device: torch.device, _: int) -> Labelled:
         return batch.to(device)

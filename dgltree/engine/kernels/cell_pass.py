@@ -28,8 +28,8 @@ class BackwardResult(NamedTuple):
     """(leaves, n)"""
     leaf_memory: Tensor
     """(leaves, depth, n), or (0, depth, n) where the leaves' memory is all zeros."""
-    x_pre: list[Tensor | None]
-    """Of what x added to the gates of each map, if anything."""
+    inputs: list[Tensor | None]
+    """Of what :meth:`CellPass.inputs` gave, where it gave something."""
     parameters: dict[str, Tensor]
     """Of the maps, by name."""
 
@@ -75,9 +75,9 @@ class CellPass(ABC):
 
     @abstractmethod
     def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
-        """The states of all rows, from those of the leaves, and from :meth:`inputs`, whose memory the gates take.
+        """The states of all rows, from those of the leaves and from :meth:`inputs`, whose memory it may take.
 
         ``weights`` are the cell's ``map_weights``; those that require gradients get them from :meth:`backward`.
 
@@ -94,26 +94,41 @@ class CellPass(ABC):
             keep: whether there may be another backward pass.
         """
 
+    def leaf_states(self, batch: TreeBatch) -> list[Tensor]:
+        """Those that are no step, h (leaves, n) and the memory."""
+        if self.cell.leaf == "gates":
+            weight = next(self.cell.parameters())
+            return [weight.new_empty(0, *shape) for shape in self.cell.state.values()]
+        found = self.cell.leaf_states(batch, self.schedule.node[: self.schedule.leaves], self.schedule.leaf_segments)
+        return [found[part] for part in self.cell.state]
+
     def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
         """What x adds to the gates of each map, where these lie; None where no row has an x."""
+        found: list[Tensor | None] = []
+        for key, x in zip(self.maps, self._x(batch), strict=True):
+            if x is not None:
+                runs = self._runs_of_matrices(key).items()
+                whole = [(matrix, own[0].slot, own[-1].slot + own[-1].rows) for matrix, own in runs]
+                x = product(x, Weights(weights[self._input_name(key)], None), whole)
+            found.append(x)
+        return found
+
+    def _x(self, batch: TreeBatch) -> list[Tensor | None]:
+        """(slots, d), the x of the rows of each map; None where none has one."""
         if self.cell.input_size is None:
             return [None] * len(self.maps)
-        names = {key: f"input_{self.cell.key(key)}.weight" for key in self.maps}
-        return [self._input(batch, key, Weights(weights[name], None)) for key, name in names.items()]
-
-    def _input(self, batch: TreeBatch, key: Key, weights: Weights) -> Tensor | None:
-        matrices = self._runs_of_matrices(key)
-        rows = [self.schedule.node[run.start : run.stop] for runs in matrices.values() for run in runs]
-        nodes = rows[0] if len(rows) == 1 else torch.cat(rows)
         value = batch.value if self.cell.leaf == "gates" else None  # else only leaves have some, which are no rows here
-        columns = (batch.function, batch.token, value, batch.x)
-        function, token, value, x = (None if column is None else column.index_select(0, nodes) for column in columns)
-        assert function is not None and token is not None
-        found = self.cell.node_inputs(function, token, value, x)
-        if found is None:
-            return None
-        whole = [(matrix, runs[0].slot, runs[-1].slot + runs[-1].rows) for matrix, runs in matrices.items()]
-        return product(found, weights, whole)
+        found = []
+        for rows in self.layout.by_slot.split(list(self.layout.rows.values())):
+            nodes = self.schedule.node.index_select(0, rows)
+            columns = (batch.function, batch.token, value, batch.x)
+            function, token, number, x = (None if each is None else each.index_select(0, nodes) for each in columns)
+            assert function is not None and token is not None
+            found.append(self.cell.node_inputs(function, token, number, x))
+        return found
+
+    def _input_name(self, key: Key) -> str:
+        return f"input_{self.cell.key(key)}.weight"
 
     def _of(self, name: str, key: Key) -> Weights:
         """The tensors of a map as they were looked up for this pass."""
@@ -121,7 +136,7 @@ class CellPass(ABC):
         return Weights(self.weights[f"{name}.weight"], self.weights[f"{name}.bias"])
 
     def _start(
-        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> None:
         """Makes room for states and gates; the leaves' states are there, and in the gates what x adds."""
         self.weights = {name: tensor.detach() for name, tensor in weights.items()}
@@ -134,11 +149,16 @@ class CellPass(ABC):
             memory[: schedule.leaves] = leaf_memory.view(schedule.leaves, self.depth, n)
         self.states = States(h, memory, self.base, schedule.children)
         self.masks = [self._draw(step) for step in schedule.steps]
-        self.read = [x is not None for x in x_pre]
-        self.pre = {
-            key: h.new_empty(slots, self.maps[key].affine.fan_out) if x is None else x.detach().contiguous()
-            for (key, slots), x in zip(self._slots().items(), x_pre, strict=True)
-        }
+        self.given = dict(zip(self.maps, inputs, strict=True))
+        self.pre = {key: self._gates_for(key, slots) for key, slots in self._slots().items()}
+
+    def _gates_for(self, key: Key, slots: int) -> Tensor:
+        """Room for the gates of a map, or what x adds to them."""
+        x_pre = self.given[key]
+        return self._room(slots, self.maps[key].affine.fan_out) if x_pre is None else x_pre.detach().contiguous()
+
+    def _room(self, slots: int, width: int) -> Tensor:
+        return self.states.h.new_empty(slots, width)
 
     def _slots(self) -> dict[Key, int]:
         """How many rows of gates there is room for, of each map."""
@@ -158,7 +178,7 @@ class CellPass(ABC):
 
     def _input_gradients(self) -> list[Tensor | None]:
         """Those of the gates, where x was added."""
-        return [gates if read else None for gates, read in zip(self.pre.values(), self.read, strict=True)]
+        return [None if self.given[key] is None else gates for key, gates in self.pre.items()]
 
     def _draw(self, step: Step) -> Tensor:
         """What dropout multiplies u by, drawn as ``combine`` would; (0, n) without dropout."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from dgltree.batching.batch import TreeBatch
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass
 from dgltree.engine.kernels.kernel import States
@@ -23,11 +24,15 @@ class CompiledPass(CellPass):
 
     kernel: "type[NumbaRuns]"
 
+    def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
+        """(slots, d), the x of the rows of each map, where these lie; None where none has one."""
+        return self._x(batch)
+
     def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
         whole = {name: tensor.contiguous() for name, tensor in weights.items()}
-        self._start(leaf_h, leaf_memory, x_pre, whole)
+        self._start(leaf_h, leaf_memory, [None if x is None else x.contiguous() for x in inputs], whole)
         self.mask = torch.cat(self.masks)
         self._runs(None).forward()
         return self.states
@@ -38,50 +43,61 @@ class CompiledPass(CellPass):
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
         gradients = {name: torch.zeros_like(self.weights[name]) for name in self._names() if name in self.wanted}
-        runs = self._runs(gradients)
+        d_x = {key: torch.empty_like(x) for key, x in self.given.items() if x is not None and x.requires_grad}
+        runs = self._runs(gradients, d_x)
         edge_h = d_h.new_empty(len(states.children), self.n)
         runs.backward(self._sent(d_h, d_memory, edge_h, self._edge_gates(edge_h), row_memory))
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         runs.leaves(leaf_h, leaf_memory)
         runs.gradients(TOGETHER)
-        found = BackwardResult(leaf_h, leaf_memory, self._input_gradients(), gradients)
+        found = BackwardResult(leaf_h, leaf_memory, [d_x.get(key) for key in self.maps], gradients)
         self.pre = kept
         return found
 
     def _slots(self) -> dict[Key, int]:
         return self.layout.rows if self.keep else dict.fromkeys(self.maps, 0)
 
+    def _gates_for(self, key: Key, slots: int) -> Tensor:
+        read = self.given[key] is not None
+        return self._room(
+            slots, self.weights[self._input_name(key)].shape[1] if read else self.maps[key].affine.fan_out
+        )
+
     def _names(self) -> list[str]:
         """Of the tensors that want gradients, or may."""
         names = (f"gates_{self.cell.key(key)}" for key in self.maps)
-        return [f"{name}.{kind}" for name in names for kind in ("weight", "bias")]
+        read = (self._input_name(key) for key, x in self.given.items() if x is not None)
+        return [*read, *(f"{name}.{kind}" for name in names for kind in ("weight", "bias"))]
 
-    def _runs(self, gradients: Mapping[str, Tensor] | None) -> "NumbaRuns":
+    def _runs(self, gradients: Mapping[str, Tensor] | None, d_x: Mapping[Key, Tensor] | None = None) -> "NumbaRuns":
         """The compiled code for the gates where they lie now; in a backward pass with what it adds gradients to."""
         address = product_address(self.states.h.dtype)
         assert address is not None
-        maps = torch.tensor([self._map(key, gradients or {}) for key in self.maps])
+        maps = torch.tensor([self._map(key, gradients or {}, d_x or {}) for key in self.maps])
         inputs = max(1, *(key or 1 for key in self.maps)) * self.n
         room = 0 if self.keep else max(gates.shape[1] for gates in self.pre.values())
         spaces = MOST * inputs, MOST * room
         options = self.fused.options
         return self.kernel(options, self.states, self.layout, maps, address, self.mask, spaces, self._more(gradients))
 
-    def _map(self, key: Key, gradients: Mapping[str, Tensor]) -> list[int]:
+    def _map(self, key: Key, gradients: Mapping[str, Tensor], d_x: Mapping[Key, Tensor]) -> list[int]:
         """A row of the table of maps."""
-        name, gates = f"gates_{self.cell.key(key)}", self.pre[key]
+        name, gates, x = f"gates_{self.cell.key(key)}", self.pre[key], self.given[key]
         weight, bias = self._of("gates", key)
         assert bias is not None
-        found = (gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))
-        kinds = {tensor.dtype for tensor in (self.states.h, gates, weight, bias)}
+        own = [gates, weight, bias, *(gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))]
+        if x is None:
+            own += [None] * 4
+        else:
+            read = self._input_name(key)
+            own += [x, self.weights[read], d_x.get(key), gradients.get(read)]
+        kinds = {self.states.h.dtype, *(tensor.dtype for tensor in own if tensor is not None)}
         if len(kinds) > 1:  # compiled code sees addresses alone
             raise ValueError(f"the cell's weights and states have several dtypes: {', '.join(sorted(map(str, kinds)))}")
-        addresses = [tensor.data_ptr() for tensor in (gates, weight, bias)]
-        wanted = [0 if tensor is None else tensor.data_ptr() for tensor in found]
         matrices, fan_out, fan_in = weight.shape
-        read = self.read[list(self.maps).index(key)]
         sizes = [1 if key is None else key, fan_in, fan_out, matrices, gates.shape[1], gates.shape[0]]
-        return [*sizes, int(read), *addresses, *wanted]
+        width = 0 if x is None else x.shape[1]
+        return [*sizes, width, *(0 if tensor is None else tensor.data_ptr() for tensor in own)]
 
     def _more(self, gradients: Mapping[str, Tensor] | None) -> tuple[Tensor, ...]:
         """What else the compiled code reads and writes."""
@@ -96,10 +112,10 @@ class CompiledSumPass(CompiledPass):
     """Of cells that add up what their children send."""
 
     def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
         self.f = leaf_h.new_empty(len(self.schedule.children), self.n)
-        return super().forward(leaf_h, leaf_memory, x_pre, weights)
+        return super().forward(leaf_h, leaf_memory, inputs, weights)
 
     def _names(self) -> list[str]:
         name = f"message_{self.cell.key(None)}"

@@ -19,21 +19,22 @@ class ConcatenatedPass(CellPass):
     kernel: type[Kernel]
 
     def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
-        self._start(leaf_h, leaf_memory, x_pre, weights)
+        self._start(leaf_h, leaf_memory, inputs, weights)
         self.runs = self.layout.runs(self.keep)
         schedule, h = self.schedule, self.states.h
         kernel = self.kernel(self.fused.options, self.states, table(self.runs))
         columns = {key: self._of("gates", key).weight.mT.unbind() for key in self.maps}
-        run, products, read = 0, Products(), dict(zip(self.maps, self.read, strict=True))
+        run, products = 0, Products()
+        read = {key: int(x_pre is not None) for key, x_pre in self.given.items()}
         for step, runs, mask in zip(schedule.steps, self.runs, self.masks, strict=True):
             i = h.index_select(0, schedule.children[step.edges]).view(
                 step.stop - step.start, (step.arity or 0) * self.n
             )
             weight, gates = columns[step.arity], self.pre[step.arity]
             for own in runs:
-                products.add(rows_of(i, own, step), weight[own.matrix], gates_of(gates, own), int(read[step.arity]))
+                products.add(rows_of(i, own, step), weight[own.matrix], gates_of(gates, own), read[step.arity])
             products.run()
             kernel.forward(step.start, step.stop, self._gates(step, run, mask))
             run += len(runs)

@@ -19,11 +19,11 @@ class FusedPass(torch.autograd.Function):
     def forward(
         ctx: Any, steps: CellPass, names: Sequence[str], leaf_h: Tensor, leaf_memory: Tensor, *tensors: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        """(R, n) and (R - base, depth, n), from the leaves, what x adds to the gates, and the weights named."""
-        x_pre, given = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
+        """(R, n) and (R - base, depth, n), from the leaves, the pass's inputs, and the weights named."""
+        inputs, given = tensors[: len(tensors) - len(names)], tensors[len(tensors) - len(names) :]
         weights = {name: tensor for name, tensor in zip(names, given, strict=True) if tensor is not None}
         with threads_of_torch(leaf_h.device):
-            states = steps.forward(leaf_h, leaf_memory, x_pre, weights)
+            states = steps.forward(leaf_h, leaf_memory, inputs, weights)
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
         ctx.save_for_backward(*given, *outputs[:1])  # only to notice what was changed, and what was freed
         ctx.set_materialize_grads(False)
@@ -46,4 +46,4 @@ class FusedPass(torch.autograd.Function):
         if not keep:
             ctx.steps = None
         d_leaf = found.leaf_memory.view(ctx.leaf_shape) if len(found.leaf_memory) else None
-        return None, None, found.leaf_h, d_leaf, *found.x_pre, *map(found.parameters.get, ctx.names)
+        return None, None, found.leaf_h, d_leaf, *found.inputs, *map(found.parameters.get, ctx.names)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.pickling import PickledAsArrays
-from dgltree.batching.run_lengths import run_lengths
+from dgltree.batching.run_lengths import ranges, run_lengths
 from dgltree.cells import Cell
 from dgltree.cells.typed import TypedLinear
 from dgltree.engine.schedule import Schedule
@@ -57,6 +57,8 @@ class Layout(PickledAsArrays):
     """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all."""
     order: Tensor
     """(runs,) int64, on the CPU: the runs by map, matrix and slot."""
+    by_slot: Tensor
+    """(rows,) int64: the rows that have gates, by map and slot."""
     first_edge: Tensor
     """(R + 1,) int64: the first edge that leads to each row, and the number of all."""
     parents: Tensor
@@ -68,7 +70,9 @@ class Layout(PickledAsArrays):
 
     def to(self, device: torch.device | str) -> "Layout":
         """The same; what only a CPU reads stays there."""
-        moved = {name: getattr(self, name).to(device) for name in ("first_edge", "parents", "pointer", "edges")}
+        moved = {
+            name: getattr(self, name).to(device) for name in ("by_slot", "first_edge", "parents", "pointer", "edges")
+        }
         return replace(self, **moved)
 
     def fits(self, cell: Cell) -> bool:
@@ -117,7 +121,8 @@ def layout(schedule: Schedule, cell: Cell) -> Layout:
     children, device = schedule.children.cpu().numpy(), schedule.children.device
     pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
     on_cpu = [torch.from_numpy(array) for array in (runs, np.array(groups), order)]
-    there = [torch.from_numpy(array).to(device) for array in (first_edge, parents, pointer, edges)]
+    by_slot = ranges(runs[order, START], length)
+    there = [torch.from_numpy(array).to(device) for array in (by_slot, first_edge, parents, pointer, edges)]
     matrices = {key: linear.position for key, linear in maps.items()}
     counts = dict(zip(maps, rows.tolist(), strict=True))
     return Layout(leaf_step, matrices, counts, on_cpu[0], steps, on_cpu[1], on_cpu[2], *there)

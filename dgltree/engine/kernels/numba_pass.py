@@ -8,7 +8,7 @@ from torch import Tensor
 from dgltree.engine.kernels.kernel import Sent, States
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.kernels.numba_kernel import Arguments, Nothing, NumbaStates, is_compiled
-from dgltree.engine.kernels.numba_runs import COLUMNS_OF_MAPS, gradients
+from dgltree.engine.kernels.numba_runs import COLUMNS_OF_MAPS, X, gradients, gradients_of_inputs, products_of_inputs
 from dgltree.engine.kernels.threads import over_groups, over_runs
 
 
@@ -29,6 +29,8 @@ class NumbaRuns(NumbaStates):
     forward_runs: ClassVar[Any]
     backward_runs: ClassVar[Any]
     gradient_groups: ClassVar[Any] = staticmethod(gradients)
+    input_groups: ClassVar[Any] = staticmethod(products_of_inputs)
+    input_gradient_groups: ClassVar[Any] = staticmethod(gradients_of_inputs)
 
     def __init__(
         self,
@@ -50,10 +52,13 @@ class NumbaRuns(NumbaStates):
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
         """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
         nothing, rows = Nothing(dtype), torch.empty(0, dtype=torch.int64)
-        layout = Layout(False, {}, {}, nothing.table, [], rows, rows, rows, rows, rows, rows)
+        layout = Layout(False, {}, {}, nothing.table, [], *[rows] * 7)
         maps = torch.empty(0, COLUMNS_OF_MAPS, dtype=torch.int64)
         runs = cls(options, nothing.states, layout, maps, 0, nothing.matrix, (0, 0), cls.nothing(dtype))
-        needed: list[tuple[Any, Arguments]] = [(cls.forward_runs, (0, 0, *runs._forward()))]
+        needed: list[tuple[Any, Arguments]] = [
+            (cls.input_groups, (0, 0, *runs._inputs())),
+            (cls.forward_runs, (0, 0, *runs._forward())),
+        ]
         if backward:
             runs._receive(nothing.sent)
             needed += [(cls.backward_runs, (0, 0, *runs._backward())), *nothing.ends(runs), *runs._ends()]
@@ -66,6 +71,8 @@ class NumbaRuns(NumbaStates):
 
     def forward(self) -> None:
         """The states of all rows."""
+        if self._reads:
+            over_groups(self.input_groups, len(self.layout.groups) - 1, *self._inputs())
         over_runs(self.forward_runs, self.layout, False, *self._forward())
 
     def backward(self, sent: Sent) -> None:
@@ -74,8 +81,19 @@ class NumbaRuns(NumbaStates):
         over_runs(self.backward_runs, self.layout, True, *self._backward())
 
     def gradients(self, together: int) -> None:
-        """Adds those of the weights of the gates; the inputs of so many rows are gathered at a time."""
-        over_groups(self.gradient_groups, len(self.layout.groups) - 1, *self._gradients(together))
+        """Those of inputs and weights; the children of so many rows are gathered at a time."""
+        count = len(self.layout.groups) - 1
+        over_groups(self.gradient_groups, count, *self._gradients(together))
+        if self._reads:
+            over_groups(self.input_gradient_groups, count, *self._inputs())
+
+    @property
+    def _reads(self) -> bool:
+        return bool(self._maps[:, X].any())
+
+    def _inputs(self) -> Arguments:
+        groups, order = self.layout.groups.numpy(), self.layout.order.numpy()
+        return groups, order, self._table, self._maps, self._blas, self._h
 
     def _forward(self) -> Arguments:
         places = self._children, self._base, self._memory, self._h
@@ -91,4 +109,5 @@ class NumbaRuns(NumbaStates):
         return groups, order, self._table, self._maps, self._blas, self._children, self._h, together
 
     def _ends(self) -> list[tuple[Any, Arguments]]:
-        return [(self.gradient_groups, (0, 0, *self._gradients(1)))]
+        inputs = self.input_gradient_groups, (0, 0, *self._inputs())
+        return [(self.gradient_groups, (0, 0, *self._gradients(1))), inputs]

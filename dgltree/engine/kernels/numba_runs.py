@@ -14,11 +14,11 @@ from dgltree.engine.kernels.compiled import compiled, copy
 from dgltree.engine.kernels.layout import EDGE, KEY, MATRIX, SLOT, START, STOP
 from dgltree.engine.kernels.numba_product import add_gradients, multiply, multiply_back, pointer
 
-ARITY, FAN_IN, FAN_OUT, MATRICES, WIDTH, SLOTS, READ, GATES, WEIGHT, BIAS, D_WEIGHT, D_BIAS = range(
-    COLUMNS_OF_MAPS := 12
-)
-"""Columns of a table of maps: sizes of the weights (matrices, out, in) and of the gates (slots, width), whether x added
-to these, and addresses, 0 where there is none. Of children that are added up the arity counts as 1."""
+ARITY, FAN_IN, FAN_OUT, MATRICES, WIDTH, SLOTS, FAN_X = range(7)
+GATES, WEIGHT, BIAS, D_WEIGHT, D_BIAS, X, X_WEIGHT, D_X, D_X_WEIGHT = range(7, COLUMNS_OF_MAPS := 16)
+"""Columns of a table of maps: sizes of the weights (matrices, out, in), of the gates (slots, width) and of the inputs
+(slots, d), 0 where there are none; then addresses, 0 where there is none. Of children that are added up the arity
+counts as 1."""
 
 
 @compiled
@@ -83,7 +83,7 @@ def pre_activations(run, own, table, maps, blas, inputs, gates, room):
         own[0, SLOT], gates = 0, room_for(run, table, maps, room)
     first, rows = own[0, SLOT], table[run, STOP] - table[run, START]
     weight = weight_of(WEIGHT, run, table, maps, inputs)
-    multiply(blas, inputs, weight, gates[first : first + rows], maps[table[run, KEY], READ])
+    multiply(blas, inputs, weight, gates[first : first + rows], 1 if maps[table[run, KEY], X] else 0)
     return gates
 
 
@@ -102,6 +102,47 @@ def send_back(run, table, maps, blas, gates, sent):
         into = sent[edge : edge + rows * arity].reshape(rows, arity * n)
         weight = weight_of(WEIGHT, run, table, maps, sent)
         multiply_back(blas, gates[slot : slot + rows], weight, into, 0)
+
+
+@compiled
+def slots_of(group, groups, order, table):
+    """The first slot and the one after the last of a group of runs that have one matrix."""
+    last = order[groups[group + 1] - 1]
+    return table[order[groups[group]], SLOT], table[last, SLOT] + table[last, STOP] - table[last, START]
+
+
+@compiled
+def x_weight_of(column, run, table, maps, like):
+    """(width, d), the matrix of a run's inputs, or its gradient, without rows where that is not wanted."""
+    own, address = maps[table[run, KEY]], maps[table[run, KEY], column]
+    before = table[run, MATRIX] * own[WIDTH] * own[FAN_X] * like.itemsize
+    return matrix(address + before if address else address, own[WIDTH], own[FAN_X], like)
+
+
+@compiled
+def products_of_inputs(lo, hi, groups, order, table, maps, blas, like):
+    """Into the gates: what inputs add, of groups ``lo:hi`` of runs that have one matrix."""
+    for group in range(lo, hi):
+        run = order[groups[group]]
+        own, (first, stop) = maps[table[run, KEY]], slots_of(group, groups, order, table)
+        if own[X]:
+            x, (gates, _) = matrix(own[X], own[SLOTS], own[FAN_X], like), gates_of(run, table, maps, like)
+            weight = x_weight_of(X_WEIGHT, run, table, maps, like)
+            multiply(blas, x[first:stop], weight, gates[first:stop], 0)
+
+
+@compiled
+def gradients_of_inputs(lo, hi, groups, order, table, maps, blas, like):
+    """Of inputs and their weights, of groups ``lo:hi``, from the gradients of the pre-activations."""
+    for group in range(lo, hi):
+        run = order[groups[group]]
+        own, (first, stop) = maps[table[run, KEY]], slots_of(group, groups, order, table)
+        if own[X]:
+            x, (gates, _) = matrix(own[X], own[SLOTS], own[FAN_X], like), gates_of(run, table, maps, like)
+            d_x, d_gates = matrix(own[D_X], own[SLOTS], own[FAN_X], like), gates[first:stop]
+            d_weight = x_weight_of(D_X_WEIGHT, run, table, maps, like)
+            add_gradients(blas, d_gates, x[first:stop], d_weight, d_weight[:0].reshape(-1))
+            multiply_back(blas, d_gates, x_weight_of(X_WEIGHT, run, table, maps, like), d_x[first:stop], 0)
 
 
 @compiled

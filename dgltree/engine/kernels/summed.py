@@ -23,15 +23,15 @@ class SummedPass(CellPass):
     kernel: "type[SumKernel]"
 
     def forward(
-        self, leaf_h: Tensor, leaf_memory: Tensor, x_pre: Sequence[Tensor | None], weights: Mapping[str, Tensor]
+        self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
-        self._start(leaf_h, leaf_memory, x_pre, weights)
+        self._start(leaf_h, leaf_memory, inputs, weights)
         self.runs = self.layout.runs(self.keep)
         schedule, h, gates = self.schedule, self.states.h, self.pre[None][:, : 3 * self.n]
         self.f = h.new_empty(len(schedule.children), self.n)
         kernel = self.kernel(self.states, table(self.runs), self.layout.first_edge)
         weight, message = (self._of(name, None).weight.mT for name in ("gates", "message"))
-        run, products = 0, Products()
+        run, products, read = 0, Products(), int(self.given[None] is not None)
         for step, runs, mask in zip(schedule.steps, self.runs, self.masks, strict=True):
             total, sent = self._sums(kernel, step), self.f[step.edges]
             children = h.index_select(0, schedule.children[step.edges])
@@ -39,7 +39,7 @@ class SummedPass(CellPass):
                 products.add(children[start:stop], message[matrix], sent[start:stop])
             for own in runs:
                 into = weight[own.matrix, : total.shape[1]]
-                products.add(rows_of(total, own, step), into, gates_of(gates, own), int(self.read[0]))
+                products.add(rows_of(total, own, step), into, gates_of(gates, own), read)
             products.run()
             kernel.forward(step.start, step.stop, self._gates(run, mask))
             run += len(runs)
