@@ -4,6 +4,7 @@ import importlib.util
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from unittest import mock
 
 import pytest
@@ -14,6 +15,7 @@ from torch import Tensor
 
 from dgltree import TreeBatch, propagate
 from dgltree.cells import Cell
+from dgltree.engine.kernels import choice
 from dgltree.engine.kernels.backends import BACKENDS, NUMBA, TRITON
 from dgltree.engine.kernels.choice import fused_of, kernels
 from dgltree.engine.runner import Graph, prop_nodes_topo
@@ -50,12 +52,13 @@ def levels(share: bool) -> Engine:
     return run
 
 
-def fused(share: bool) -> Engine:
-    """Compiled kernels, where they cover the cell."""
+def fused(share: bool, by_steps: bool = False) -> Engine:
+    """Compiled kernels, where they cover the cell: a pass as one call, or, as where no BLAS is found, step by step."""
 
     def run(cell: Cell, trees: TreeBatch) -> State:
         pytest.importorskip("numba", reason="the fast extra is not installed")
-        with kernels("on"):
+        blas = mock.patch.object(choice, "product_address", lambda dtype: None) if by_steps else nullcontext()
+        with blas, kernels("on"):
             return propagate(trees, cell, share=share)
 
     return run
@@ -70,7 +73,11 @@ def triton_engine(cell: Cell, trees: TreeBatch) -> State:
         return propagate(trees, cell)
 
 
-KERNELS: dict[str, Engine] = {"kernels": fused(share=False), "kernels shared": fused(share=True)}
+KERNELS: dict[str, Engine] = {
+    "kernels": fused(share=False),
+    "kernels shared": fused(share=True),
+    "kernels by steps": fused(share=False, by_steps=True),
+}
 ENGINES: dict[str, Engine] = {
     "dgl": dgl_engine,
     "runner": runner_engine,

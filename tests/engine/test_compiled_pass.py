@@ -1,6 +1,7 @@
 """Passes as compiled calls: with a BLAS that is there and right, by the layout of the plan; else step by step."""
 
 import ctypes
+import multiprocessing
 import pickle
 from collections.abc import Iterator
 
@@ -11,12 +12,14 @@ from engines import KERNELS, assert_close, check, gradients
 from helpers import chain, random_dag, random_tree, suited
 from rows import make_cell
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 from dgltree import Tree, TreeBatch, batch, plan, propagate
 from dgltree.cells import Cell
 from dgltree.engine.kernels import blas, choice
 from dgltree.engine.kernels.choice import fused_pass, kernels
 from dgltree.engine.kernels.compiled_pass import CompiledPass
+from dgltree.engine.planned import PlannedBatch
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 FAMILIES = ["tree_smu, no_op", "tree_lstm", "child_sum"]
@@ -59,6 +62,17 @@ def test_with_a_blas_a_pass_is_compiled_and_without_one_it_goes_step_by_step(
     assert not isinstance(steps, CompiledPass)
     for engine in KERNELS.values():
         check(cell, trees, engine)
+
+
+@pytest.mark.parametrize("engine", KERNELS)
+def test_passes_are_compiled_on_all_engines_of_kernels_but_the_one_by_steps(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, forward = [], CompiledPass.forward
+    monkeypatch.setattr(CompiledPass, "forward", lambda *given: calls.append(1) or forward(*given))
+    cell = make_cell("tree_lstm")
+    KERNELS[engine](cell, flat(cell, TREES))
+    assert len(calls) == (engine != "kernels by steps")
 
 
 @pytest.mark.parametrize("name", FAMILIES + OPTIONS)
@@ -138,6 +152,27 @@ def test_a_plan_from_another_process_is_run_by_the_layout_that_it_brings(
     monkeypatch.setattr(choice, "layout", lambda *_: pytest.fail("the layout was made again"))
     for what, tensor in results(cell, sent).items():
         assert torch.equal(tensor, expected[what]), what
+
+
+def planned_for_each_family(trees: list[Tree]) -> list[PlannedBatch]:
+    """By a worker of a loader."""
+    cells = [make_cell(name) for name in FAMILIES]
+    return [plan(flat(cell, trees), cell) for cell in cells]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_plans_from_workers_of_a_loader_are_run_by_the_layouts_that_they_bring(
+    method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} here")
+    expected = [results(make_cell(name), flat(make_cell(name), TREES)) for name in FAMILIES]
+    options = {"num_workers": 1, "multiprocessing_context": method, "timeout": 240}
+    [sent] = DataLoader(TREES, batch_size=len(TREES), collate_fn=planned_for_each_family, **options)
+    monkeypatch.setattr(choice, "layout", lambda *_: pytest.fail("the layout was made again"))
+    for name, planned, wanted in zip(FAMILIES, sent, expected, strict=True):
+        for what, tensor in results(make_cell(name), planned).items():
+            assert torch.equal(tensor, wanted[what]), (name, what)
 
 
 def test_weights_of_several_dtypes_are_refused() -> None:

@@ -14,8 +14,9 @@ from torch import Tensor
 from dgltree import Tree, TreeBatch, batch, plan, propagate, root_states
 from dgltree.cells import Cell, TreeLSTM, TreeSMU
 from dgltree.engine import propagate as engine
-from dgltree.engine.kernels import threads
+from dgltree.engine.kernels import choice, threads
 from dgltree.engine.kernels.choice import fused_of, kernels
+from dgltree.engine.kernels.compiled_pass import CompiledPass
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 HAVE_KERNELS = ("tree_lstm", "child_sum", "stack_tree_lstm", "tree_smu")
@@ -129,10 +130,10 @@ def test_backward_can_be_repeated_and_gives_the_same_to_the_bit(name: str) -> No
         torch.autograd.grad(loss, wanted, allow_unused=True)
 
 
-def family(count: int) -> TreeBatch:
+def family(count: int) -> list[Tree]:
     """Different nodes with the same two subtrees."""
     shared = [random_tree(4, 2, 1), random_tree(3, 2, 5)]
-    return batch([Tree("pow", (shared[k % 2], numbered(k))) for k in range(count)], VOCABULARY)
+    return [Tree("pow", (shared[k % 2], numbered(k))) for k in range(count)]
 
 
 def numbered(k: int) -> Tree:
@@ -152,13 +153,40 @@ def on_threads(count: int, run: Callable[[], dict[str, Tensor]]) -> dict[str, Te
         torch.set_num_threads(before)
 
 
+DAGS = [*TREES, random_dag(60, 6, 4), *(tree for case in ("braid", "x*x", "wide node") for tree in EDGE_CASES[case])]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-14), (torch.float32, 1e-5)])
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("name", COVERED)
+def test_one_call_and_steps_give_the_same_states_and_gradients(
+    name: str, share: bool, dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = make_cell(name).to(dtype)
+    trees, calls, forward = flat(cell, [*DAGS, *family(300)]), [], CompiledPass.forward
+    monkeypatch.setattr(CompiledPass, "forward", lambda *given: calls.append(1) or forward(*given))
+
+    def run() -> dict[str, Tensor]:
+        states = propagate(trees, cell, share=share)
+        return {**states, **gradients(cell, states)}
+
+    found = run()
+    monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    for what, tensor in run().items():
+        assert_close(found[what], tensor, what, tolerance)
+    assert len(calls) == 1, "the first pass was one call, the second was none"
+
+
+@pytest.mark.parametrize("by_steps", [False, True])
 @pytest.mark.parametrize("share", [False, True])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_any_number_of_threads_gives_the_same_to_the_bit(
-    name: str, share: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, share: bool, by_steps: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(threads, "LEAST", 3)
-    trees = family(4000 if share else 100)
+    if by_steps:
+        monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    trees = flat(make_cell(name), family(4000 if share else 100))
     if share:
         assert int(plan(trees, make_cell(name), share=True).schedule.children.bincount().max()) >= 2000
 

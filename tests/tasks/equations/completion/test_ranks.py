@@ -1,5 +1,6 @@
 """The published equations, fillers and weights, against the published ranks."""
 
+import importlib.util
 import json
 import re
 import shutil
@@ -9,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from dgltree import read_equation, read_infix
+from dgltree.equations.ranking.fused_paths import FusedPaths
 from tasks.equations.completion import published_truth
 from tasks.equations.completion import ranks as completion
 
@@ -26,13 +28,16 @@ def options(folder: Path, out: Path) -> list[object]:
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", ["tree_rnn_h45", "tree_lstm_h50", "tree_smu_h50"])
-def test_ranks_are_the_published_ones(
-    name: str, published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_ranks_are_the_published_ones_through_kernels_too(
+    name: str, published: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, out = published / "equations", tmp_path / "ranks.json"
     out.write_text("old")
+    through_kernels, up = [], FusedPaths.root_states
+    monkeypatch.setattr(FusedPaths, "root_states", lambda *given: through_kernels.append(1) or up(*given))
     weights = folder / "checkpoints" / f"{name}.checkpoint"
     assert run("--model", weights, *options(folder, out)) == 0
+    assert bool(through_kernels) == (name != "tree_rnn_h45" and importlib.util.find_spec("numba") is not None)
     found = json.loads(out.read_text())
     expected = json.loads((folder / "published_ranks.json").read_text())[name]
     assert found["columns"] == expected["columns"]
