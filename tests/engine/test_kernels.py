@@ -177,9 +177,14 @@ def test_one_call_and_steps_give_the_same_states_and_gradients(
     assert len(calls) == 1, "the first pass was one call, the second was none"
 
 
-@pytest.mark.parametrize("by_steps", [False, True])
+READING = ("tree_lstm, inputs", "tree_lstm, leaf gates", "tree_smu, leaf gates", "child_sum, any arity, leaf gates")
+
+
 @pytest.mark.parametrize("share", [False, True])
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(
+    ("name", "by_steps"),
+    [*((name, by_steps) for name in FAMILIES for by_steps in (False, True)), *((name, False) for name in READING)],
+)
 def test_any_number_of_threads_gives_the_same_to_the_bit(
     name: str, share: bool, by_steps: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
