@@ -27,7 +27,12 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     for n, aim, least in SIZES:
         times = in_turn(_steps(n), repeats, clock=time.process_time)
         peer = min(PEERS, key=lambda one: times[one].median)
-        for how, limits in (("", {"aim": aim, "least": least}), (", from a flat data set", {}), (", planned", {})):
+        for how, limits in (
+            ("", {"aim": aim, "least": least}),
+            (", equal subtrees shared", {}),
+            (", from a flat data set", {}),
+            (", planned", {}),
+        ):
             ours = times[f"ours{how}"]
             work = {"trees": TREES / ours.median}
             yield against(f"{name}, n = {n}{how}", peer, {**times, "ours": ours}, work=work, **limits)
@@ -38,7 +43,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
 
 
 def _steps(n: int) -> dict[str, Callable[[], object]]:
-    """Ours from trees, from trees that were flattened once, as ``fit`` has them, and with the plan made before."""
+    """Ours from trees (with equal subtrees computed once, too), from flattened ones, as ``fit`` has them, and planned."""
     from benchmarks.dynet_tree_lstm import RATE, DyNetTreeLSTM, OurTreeLSTM
 
     trees = drawn(TREES)
@@ -57,6 +62,7 @@ def _steps(n: int) -> dict[str, Callable[[], object]]:
 
     return {
         "ours": lambda: step(lambda: plan(batch(trees, vocabulary), cell)),
+        "ours, equal subtrees shared": lambda: step(lambda: plan(batch(trees, vocabulary), cell, share=True)),
         "ours, from a flat data set": lambda: step(lambda: plan(select(flat, order), cell)),
         "ours, planned": lambda: step(lambda: planned),
         "bare products": BareProducts(cell, planned.schedule),

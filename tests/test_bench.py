@@ -87,8 +87,10 @@ def test_the_package_and_our_child_sum_cell_compute_the_same() -> None:
     torch.testing.assert_close(theirs(**given)[0], propagate(trees, cell)["h"], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("autobatch", [True, False])
-def test_the_program_of_dynet_and_our_tree_lstm_have_the_same_loss_before_and_after_steps(autobatch: bool) -> None:
+@pytest.mark.parametrize(("autobatch", "share"), [(True, False), (False, False), (True, True)])
+def test_the_program_of_dynet_and_our_tree_lstm_have_the_same_loss_before_and_after_steps(
+    autobatch: bool, share: bool
+) -> None:
     pytest.importorskip("dynet", reason="the bench extra is not installed")
     from benchmarks.dynet_tree_lstm import RATE, DyNetTreeLSTM, OurTreeLSTM
 
@@ -96,7 +98,8 @@ def test_the_program_of_dynet_and_our_tree_lstm_have_the_same_loss_before_and_af
     vocabulary = Vocabulary.from_trees(trees)
     torch.manual_seed(0)
     ours = OurTreeLSTM(TreeLSTM(vocabulary, 7, input_size=5, leaf="gates"), CLASSES)
-    theirs, planned = DyNetTreeLSTM(ours), plan(batch(trees, vocabulary), ours.cell)
+    theirs, planned = DyNetTreeLSTM(ours), plan(batch(trees, vocabulary), ours.cell, share=share)
+    assert (len(planned.schedule) < planned.batch.num_nodes) == share
     adagrad = torch.optim.Adagrad(ours.parameters(), RATE)
     for _ in range(3):
         adagrad.zero_grad()

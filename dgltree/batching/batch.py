@@ -10,7 +10,15 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.dgl_graph import columns_of, to_dgl
-from dgltree.batching.node_columns import class_numbers, column, node_ids
+from dgltree.batching.node_columns import (
+    children_by_object,
+    children_in_preorder,
+    class_numbers,
+    column,
+    node_ids,
+    numbers,
+    read_fields,
+)
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
     import dgl
 
 DRAWN = 4  # trees of a picture
+FEW = 64  # nodes, whose children numpy does not find faster
 
 
 @dataclass(frozen=True)
@@ -196,32 +205,28 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
     if not flat:
         raise ValueError("an empty batch: give at least one tree")
-    nodes: list[Tree] = []
-    sizes: list[int] = []
-    children: list[int] = []
-    for tree in flat:
-        start = len(nodes)
-        nodes.extend(tree.distinct_preorder())
-        own = nodes[start:]
-        number = dict(zip(map(id, own), range(start, len(nodes)), strict=True))
-        sizes.append(len(own))
-        children += [number[id(child)] for node in own for child in node.children]
-    sizes_array = np.asarray(sizes)
-    function, token = node_ids(nodes, sizes_array, vocabulary)
+    fields, nodes, counts = read_fields(flat)
+    function, token = node_ids(fields, counts, vocabulary)
     if x is not None and len(x) != len(nodes):
         raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
-    numbers = np.array([node.value for node in nodes], np.float64)  # NaN for None
-    pointers = np.cumsum([0, *(len(node.children) for node in nodes)])
+    arity, sizes = column(fields.arity), column(counts)
+    pointer = np.zeros(len(nodes) + 1, np.int64)
+    np.cumsum(arity, out=pointer[1:])
+    if len(nodes) < max(FEW, sum(tree.size for tree in flat)):
+        child = children_by_object(nodes, counts)
+    else:
+        child = children_in_preorder(column(fields.size), arity, pointer)
+    values = numbers(fields)
     return TreeBatch(
-        function=column(function),
-        token=column(token),
-        child_ptr=torch.from_numpy(pointers),
-        child_index=column(children),
-        level=column([node.depth for node in nodes]),
-        roots=torch.from_numpy(np.cumsum(sizes_array) - sizes_array),
-        sizes=torch.from_numpy(sizes_array),
-        label=column(class_numbers(nodes)),
-        value=None if np.isnan(numbers).all() else torch.from_numpy(numbers),
+        function=torch.from_numpy(function),
+        token=torch.from_numpy(token),
+        child_ptr=torch.from_numpy(pointer),
+        child_index=torch.from_numpy(child),
+        level=torch.from_numpy(column(fields.level)),
+        roots=torch.from_numpy(np.cumsum(sizes) - sizes),
+        sizes=torch.from_numpy(sizes),
+        label=torch.from_numpy(class_numbers(fields)),
+        value=None if values is None else torch.from_numpy(values),
         x=x,
         vocabulary=vocabulary,
     )

@@ -90,12 +90,16 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
         _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
         own = _ranks(own * n + same)
     twin = np.arange(n)
+    most = np.iinfo(np.int64).max // n
     order = np.lexsort((arity, level))
     for start, stop in run_lengths(level[order], arity[order]):
         nodes = order[start:stop]
-        key = own[nodes]
+        key, bound = own[nodes], n
         for slot in range(int(arity[nodes[0]])):
-            key = _ranks(key * n + twin[child[pointer[nodes] + slot]])
+            if bound > most:
+                key, bound = _ranks(key), n
+            key = key * n + twin[child[pointer[nodes] + slot]]
+            bound *= n
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
         twin[nodes] = nodes[first[inverse]]
     return twin

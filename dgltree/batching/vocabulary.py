@@ -1,7 +1,8 @@
 """Names to numbers: the functions and tokens that a model knows, saved with it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from operator import index
 from typing import Any
 
@@ -12,6 +13,8 @@ ANY_ARITY = None
 UNKNOWN = "<unk>"
 NO_TOKEN = -1
 """The token id of a node without a token."""
+UNSEEN = -2
+"""Found for a name that a vocabulary lacks."""
 NO_LABEL = -100
 """The class number of an example without a label, which torch's losses ignore by default."""
 
@@ -42,7 +45,7 @@ class Vocabulary:
         if unk and UNKNOWN not in self.tokens:
             self.tokens = (UNKNOWN, *self.tokens)
         self._function_ids = {function: i for i, function in enumerate(self.functions)}
-        self._token_ids = {token: i for i, token in enumerate(self.tokens)}
+        self._token_ids: dict[str | None, int] = {token: i for i, token in enumerate(self.tokens)}
         for kind, entries, ids in (
             ("function", self.functions, self._function_ids),
             ("token", self.tokens, self._token_ids),
@@ -50,6 +53,7 @@ class Vocabulary:
             if len(ids) < len(entries):
                 twice = next(entry for i, entry in enumerate(entries) if ids[entry] != i)  # type: ignore[index]
                 raise ValueError(f"the vocabulary names the {kind} {twice!r} twice")
+        self._token_ids[None] = NO_TOKEN
         for name, arity in self.functions:
             if arity is not ANY_ARITY and arity < 0:
                 raise ValueError(f"the function {name!r} has arity {arity}; an arity is 0 or more")
@@ -122,6 +126,10 @@ class Vocabulary:
             if self.unk:
                 return self._token_ids[UNKNOWN]
             raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
+
+    def find_tokens(self, tokens: Iterable[str | None]) -> Iterator[int]:
+        """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` where :meth:`token_id` raises an error."""
+        return map(self._token_ids.get, tokens, repeat(self._token_ids[UNKNOWN] if self.unk else UNSEEN))
 
     def at_arity(self, arity: int | None) -> list[int]:
         """Ids of the functions of one arity, ascending: the order in which a cell stacks their weights."""

@@ -138,7 +138,8 @@ class Tree:
         while stack:
             node = stack.pop()
             yield node
-            stack.extend(reversed(node.children))
+            if node.children:
+                stack += node.children[::-1]
 
     def distinct(self) -> Iterator["Tree"]:
         """Every distinct object once, children before parents."""
@@ -149,7 +150,7 @@ class Tree:
             node, key = stack[-1], id(stack[-1])
             if key not in done and node.children and key not in begun:
                 begun.add(key)
-                stack.extend(node.children[::-1])
+                stack += node.children[::-1]
                 continue
             stack.pop()
             if key not in done:
@@ -162,10 +163,12 @@ class Tree:
         stack = [self]
         while stack:
             node = stack.pop()
-            if id(node) not in met:
-                met.add(id(node))
+            key = id(node)
+            if key not in met:
+                met.add(key)
                 yield node
-                stack.extend(node.children[::-1])
+                if node.children:
+                    stack += node.children[::-1]
 
     def fold(self, combine: Callable[["Tree", list[T]], T]) -> T:
         """``combine(node, results of its children)`` from the leaves to the root, once for each distinct object."""

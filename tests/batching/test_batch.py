@@ -57,6 +57,26 @@ def test_a_child_object_held_twice_is_one_node_with_two_edges() -> None:
     assert batch([braid(50)], VOCABULARY).num_nodes == 51
 
 
+def test_children_are_the_same_whatever_a_tree_is_batched_with() -> None:
+    """Alone in a batch of few nodes, among many of which none is shared, and next to an object that is held twice."""
+    trees = [apart(tree) for tree in FOREST]
+    many, shared = batch(trees, VOCABULARY), batch([*trees, square()], VOCABULARY)
+    assert many.num_nodes == sum(tree.size for tree in trees)
+    alone = [batch([tree], VOCABULARY).child_index + start for tree, start in zip(trees, many.starts, strict=True)]
+    assert torch.equal(many.child_index, torch.cat(alone))
+    held_twice = torch.full((2,), many.num_nodes + 1)
+    assert torch.equal(shared.child_index, torch.cat([many.child_index, held_twice]))
+
+
+def apart(tree: Tree) -> Tree:
+    """An equal tree that holds no object twice."""
+    by_number: list[Tree] = []
+    for node in reversed(list(tree.preorder())):
+        below = [by_number.pop() for _ in node.children]
+        by_number.append(node.replace(children=below))
+    return by_number[0]
+
+
 def test_labels_never_reach_a_cell() -> None:
     cell = TreeRNN(VOCABULARY, 4)
     labelled = [tree.fold(lambda node, below: node.replace(children=below, label=len(below))) for tree in FOREST]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from helpers import VOCABULARY, random_dag, random_tree, with_inner_tokens, with_numbers
+from helpers import VOCABULARY, WIDE, random_dag, random_tree, with_inner_tokens, with_numbers
 
 from dgltree import Tree, Vocabulary, batch
 from dgltree.batching.subtrees import Named, digests, twins
@@ -37,6 +37,15 @@ def test_numbers_and_digests_are_equal_just_where_the_trees_are() -> None:
     expected = classes(trees)
     assert twins(flat).tolist() == expected
     assert classes(digests(flat, Named.of(VOCABULARY)).tolist()) == expected
+
+
+def test_children_of_a_wide_node_are_all_looked_at() -> None:
+    """Of 64 nodes: in 64 bits there is room for ten numbers below 64."""
+    y = Tree("var", token="y")
+    wide = [Tree("call", [first, *(Tree("var", token="x") for _ in range(WIDE - 1))]) for first in (X, y)]
+    flat = batch([*wide, *[X] * (62 - 2 * WIDE)], VOCABULARY)
+    assert flat.num_nodes == 64
+    assert twins(flat)[flat.roots[:2]].tolist() == flat.roots[:2].tolist()
 
 
 def test_digests_do_not_depend_on_the_vocabulary() -> None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dgltree import Tree, Vocabulary
+from dgltree.batching.vocabulary import NO_TOKEN, UNSEEN
 
 
 def test_one_function_at_two_arities_has_two_ids() -> None:
@@ -45,6 +46,7 @@ def test_unknown_names_come_with_the_nearest_known() -> None:
         vocabulary.function_id("Add", 3)
     with pytest.raises(ValueError, match="unknown token 'alfa'; nearest known: alpha"):
         vocabulary.token_id("alfa")
+    assert UNSEEN in vocabulary.find_tokens(["alfa"])
 
 
 def test_functions_of_any_arity_take_any_number_of_children() -> None:
@@ -67,6 +69,7 @@ def test_rare_and_unknown_tokens_become_unk_where_that_is_asked_for() -> None:
     back = Vocabulary.from_json(json.loads(json.dumps(vocabulary.to_json())))
     assert back == vocabulary
     assert back.token_id("b") == 0
+    assert list(back.find_tokens(["a", None, "b"])) == [1, NO_TOKEN, 0]
     assert vocabulary != Vocabulary(vocabulary.functions, vocabulary.tokens)
 
 
