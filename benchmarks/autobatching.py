@@ -43,7 +43,7 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
 
 
 def _steps(n: int) -> dict[str, Callable[[], object]]:
-    """Ours from trees (with equal subtrees computed once, too), from flattened ones, as ``fit`` has them, and planned."""
+    """Ours from trees (equal subtrees computed once or not), from flattened ones, as ``fit`` has them, and planned."""
     from benchmarks.dynet_tree_lstm import RATE, DyNetTreeLSTM, OurTreeLSTM
 
     trees = drawn(TREES)

@@ -20,7 +20,7 @@ def library() -> str:
 def hooks_of(module: nn.Module) -> tuple[object, ...]:
     """The hooks that run when a module is called, forward or backward."""
     kinds = (module._forward_pre_hooks, module._forward_hooks, module._backward_pre_hooks, module._backward_hooks)
-    return tuple(hook for kind in kinds for hook in kind.values())
+    return tuple(hook for kind in kinds for hook in kind.values()) if any(kinds) else ()
 
 
 def graph_is_kept() -> bool:
