@@ -106,8 +106,8 @@ def prepared(trainer: lightning.Trainer) -> lightning.Trainer:
     It logs the loss of an epoch that :func:`dgltree.training.processes.shared_loss` counts.
     """
     trainer.strategy.checkpoint_io = WholeCheckpoints()
-    if type(trainer.profiler) is PassThroughProfiler:
-        trainer.profiler = NoProfiler()
+    if type(trainer.profiler) is PassThroughProfiler:  # type: ignore[attr-defined]
+        trainer.profiler = NoProfiler()  # type: ignore[attr-defined]
     trainer.callbacks[:0] = [SameThreads(), EpochLoss()]  # type: ignore[attr-defined]
     return trainer
 

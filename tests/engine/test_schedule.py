@@ -5,15 +5,25 @@ import random
 
 import pytest
 import torch
-from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
+from helpers import EDGE_CASES, FUNCTIONS, VOCABULARY, braid, chain, leaf, random_tree, square
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate, root_states
 from dgltree.cells import ChildSumTreeLSTM, TreeRNN
-from dgltree.engine.schedule import schedule
+from dgltree.engine.schedule import MOST_ROWS, schedule
 
 FOREST = [random_tree(depth, 3, seed) for depth in (2, 5, 9, 30) for seed in (1, 2)] + EDGE_CASES["wide node"]
+
+
+def random_binary(rng: random.Random, depth: int) -> Tree:
+    """Up to so many levels above its leaves, all inner nodes with two children."""
+    if depth == 0 or rng.random() < 0.2:
+        return leaf(rng)
+    return Tree(
+        rng.choice([name for name, arity in FUNCTIONS if arity == 2]),
+        (random_binary(rng, depth - 1), random_binary(rng, depth - 1)),
+    )
 
 
 def subtrees(flat: TreeBatch) -> list[Tree]:
@@ -26,23 +36,37 @@ def subtrees(flat: TreeBatch) -> list[Tree]:
     return [trees[j] for j in range(flat.num_nodes)]
 
 
-def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows() -> None:
+@pytest.mark.parametrize("most", [5, MOST_ROWS])
+def test_steps_cover_every_row_once_and_children_stand_in_earlier_rows(
+    most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dgltree.engine.schedule.MOST_ROWS", most)
     flat = batch(FOREST, VOCABULARY)
     for share in (False, True):
         plan = schedule(flat, share)
         assert [plan.leaves, *(step.stop for step in plan.steps)] == [*(step.start for step in plan.steps), len(plan)]
         for step in plan.steps:
             rows = plan.children[step.edges].view(-1, step.arity)
-            assert len(rows) == step.stop - step.start
+            assert len(rows) == step.stop - step.start <= most
             assert int(rows.max()) < step.start
             nodes = plan.node[step.start : step.stop]
             assert set(flat.arity[nodes].tolist()) == {step.arity}
-            assert step.segments[0][1] == 0
+            assert [0, *(b for _, _, b in step.segments)] == [*(a for _, a, _ in step.segments), len(rows)]
             for f, a, b in step.segments:
                 assert set(flat.function[nodes[a:b]].tolist()) == {f}
             for row, node in enumerate(nodes.tolist()):
                 children = flat.child_index[flat.child_ptr[node] : flat.child_ptr[node + 1]]
                 assert plan.row[children].tolist() == rows[row].tolist()
+
+
+def test_trees_whose_inner_nodes_have_one_arity_take_a_step_a_level() -> None:
+    binary = [random_binary(random.Random(seed), depth) for seed, depth in enumerate((3, 6, 9))]
+    flat = batch(binary, VOCABULARY)
+    for share in (False, True):
+        found = schedule(flat, share)
+        assert [set(flat.level[found.node[step.start : step.stop]].tolist()) for step in found.steps] == [
+            {level} for level in range(1, int(flat.level.max()) + 1)
+        ]
 
 
 def test_without_sharing_every_node_has_its_own_row() -> None:

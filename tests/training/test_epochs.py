@@ -9,11 +9,11 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from own_trees import QUIET
+from own_trees import QUIET, table, written
 
 import dgltree
 from dgltree import TreeDataset
-from dgltree.training import stepping
+from dgltree.training import data, stepping
 from dgltree.training.build import build
 from dgltree.training.objectives.macro_f1 import MacroF1
 from dgltree.training.options import MOST_EPOCHS, FitOptions
@@ -96,3 +96,11 @@ def test_macro_f1_is_of_the_classes_that_occur() -> None:
     metric = MacroF1(3)
     metric.update(torch.tensor([0, 1, 2, 1]), torch.tensor([0, 0, 1, 1]))
     assert float(metric.compute()) == pytest.approx((2 / 3 + 1 / 2) / 2)
+
+
+def test_a_small_validation_set_is_planned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, planned = [], data.planned
+    monkeypatch.setattr(data, "planned", lambda *given: calls.append(given[-1]) or planned(*given))
+    trees = TreeDataset.from_file(written(tmp_path, "trees.tsv", table(60)))
+    dgltree.fit(trees, out=tmp_path / "model", epochs=3, hidden_size=4, batch_nodes=100_000)
+    assert len(calls) == 3 + 1, "a batch to train on in each epoch, and one to validate on"

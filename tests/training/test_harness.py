@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import lightning
+from lightning.pytorch.profilers import SimpleProfiler
 
 from dgltree.training import harness
 from dgltree.training.checkpoints import BEST, LAST, checkpoints
@@ -56,6 +58,16 @@ class Sum(lightning.LightningModule):
 class Ones(lightning.LightningDataModule):
     def train_dataloader(self) -> torch.utils.data.DataLoader:
         return torch.utils.data.DataLoader(torch.ones(4))
+
+
+def test_hooks_are_not_measured_unless_a_user_asks_for_a_profiler(tmp_path: Path) -> None:
+    def made(**options: Any) -> Any:
+        return harness.trainer(tmp_path, tmp_path, None, max_epochs=1, accelerator="cpu", **options).profiler
+
+    with harness.quiet():
+        nothing = made()
+        assert isinstance(made(profiler="simple"), SimpleProfiler)
+    assert nothing.profile("a") is nothing.profile("b"), "no object is made for a hook"
 
 
 def trained(folder: Path, stop: int | None = None) -> float:
