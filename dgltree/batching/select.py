@@ -13,7 +13,7 @@ from dgltree.batching.run_lengths import ranges
 def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:
     """The given trees of a batch, in the given order, on its device: what ``batch`` makes of them, without the trees.
 
-    Linear in the nodes selected, some millions a second where flattening trees makes some hundred thousands. A batch
+    Linear in the nodes selected, some millions a second where flattening trees makes about one. A batch
     over the arrays of a file may have int32; what is selected has int64. Numbers of duplicate subtrees
     (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
 
