@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from engines import KERNELS, assert_close, check, gradients
+from engines import KERNELS, assert_close, check, cotangents, gradients
 from helpers import chain, random_dag, random_tree, suited
 from rows import make_cell
 from torch import Tensor
@@ -105,6 +105,39 @@ def test_weights_that_want_no_gradients_leave_those_of_the_leaves(name: str) -> 
         found[mode] = cell.embedding.weight.grad
         assert all(parameter.grad is None for parameter in cell.maps.parameters())
     assert_close(found["on"], found["off"], "the embedding")
+
+
+READING = ["tree_lstm, inputs", "tree_smu, leaf gates", "child_sum, any arity, leaf gates"]
+
+
+@pytest.mark.parametrize("name", READING)
+def test_inputs_that_do_not_lie_row_by_row_get_their_gradients(name: str) -> None:
+    cell = make_cell(name)
+    cell.input_embedding.register_forward_hook(lambda *given: given[-1].t().contiguous().t())
+    trees = flat(cell, TREES)
+    found = results(cell, trees)
+    assert "input_embedding.weight" in found
+    with kernels("off"):
+        for what, tensor in results(cell, trees).items():
+            assert_close(found[what], tensor, what)
+
+
+@pytest.mark.parametrize("frozen", ["input_embedding", "maps.input_"])
+@pytest.mark.parametrize("name", READING)
+def test_inputs_or_weights_that_want_no_gradients_leave_those_of_the_others(name: str, frozen: str) -> None:
+    cell = make_cell(name)
+    trees = flat(cell, TREES)
+    every = results(cell, trees)
+    for weight, parameter in cell.named_parameters():
+        parameter.requires_grad_(not weight.startswith(frozen))
+    states = propagate(trees, cell)
+    weights = cotangents(states)
+    sum((states[part] * weights[part]).sum() for part in states).backward()
+    for weight, parameter in cell.named_parameters():
+        if weight.startswith(frozen):
+            assert parameter.grad is None
+        elif parameter.grad is not None:  # no node has the function of some weights
+            assert torch.equal(parameter.grad, every[weight]), weight
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -32,7 +32,8 @@ class CompiledPass(CellPass):
         self, leaf_h: Tensor, leaf_memory: Tensor, inputs: Sequence[Tensor | None], weights: Mapping[str, Tensor]
     ) -> States:
         whole = {name: tensor.contiguous() for name, tensor in weights.items()}
-        self._start(leaf_h, leaf_memory, [None if x is None else x.contiguous() for x in inputs], whole)
+        self._start(leaf_h, leaf_memory, inputs, whole)
+        self.x = {key: x.contiguous() for key, x in self.given.items() if x is not None}
         self.mask = torch.cat(self.masks)
         self._runs(None).forward()
         return self.states
@@ -43,7 +44,7 @@ class CompiledPass(CellPass):
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
         gradients = {name: torch.zeros_like(self.weights[name]) for name in self._names() if name in self.wanted}
-        d_x = {key: torch.empty_like(x) for key, x in self.given.items() if x is not None and x.requires_grad}
+        d_x = {key: torch.empty_like(x) for key, x in self.x.items() if self._wants(key)}
         runs = self._runs(gradients, d_x)
         edge_h = d_h.new_empty(len(states.children), self.n)
         runs.backward(self._sent(d_h, d_memory, edge_h, self._edge_gates(edge_h), row_memory))
@@ -57,17 +58,20 @@ class CompiledPass(CellPass):
     def _slots(self) -> dict[Key, int]:
         return self.layout.rows if self.keep else dict.fromkeys(self.maps, 0)
 
+    def _wants(self, key: Key) -> bool:
+        """Whether the x of a map's rows gets gradients: asked of what was given, for a copy of it does not say."""
+        x = self.given[key]
+        return x is not None and x.requires_grad
+
     def _gates_for(self, key: Key, slots: int) -> Tensor:
         read = self.given[key] is not None
-        return self._room(
-            slots, self.weights[self._input_name(key)].shape[1] if read else self.maps[key].affine.fan_out
-        )
+        width = self.weights[self._input_name(key)].shape[1] if read else self.maps[key].affine.fan_out
+        return self._room(slots, width)
 
     def _names(self) -> list[str]:
         """Of the tensors that want gradients, or may."""
         names = (f"gates_{self.cell.key(key)}" for key in self.maps)
-        read = (self._input_name(key) for key, x in self.given.items() if x is not None)
-        return [*read, *(f"{name}.{kind}" for name in names for kind in ("weight", "bias"))]
+        return [*map(self._input_name, self.x), *(f"{name}.{kind}" for name in names for kind in ("weight", "bias"))]
 
     def _runs(self, gradients: Mapping[str, Tensor] | None, d_x: Mapping[Key, Tensor] | None = None) -> "NumbaRuns":
         """The compiled code for the gates where they lie now; in a backward pass with what it adds gradients to."""
@@ -82,7 +86,7 @@ class CompiledPass(CellPass):
 
     def _map(self, key: Key, gradients: Mapping[str, Tensor], d_x: Mapping[Key, Tensor]) -> list[int]:
         """A row of the table of maps."""
-        name, gates, x = f"gates_{self.cell.key(key)}", self.pre[key], self.given[key]
+        name, gates, x = f"gates_{self.cell.key(key)}", self.pre[key], self.x.get(key)
         weight, bias = self._of("gates", key)
         assert bias is not None
         own = [gates, weight, bias, *(gradients.get(f"{name}.{kind}") for kind in ("weight", "bias"))]
