@@ -225,7 +225,8 @@ def test_dropout_acts_on_the_embeddings_and_between_the_layers(layers: int, name
         assert len(read) == layers
         share = [float((states == 0).double().mean()) for states in read]
         assert share == pytest.approx([0.5 * training] * layers, abs=0.15)  # some states of an ON-LSTM are 0
-        assert [len(states.unique(dim=0)) for states in read] == [20 if training else 1] * layers
+        apart = [(states - states[0]).flatten(1).abs().amax(1) > 1e-5 for states in read]  # rows of one product vary
+        assert [int(rows.sum()) for rows in apart] == [19 if training else 0] * layers
         embedded = core.embedding(ids).detach()
         kept = read[0] != 0
         torch.testing.assert_close(read[0][kept], embedded[kept] * (2 if training else 1))
