@@ -205,27 +205,27 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
     flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
     if not flat:
         raise ValueError("an empty batch: give at least one tree")
-    fields, nodes, counts = read_fields(flat)
-    function, token = node_ids(fields, counts, vocabulary)
+    read, nodes, counts = read_fields(flat)
+    function, token = node_ids(read, counts, vocabulary)
     if x is not None and len(x) != len(nodes):
         raise ValueError(f"x has {len(x)} rows; the batch has {len(nodes)} nodes")
-    arity, sizes = column(fields.arity), column(counts)
+    arity, sizes = column(read.arity), column(counts)
     pointer = np.zeros(len(nodes) + 1, np.int64)
     np.cumsum(arity, out=pointer[1:])
     if len(nodes) < max(FEW, sum(tree.size for tree in flat)):
         child = children_by_object(nodes, counts)
     else:
-        child = children_in_preorder(column(fields.size), arity, pointer)
-    values = numbers(fields)
+        child = children_in_preorder(column(read.size), arity, pointer)
+    values = numbers(read)
     return TreeBatch(
         function=torch.from_numpy(function),
         token=torch.from_numpy(token),
         child_ptr=torch.from_numpy(pointer),
         child_index=torch.from_numpy(child),
-        level=torch.from_numpy(column(fields.level)),
+        level=torch.from_numpy(column(read.level)),
         roots=torch.from_numpy(np.cumsum(sizes) - sizes),
         sizes=torch.from_numpy(sizes),
-        label=torch.from_numpy(class_numbers(fields)),
+        label=torch.from_numpy(class_numbers(read)),
         value=None if values is None else torch.from_numpy(values),
         x=x,
         vocabulary=vocabulary,

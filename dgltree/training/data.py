@@ -46,11 +46,11 @@ class SplitsModule(lightning.LightningDataModule):
 
     def val_dataloader(self) -> DataLoader[Labelled]:
         assert self.trainer is not None
-        batches = list(NodeBatches(self.validation.sizes, self.batch_nodes))
-        loader = self._loader(self.validation, own_part(batches, self.trainer), training=False)
-        if loaders(self.validation):
-            return loader
         if self._validation is None:
+            batches = list(NodeBatches(self.validation.sizes, self.batch_nodes))
+            loader = self._loader(self.validation, own_part(batches, self.trainer), training=False)
+            if loaders(self.validation):
+                return loader
             self._validation = list(loader)
         return DataLoader(self._validation, batch_size=None)  # type: ignore[arg-type]
 

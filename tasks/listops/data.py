@@ -117,8 +117,9 @@ class ListOps(BucketedData):
     @cached_property
     def validation(self) -> list[Expression]:
         if self.depth:
-            return list(presets.preset("depth_7", self.set_size))
-        own = self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
+            own = list(presets.preset("depth_7", self.set_size))
+        else:
+            own = self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
         longer = [e for name in self.validate_on for e in presets.preset(name, self.set_size, VALIDATION_SEED)]
         return own + longer
 

@@ -122,6 +122,22 @@ def test_inputs_that_do_not_lie_row_by_row_get_their_gradients(name: str) -> Non
             assert_close(found[what], tensor, what)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("name", READING)
+def test_inputs_that_were_changed_in_place_before_the_backward_pass_are_noticed(
+    name: str, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not compiled:
+        monkeypatch.setattr(choice, "product_address", lambda dtype: None)
+    cell, vectors = make_cell(name), []
+    cell.input_embedding.register_forward_hook(lambda *given: vectors.append(given[-1]))
+    states = propagate(flat(cell, TREES), cell)
+    with torch.no_grad():
+        vectors[0].zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        gradients(cell, states)
+
+
 @pytest.mark.parametrize("frozen", ["input_embedding", "maps.input_"])
 @pytest.mark.parametrize("name", READING)
 def test_inputs_or_weights_that_want_no_gradients_leave_those_of_the_others(name: str, frozen: str) -> None:

@@ -25,7 +25,7 @@ class FusedPass(torch.autograd.Function):
         with threads_of_torch(leaf_h.device):
             states = steps.forward(leaf_h, leaf_memory, inputs, weights)
         outputs = states.h.detach(), states.memory.detach()  # the states themselves must not hold this node
-        ctx.save_for_backward(*given, *outputs[:1])  # only to notice what was changed, and what was freed
+        ctx.save_for_backward(*given, *inputs, *outputs[:1])  # only to notice what was changed, and what was freed
         ctx.set_materialize_grads(False)
         ctx.steps, ctx.names, ctx.leaf_shape = steps, names, leaf_memory.shape
         return outputs

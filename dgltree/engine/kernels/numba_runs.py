@@ -28,11 +28,16 @@ def matrix(address, rows, columns, like):
 
 
 @compiled
+def nth_matrix(address, number, rows, columns, like):
+    """(rows, columns), that of a number among matrices that lie one after another; no rows at 0."""
+    return matrix(address + number * rows * columns * like.itemsize if address else address, rows, columns, like)
+
+
+@compiled
 def weight_of(column, run, table, maps, like):
     """(out, in), the matrix of a run, or its gradient, without rows where that is not wanted."""
-    own, address = maps[table[run, KEY]], maps[table[run, KEY], column]
-    before = table[run, MATRIX] * own[FAN_OUT] * own[FAN_IN] * like.itemsize
-    return matrix(address + before if address else address, own[FAN_OUT], own[FAN_IN], like)
+    own = maps[table[run, KEY]]
+    return nth_matrix(own[column], table[run, MATRIX], own[FAN_OUT], own[FAN_IN], like)
 
 
 @compiled
@@ -114,9 +119,8 @@ def slots_of(group, groups, order, table):
 @compiled
 def x_weight_of(column, run, table, maps, like):
     """(width, d), the matrix of a run's inputs, or its gradient, without rows where that is not wanted."""
-    own, address = maps[table[run, KEY]], maps[table[run, KEY], column]
-    before = table[run, MATRIX] * own[WIDTH] * own[FAN_X] * like.itemsize
-    return matrix(address + before if address else address, own[WIDTH], own[FAN_X], like)
+    own = maps[table[run, KEY]]
+    return nth_matrix(own[column], table[run, MATRIX], own[WIDTH], own[FAN_X], like)
 
 
 @compiled

@@ -79,5 +79,7 @@ def test_longer_expressions_to_validate_on_are_added_and_are_not_those_that_are_
     assert data.validation[: len(short.validation)] == short.validation and data.train == short.train
     assert len(longer) == 5 and all(200 <= expression.length <= 300 for expression in longer)
     assert not {*longer} & {*presets.preset("length_200")}
+    both = ListOps(count=50, set_size=5, depth=True, validate_on=["length_200"])
+    assert both.validation == [*presets.preset("depth_7", 5), *longer]
     with pytest.raises(ValueError, match=r"no set long; there are length_200, .*, or all"):
         ListOps(validate_on=["long"])
