@@ -23,17 +23,42 @@ HALF = 0.5
 """The existence below which a node has been merged, for the tree that is read from a pass."""
 
 
-class Pass(NamedTuple):
-    """The results of b sequences of T words."""
+class Sequences(NamedTuple):
+    """b sequences in some round; S places are START, the words, and END after the last."""
 
-    root: Tensor
-    """(b, D)"""
-    order: Tensor
-    """(b, T - 1) int64, merges."""
-    penalty: Tensor
-    """(b,)"""
-    existence: Tensor
-    """(b, T), at the end."""
+    rows: Tensor
+    """(b,) int64, which sequences of the pass they are."""
+    lengths: Tensor
+    """(b,) int64"""
+    h: Tensor
+    """(b, S, D)"""
+    e: Tensor
+    """(b, S), existence."""
+    q: Tensor
+    """(b, S), how much was just merged into each node."""
+    gone: Tensor
+    """(b, S) int64, the round in which a word was merged; at least S - 1 where it was not."""
+    single: Tensor
+    """(b,) bool, whether only the last word was above the threshold at the end of some round."""
+    done: Tensor
+    """(b,) bool"""
+
+    def taken(self, rows: Tensor) -> "Sequences":
+        """Some of them, by a mask (b,) or by numbers."""
+        return Sequences(*(each[rows] for each in self))
+
+    def places(self) -> tuple[Tensor, Tensor, Tensor]:
+        """(b, S) bool: which places are no padding, which are words, and which of these have a right neighbour."""
+        places, last = torch.arange(self.e.shape[1], device=self.e.device), self.lengths.unsqueeze(1)
+        return places <= last + 1, (places > 0) & (places <= last), (places > 0) & (places < last)
+
+    def of_words(self) -> Tensor:
+        """(b, S), the existence of words, 0 at other places."""
+        return self.e * self.places()[1]
+
+    def at_last(self, each: Tensor) -> Tensor:
+        """(b, ...) of (b, S, ...): what the last word has."""
+        return each[torch.arange(len(each), device=each.device), self.lengths]
 
 
 class SequenceCRvNN(JoiningCore):
@@ -112,74 +137,94 @@ class SequenceCRvNN(JoiningCore):
         found = [self._pass(items.states[items.rows[rows, :longest]], lengths[rows]) for rows, longest in groups]
         back = torch.cat([rows for rows, _ in groups]).argsort()
         order, existence = lengths.new_full((count, most - 1), CLOSED), items.states.new_zeros(count, most)
-        for (rows, _), of in zip(groups, found, strict=True):
-            order[rows, : of.order.shape[1]] = of.order
-            existence[rows, : of.existence.shape[1]] = of.existence.detach()
-        root, penalty = (torch.cat(part)[back] for part in ([f.root for f in found], [f.penalty for f in found]))
-        losses = {"halting": self.penalty * penalty} if self.penalty else {}
+        for (rows, longest), of in zip(groups, found, strict=True):
+            order[rows, : longest - 1] = _order(of)
+            existence[rows, :longest] = of.of_words()[:, 1:-1].detach()
+        root = torch.cat([of.at_last(of.h) for of in found])[back]
+        losses = {}
+        if self.penalty:
+            losses["halting"] = self.penalty * torch.cat([_left_over(of) for of in found])[back]
         return JoinResult(root, Merges(order), losses, {"existence": existence})
 
-    def _pass(self, states: Tensor, lengths: Tensor) -> Pass:
-        """All rounds over states (b, T, D), lengths (b,); the places are START, T words, and END after the last."""
-        rows, words, _ = states.shape
-        places = torch.arange(words + 2, device=lengths.device)
-        end, last = (lengths + 1).unsqueeze(1), lengths.unsqueeze(1)
-        real, merges = places <= end, (places > 0) & (places < last)
-        inner = (places > 0) & (places <= last)
-        h = self._between_ends(states, places == end)
-        e, q = real.to(h.dtype), h.new_zeros(rows, words + 2)
-        done, single = lengths < 1, lengths < 2
-        gone = torch.full((rows, words + 2), words + 1, device=lengths.device)
-        for t in range(words):
-            if bool(done.all()):
+    def _pass(self, states: Tensor, lengths: Tensor) -> Sequences:
+        """All rounds over states (b, T, D), lengths (b,). What is done is left out of the rounds after it."""
+        now, ended = self._at_first(states, lengths), []
+        for t in range(states.shape[1]):
+            going = ~now.done & (now.lengths > t)
+            if not bool(going.any()):
                 break
-            going = (~done & (lengths > t)).unsqueeze(1)
-            L, R = neighbours(e, self.neighbours)
-            p = self._merged(h, q, L, R, real, merges)
-            q_now = (L @ p.unsqueeze(2)).squeeze(2).to(e.dtype) * inner
-            new = self.cell(L @ h, h, self.norm)
-            share = q_now.unsqueeze(2)
-            h = (share * new + (1 - share) * h).where(going.unsqueeze(2), h)
-            e = (e * (1 - p)).where(going, e)
-            q = q_now.where(going, q)
-            gone = gone.masked_fill((gone > words) & (e < HALF) & merges & going, t)
-            above = ((e > self.threshold) & inner).sum(1) <= 1
-            single = single | (above & going.squeeze(1))
-            done = done | above if self.halt else done
-        words_e = e[:, 1:-1] * inner[:, 1:-1]
-        at_end = e.gather(1, last).squeeze(1)
-        penalty = (words_e.sum(1) / at_end).log().masked_fill(single, 0)
-        root = h.gather(1, last.unsqueeze(2).expand(-1, -1, h.shape[2])).squeeze(1)
-        return Pass(root, _order(gone[:, 1:-2], e[:, 1:-2].detach(), lengths, words), penalty, words_e)
+            if not self.batch_maximum and not bool(going.all()):
+                ended.append(now.taken(~going))
+                now, going = now.taken(going), going[going]
+            now = self._round(now, going, t)
+        together = Sequences(*map(torch.cat, zip(*ended, now, strict=True)))
+        return together.taken(together.rows.argsort())
 
-    def _between_ends(self, states: Tensor, at_end: Tensor) -> Tensor:
-        """(b, T + 2, D), the states of START, the words, and END after the last."""
-        start, end = self.leaves(self.dropout(self.ends.expand(len(states), -1, -1))).split(1, 1)
-        return end.where(at_end.unsqueeze(2), torch.cat([start, states, end], 1))
+    def _at_first(self, states: Tensor, lengths: Tensor) -> Sequences:
+        rows, words, _ = states.shape
+        places, end = torch.arange(words + 2, device=lengths.device), (lengths + 1).unsqueeze(1)
+        start, stop = self.leaves(self.dropout(self.ends.expand(rows, -1, -1))).split(1, 1)
+        h = stop.where((places == end).unsqueeze(2), torch.cat([start, states, stop], 1))
+        e, gone = (places <= end).to(h.dtype), torch.full((rows, words + 2), words + 1, device=lengths.device)
+        return Sequences(
+            torch.arange(rows, device=lengths.device),
+            lengths,
+            h,
+            e,
+            torch.zeros_like(e),
+            gone,
+            lengths < 2,
+            lengths < 1,
+        )
 
-    def _merged(self, h: Tensor, q: Tensor, L: Tensor, R: Tensor, real: Tensor, merges: Tensor) -> Tensor:
+    def _round(self, now: Sequences, going: Tensor, t: int) -> Sequences:
+        """Those that are ``going`` (b,) after round t."""
+        (real, words, merging), place = now.places(), going.unsqueeze(1)
+        L, R = neighbours(now.e, self.neighbours)
+        Lh, Rh = L @ now.h, R @ now.h
+        p = self._merged([L @ Lh, Lh, now.h, Rh, R @ Rh], now.q, L + R, real, merging)
+        q = (L @ p.unsqueeze(2)).squeeze(2).to(p.dtype) * words
+        share = q.unsqueeze(2)
+        h = share * self.cell(Lh, now.h, self.norm) + (1 - share) * now.h
+        e = (now.e * (1 - p)).where(place, now.e)
+        gone = now.gone.masked_fill((now.gone >= e.shape[1] - 1) & (e < HALF) & merging & place, t)
+        last_alone = ((e > self.threshold) & words).sum(1) <= 1
+        return now._replace(
+            h=h.where(place.unsqueeze(2), now.h),
+            e=e,
+            q=q.where(place, now.q),
+            gone=gone,
+            single=now.single | (last_alone & going),
+            done=now.done | last_alone if self.halt else now.done,
+        )
+
+    def _merged(self, window: list[Tensor], q: Tensor, around: Tensor, real: Tensor, merging: Tensor) -> Tensor:
         """p, (b, S)."""
-        Lh, Rh = L @ h, R @ h
-        window = [L @ Lh, Lh, h, Rh, R @ Rh]
         if self.features is not None:
             share = q.unsqueeze(2)
-            window.append(share * self.features[0] + (1 - share) * self.features[1])
-        s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2).to(h.dtype)
+            window = [*window, share * self.features[0] + (1 - share) * self.features[1]]
+        s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2).to(q.dtype)
         largest = s.detach().masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
         M = largest.amax() if self.batch_maximum else largest
-        A = (s - M).exp() * merges
-        around = ((L + R) @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
-        return A / (A + (-M).exp() + around + LEAST)
+        A = (s - M).exp() * merging
+        beside = (around @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
+        return A / (A + (-M).exp() + beside + LEAST)
 
 
-def _order(gone: Tensor, e: Tensor, lengths: Tensor, words: int) -> Tensor:
+def _left_over(of: Sequences) -> Tensor:
+    """(b,), the logarithm of all existence over the last word's; 0 where that was alone once."""
+    return (of.of_words().sum(1) / of.at_last(of.e)).log().masked_fill(of.single, 0)
+
+
+def _order(of: Sequences) -> Tensor:
     """(b, T - 1) int64: the gap after each word by the round in which the word was merged.
 
     Of words merged in one round the left one comes first, of those never merged the one that exists least.
     """
-    never = e.masked_fill(gone <= words, 0)
+    gone, e, last = of.gone[:, 1:-2], of.e[:, 1:-2].detach(), of.e.shape[1] - 2
+    never = e.masked_fill(gone <= last, 0)
     first = never.argsort(dim=1, stable=True)
-    there = torch.arange(words - 1, device=gone.device) < lengths.unsqueeze(1) - 1
-    rounds = gone.where(there, words + 2).gather(1, first)
+    there = of.places()[2][:, 1:-2]
+    rounds = gone.where(there, last + 2).gather(1, first)
     order = first.gather(1, rounds.argsort(dim=1, stable=True))
     return order.masked_fill(~there, CLOSED)

@@ -20,15 +20,11 @@ def neighbours(e: Tensor, how: Neighbours = "cut") -> tuple[Tensor, Tensor]:
 
 
 def _cut(e: Tensor) -> tuple[Tensor, Tensor]:
-    sums = e.cumsum(1)
-    size = e.shape[1]
-    upper = torch.ones(size, size, dtype=torch.bool, device=e.device).triu(1)
-    up_to = sums.unsqueeze(1) - sums.unsqueeze(2)  # after i up to j, for j > i
-    between = up_to - e.unsqueeze(1)
-    right = e.unsqueeze(1).expand_as(up_to).where(up_to <= 1, (1 - between).clamp(min=0)) * upper
-    with_j = between.transpose(1, 2) + e.unsqueeze(1)  # from j up to before i, for j < i
-    left = e.unsqueeze(1).expand_as(with_j).where(with_j <= 1, (1 - with_j + e.unsqueeze(1)).clamp(min=0)) * upper.T
-    return left, right
+    """With K_ab what exists after place a up to place b, at most 1: R_ij = K_ij - K_i,j-1, which is e_j until 1 is used
+    up, and L_ij = K_j-1,i-1 - K_j,i-1."""
+    sums = torch.nn.functional.pad(e.cumsum(1), (1, 0))  # from before the first place
+    K = (sums.unsqueeze(1) - sums.unsqueeze(2)).clamp(max=1).triu()
+    return (K[:, :-1, :-1] - K[:, 1:, :-1]).transpose(1, 2), K[:, 1:, 1:] - K[:, 1:, :-1]
 
 
 def _product(e: Tensor) -> tuple[Tensor, Tensor]:
