@@ -36,8 +36,9 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
             ours = times[f"ours{how}"]
             work = {"trees": TREES / ours.median}
             yield against(f"{name}, n = {n}{how}", peer, {**times, "ours": ours}, work=work, **limits)
-        bare = {**times, "ours": times["bare products"]}
-        yield against(f"the limit, n = {n}: the bare products alone", peer, bare)
+        for how in ("", ", equal subtrees shared"):
+            bare = {**times, "ours": times[f"bare products{how}"]}
+            yield against(f"the limit, n = {n}: the bare products alone{how}", peer, bare)
         for one in PEERS:
             yield Row(f"{one}, n = {n}", TREES / times[one].median, "trees a second", ours_s=times[one].median)
 
@@ -52,7 +53,7 @@ def _steps(n: int) -> dict[str, Callable[[], object]]:
     cell = TreeLSTM(vocabulary, n, input_size=n, leaf="gates")
     ours = OurTreeLSTM(cell, CLASSES)
     theirs, flat, order = DyNetTreeLSTM(ours), batch(trees, vocabulary), range(TREES)
-    planned = plan(flat, cell)
+    planned, shared = plan(flat, cell), plan(flat, cell, share=True)
     adagrad = torch.optim.Adagrad(ours.parameters(), RATE, fused=True)
 
     def step(made: Callable[[], PlannedBatch]) -> None:
@@ -66,6 +67,7 @@ def _steps(n: int) -> dict[str, Callable[[], object]]:
         "ours, from a flat data set": lambda: step(lambda: plan(select(flat, order), cell)),
         "ours, planned": lambda: step(lambda: planned),
         "bare products": BareProducts(cell, planned.schedule),
+        "bare products, equal subtrees shared": BareProducts(cell, shared.schedule),
         PEERS[0]: lambda: theirs.step(trees, autobatch=True),
         PEERS[1]: lambda: theirs.step(trees, autobatch=False),
     }
