@@ -61,7 +61,10 @@ def test_the_counts_of_networks_and_formats_are_those_of_the_registries() -> Non
 
 @pytest.mark.parametrize(
     ("page", "numbers"),
-    [("completing", ["86.7 %", "66.0 %"]), ("performance", ["16.2×", "9.4×", "241×", "3.1×", "1.69×", "2.07×", "3.75×", "4.79×"])],
+    [
+        ("completing", ["86.7 %", "66.0 %"]),
+        ("performance", ["16.2×", "9.4×", "241×", "3.1×", "1.69×", "2.07×", "3.75×", "4.79×"]),
+    ],
 )
 def test_the_results_are_those_of_the_pages_that_have_their_commands(page: str, numbers: list[str]) -> None:
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
