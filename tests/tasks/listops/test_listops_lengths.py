@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+
 from tasks.listops.lengths import PAGE, STEM, by_words, main
 
 
