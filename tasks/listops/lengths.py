@@ -3,6 +3,7 @@
 Its rows are of trainings of several weeks and machines, so that no one folder has them all.
 """
 
+import argparse
 from pathlib import Path
 
 from dgltree.plotting import charts
@@ -27,8 +28,12 @@ def by_words(page: str) -> dict[str, charts.Series]:
     }
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Write the picture."""
+    argparse.ArgumentParser(
+        prog="python -m tasks.listops.lengths",
+        description="Draw accuracy by words out of the table on docs/results.md, to tasks/listops/pictures/lengths.",
+    ).parse_args(arguments)
     figure = charts.accuracy_by(AXIS, by_words(PAGE.read_text(encoding="utf-8")), log=LOGARITHMIC)
     print(*charts.save(figure, STEM), sep="\n")
 

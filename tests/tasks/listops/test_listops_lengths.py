@@ -21,7 +21,7 @@ def test_the_picture_has_the_numbers_of_the_page(monkeypatch: pytest.MonkeyPatch
         assert accuracies == [float(number) for number in numbers.split(" | ")]
     assert list(found["grc"]) == [20, 40, 60, 80, 100, 200, 1000]
     monkeypatch.setattr("tasks.listops.lengths.STEM", f"{tmp_path}/lengths")
-    main()
+    main([])
     labels = re.findall(r"<!-- (.+) -->", (tmp_path / "lengths.svg").read_text())
     assert set(found) <= set(labels)
     assert labels == re.findall(r"<!-- (.+) -->", STEM.with_suffix(".svg").read_text())
