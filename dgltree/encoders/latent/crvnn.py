@@ -23,7 +23,7 @@ HALF = 0.5
 """The existence below which a node has been merged, for the tree that is read from a pass."""
 
 
-class Sequences(NamedTuple):
+class State(NamedTuple):
     """b sequences in some round; S places are START, the words, and END after the last."""
 
     rows: Tensor
@@ -43,9 +43,9 @@ class Sequences(NamedTuple):
     done: Tensor
     """(b,) bool"""
 
-    def taken(self, rows: Tensor) -> "Sequences":
-        """Some of them, by a mask (b,) or by numbers."""
-        return Sequences(*(each[rows] for each in self))
+    def taken(self, rows: Tensor) -> "State":
+        """Those with these numbers (b',) int64."""
+        return State(*(each[rows] for each in self))
 
     def places(self) -> tuple[Tensor, Tensor, Tensor]:
         """(b, S) bool: which places are no padding, which are words, and which of these have a right neighbour."""
@@ -146,7 +146,7 @@ class SequenceCRvNN(JoiningCore):
             losses["halting"] = self.penalty * torch.cat([_left_over(of) for of in found])[back]
         return JoinResult(root, Merges(order), losses, {"existence": existence})
 
-    def _pass(self, states: Tensor, lengths: Tensor) -> Sequences:
+    def _pass(self, states: Tensor, lengths: Tensor) -> State:
         """All rounds over states (b, T, D), lengths (b,). What is done is left out of the rounds after it."""
         now, ended = self._at_first(states, lengths), []
         for t in range(states.shape[1]):
@@ -154,19 +154,20 @@ class SequenceCRvNN(JoiningCore):
             if not bool(going.any()):
                 break
             if not self.batch_maximum and not bool(going.all()):
-                ended.append(now.taken(~going))
-                now, going = now.taken(going), going[going]
+                ended.append(now.taken((~going).nonzero().squeeze(1)))
+                now = now.taken(going.nonzero().squeeze(1))
+                going = ~now.done
             now = self._round(now, going, t)
-        together = Sequences(*map(torch.cat, zip(*ended, now, strict=True)))
+        together = State(*map(torch.cat, zip(*ended, now, strict=True)))
         return together.taken(together.rows.argsort())
 
-    def _at_first(self, states: Tensor, lengths: Tensor) -> Sequences:
+    def _at_first(self, states: Tensor, lengths: Tensor) -> State:
         rows, words, _ = states.shape
         places, end = torch.arange(words + 2, device=lengths.device), (lengths + 1).unsqueeze(1)
         start, stop = self.leaves(self.dropout(self.ends.expand(rows, -1, -1))).split(1, 1)
         h = stop.where((places == end).unsqueeze(2), torch.cat([start, states, stop], 1))
         e, gone = (places <= end).to(h.dtype), torch.full((rows, words + 2), words + 1, device=lengths.device)
-        return Sequences(
+        return State(
             torch.arange(rows, device=lengths.device),
             lengths,
             h,
@@ -177,7 +178,7 @@ class SequenceCRvNN(JoiningCore):
             lengths < 1,
         )
 
-    def _round(self, now: Sequences, going: Tensor, t: int) -> Sequences:
+    def _round(self, now: State, going: Tensor, t: int) -> State:
         """Those that are ``going`` (b,) after round t."""
         (real, words, merging), place = now.places(), going.unsqueeze(1)
         L, R = neighbours(now.e, self.neighbours)
@@ -211,12 +212,12 @@ class SequenceCRvNN(JoiningCore):
         return A / (A + (-M).exp() + beside + LEAST)
 
 
-def _left_over(of: Sequences) -> Tensor:
+def _left_over(of: State) -> Tensor:
     """(b,), the logarithm of all existence over the last word's; 0 where that was alone once."""
     return (of.of_words().sum(1) / of.at_last(of.e)).log().masked_fill(of.single, 0)
 
 
-def _order(of: Sequences) -> Tensor:
+def _order(of: State) -> Tensor:
     """(b, T - 1) int64: the gap after each word by the round in which the word was merged.
 
     Of words merged in one round the left one comes first, of those never merged the one that exists least.
