@@ -16,6 +16,7 @@ from dgltree import TreeBatch
 from dgltree.datasets.batches import epoch_generator
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders.encoder import Planned
+from dgltree.training.loader import batch_loader
 from dgltree.training.processes import own_part
 from tasks.buckets import buckets
 
@@ -102,7 +103,7 @@ class BucketedData(TaskData, ABC):
         if part not in self._flat:
             self._flat[part] = self.labelled(examples)
         take = partial(self._batch, self._flat[part])
-        return DataLoader(range(len(examples)), batch_sampler=batches, collate_fn=take, num_workers=1)  # type: ignore[arg-type]
+        return batch_loader(range(len(examples)), batch_sampler=batches, collate_fn=take)
 
     def _batch(self, examples: Labelled, rows: list[int]) -> Labelled:
         batch = examples.select(rows)

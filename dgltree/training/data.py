@@ -10,6 +10,7 @@ from torch.utils.data import DataLoader
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.labelled import Labelled, planned
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.loader import batch_loader
 from dgltree.training.module import TreeTraining
 from dgltree.training.processes import own_part
 
@@ -72,7 +73,7 @@ class SplitsModule(lightning.LightningDataModule):
         if data.num_nodes <= IN_MEMORY:
             whole = self._whole.get(id(data)) or self._whole.setdefault(id(data), collate.whole(data))
             examples, take = range(len(data)), partial(planned, whole, encoder, share)
-        return DataLoader(examples, batch_sampler=batches, collate_fn=take, num_workers=loaders(data))
+        return batch_loader(examples, loaders(data), batch_sampler=batches, collate_fn=take)
 
 
 def loaders(data: TreeDataset) -> int:

@@ -12,6 +12,7 @@ from torch.utils.data import DataLoader
 from dgltree import Tree, TreeBatch, Vocabulary, batch, select
 from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.read.bracket import iter_sst
+from dgltree.training.loader import batch_loader
 from dgltree.training.processes import own_part
 from tasks.data import TaskData, data_folder
 
@@ -119,7 +120,7 @@ class SentimentTreebank(TaskData):
 
 def _loader(trees: TreeBatch, batches: list[list[int]]) -> DataLoader[TreeBatch]:
     """One worker takes the next batches out of all trees while the model computes."""
-    return DataLoader(range(len(trees)), batch_sampler=batches, collate_fn=partial(select, trees), num_workers=1)  # type: ignore[arg-type]
+    return batch_loader(range(len(trees)), batch_sampler=batches, collate_fn=partial(select, trees))
 
 
 def read_trees(file: Path, lowercase: bool = False) -> list[Tree]:

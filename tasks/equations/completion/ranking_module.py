@@ -18,6 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 from dgltree import plan
 from dgltree.models import EquationModel, evaluating
 from dgltree.read.preorder import Candidate
+from dgltree.training.loader import batch_loader
 from tasks.equations import store
 from tasks.equations.blanks import Blank
 from tasks.equations.completion.arithmetic import equal, values
@@ -142,7 +143,7 @@ class BlankedEquations(lightning.LightningDataModule):
         model = self.trainer.lightning_module.model
         near = [nearest(model, maker.fillers) for maker in self._makers]  # type: ignore[arg-type]
         steps = _Steps(self, self.trainer.current_epoch, near)
-        return DataLoader(steps, batch_size=None, num_workers=1, collate_fn=_as_it_is)
+        return batch_loader(steps, batch_size=None, collate_fn=_as_it_is)
 
     def val_dataloader(self) -> DataLoader[Tensor]:
         """One step: the blanks are ranked all at once."""

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.labelled import Labelled
 from dgltree.training.data import IN_MEMORY
+from dgltree.training.loader import batch_loader
 from dgltree.training.processes import own_part
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
@@ -143,7 +144,7 @@ class LabelledEquations(TaskData):
                 flat = self._flattened(rows)
                 self._flat = replace(flat, trees=number_subtrees(flat.trees))
             examples, collate = range(len(rows)), partial(self._taken, self._flat)
-        return DataLoader(examples, batch_sampler=batches, collate_fn=collate, num_workers=self.workers)  # type: ignore[arg-type]
+        return batch_loader(examples, self.workers, batch_sampler=batches, collate_fn=collate)
 
     @property
     def _stay_as_they_are(self) -> bool:
