@@ -1,37 +1,85 @@
 # Sourced by the scripts here: makes .venv at the project's root and installs dgltree into it, editable.
 #   install EXTRAS   ("" for the library alone)
-# Installs again only when setup.cfg or constraints.txt changed. A torch that the machine's Python already has is used.
+# Installs again only when setup.cfg, pyproject.toml or constraints.txt changed. A torch that the machine's Python or .venv already has is used.
 
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 python=${PYTHON:-python3}
 
+stop() {
+    echo "$*" >&2
+    exit 1
+}
+
+version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
+
+is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
 has_torch() {
-    "$python" - <<'PY' 2>/dev/null
+    "$1" - <<'PY' 2>/dev/null
 import importlib.metadata as m
 raise SystemExit(tuple(map(int, m.version("torch").split("+")[0].split(".")[:2])) < (2, 10))
 PY
 }
 
-install() {
-    local extras=$1 stamp pins=constraints.txt options=()
-    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-        echo "dgltree needs Python 3.11 or newer; $python is $("$python" -V 2>&1). Set PYTHON to another one." >&2
-        exit 1
-    }
-    stamp=.venv/.installed-$(echo "$extras" | tr ',' '-')-$(cat setup.cfg pyproject.toml constraints.txt | cksum | cut -d' ' -f1)
-    [ -e "$stamp" ] && return
-    if has_torch; then
-        echo "Using the torch that $python has."
+check_python() {
+    command -v "$python" >/dev/null || stop "There is no $python. dgltree needs Python 3.11 or newer: set PYTHON to one, such as PYTHON=python3.12 $0"
+    is_new_enough "$python" ||
+        stop "dgltree needs Python 3.11 or newer; $python is ${version:=$(version_of "$python" || echo "one that does not start")}. Set PYTHON to another one, such as PYTHON=python3.12 $0"
+    "$python" -c 'import ensurepip, venv' 2>/dev/null ||
+        stop "$python cannot make environments, because its venv module is missing or incomplete: install it (on Debian and Ubuntu the package python3-venv), or set PYTHON to another Python"
+}
+
+check_environment() { # one that an earlier run or the user made
+    local version
+    version=$(version_of .venv/bin/python) ||
+        stop ".venv/bin/python does not start; perhaps its Python was removed. Delete the environment (rm -r .venv) and run $0 again"
+    is_new_enough .venv/bin/python ||
+        stop ".venv is for Python $version; dgltree needs 3.11 or newer. Delete the environment (rm -r .venv) and run $0 again"
+    [ -z "${PYTHON:-}" ] || [ "$(version_of "$python")" = "$version" ] ||
+        stop ".venv is for Python $version, but PYTHON is ${PYTHON}. Delete the environment (rm -r .venv) or unset PYTHON"
+}
+
+make_environment() {
+    local options=()
+    if [ -e .venv/bin/python ] || [ -L .venv/bin/python ]; then
+        check_environment
+        .venv/bin/python -m pip --version >/dev/null 2>&1 && return
+        [ "$(version_of "$python")" = "$(version_of .venv/bin/python)" ] ||
+            stop ".venv is half made, and not by $python. Delete it (rm -r .venv) and run $0 again"
+    fi
+    check_python
+    if has_torch "$python"; then
         options=(--system-site-packages)
     fi
-    echo "Making .venv with $("$python" -V) and installing dgltree${extras:+ with $extras} (a minute or two, once) ..."
-    [ -x .venv/bin/python ] || "$python" -m venv "${options[@]}" .venv
-    if [ ${#options[@]} -gt 0 ]; then
+    echo "Making .venv with $("$python" -V) ..."
+    "$python" -m venv "${options[@]}" .venv ||
+        stop ".venv could not be made; the message is above. Once the cause is removed, run $0 again"
+}
+
+say_what_cuda_takes() { # for Linux on x86-64, the package index has only builds of torch with CUDA
+    [ "$(uname -sm)" = "Linux x86_64" ] || return 0
+    .venv/bin/python -m pip index versions torch 2>/dev/null | grep -q "$(grep '^torch==' constraints.txt | cut -d= -f3)+cpu" && return
+    echo "pip will download torch with its CUDA libraries: 2.6 GB, and 5 GB in .venv. If this machine has no GPU, interrupt now"
+    echo "(Ctrl-C) and install the CPU build of torch first, 0.2 GB: see \"Install\" in README.md."
+}
+
+install() {
+    local extras=$1 stamp pins=constraints.txt
+    stamp=.venv/.installed-$(echo "$extras" | tr ',' '-')-$({ cat setup.cfg pyproject.toml constraints.txt && echo "$root"; } | cksum | cut -d' ' -f1)
+    [ -e "$stamp" ] && check_environment && return
+    [ -w . ] || stop "$root cannot be written, but .venv is made there: clone the repository to a folder of your own"
+    make_environment
+    if has_torch .venv/bin/python; then
+        echo "Using the torch that is installed."
         pins=.venv/constraints.txt
         grep -v '^torch==' constraints.txt >"$pins"
+    else
+        say_what_cuda_takes
     fi
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint "$pins" --editable ".${extras:+[$extras]}"
+    echo "Installing dgltree${extras:+ with $extras} (a minute or two, once) ..."
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint "$pins" --editable ".${extras:+[$extras]}" ||
+        stop "pip could not install dgltree; its message is above. Once the cause is removed (a connection or proxy, a full disk, permissions), run $0 again: it goes on. If it fails again, delete the environment (rm -r .venv)"
     touch "$stamp"
 }
