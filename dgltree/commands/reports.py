@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.from_file import FEW
+from dgltree.durations import in_seconds
 
 
 class BadRecords:
@@ -50,7 +51,9 @@ def stopwatch() -> Callable[[int, str], None]:
 
     def say(count: int, what: str) -> None:
         seconds = time.perf_counter() - start
-        print(f"{count:,} {what} in {seconds:.1f} s, {count / seconds:,.0f} a second{_memory()}", file=sys.stderr)
+        print(
+            f"{count:,} {what} in {in_seconds(seconds)} s, {count / seconds:,.0f} a second{_memory()}", file=sys.stderr
+        )
 
     return say
 

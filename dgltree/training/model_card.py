@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from dgltree.durations import in_seconds
 from dgltree.read.text import shown
 from dgltree.training.compared import Compared
 from dgltree.training.preparing import Prepared
@@ -51,7 +52,7 @@ def card(
         },
         "vocabulary": {"functions": len(vocabulary.functions), "tokens": len(vocabulary.tokens)},
         "weights": sum(parameter.numel() for parameter in trained.model.parameters()),
-        "seconds": round(sum(epoch["seconds"] for epoch in epochs), 1),
+        "seconds": round(sum(epoch["seconds"] for epoch in epochs), 6),
         "options": prepared.options.to_json(),
         "reading": trained.reading.to_json(),
         "versions": {"python": platform.python_version(), **_versions()},
@@ -78,7 +79,7 @@ def markdown(card: dict[str, Any]) -> str:
     lines = [
         f"# A {card['options']['encoder']} model: {card['task']}",
         "",
-        f"Made {card['made']} by {_code(card['command'])} in {card['seconds']} s of training.",
+        f"Made {card['made']} by {_code(card['command'])} in {in_seconds(card['seconds'])} s of training.",
         "",
         f"| split | {' | '.join(names)} |",
         f"| --- |{' ---: |' * len(names)}",

@@ -7,6 +7,7 @@ from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
 
+from dgltree.durations import in_seconds
 from dgltree.files import replacing
 from dgltree.read.json_text import write_json
 from dgltree.training.folder import EPOCHS
@@ -32,8 +33,11 @@ class EpochReport(Callback):
         metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
         training, validation = self.trained - self.start, time.perf_counter() - self.trained
         numbers = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
-        print(f"epoch {trainer.current_epoch}: {numbers}; {training:.1f} s + {validation:.1f} s", flush=True)
-        row = {"epoch": trainer.current_epoch, **metrics, "seconds": round(training + validation, 1)}
+        print(
+            f"epoch {trainer.current_epoch}: {numbers}; {in_seconds(training)} s + {in_seconds(validation)} s",
+            flush=True,
+        )
+        row = {"epoch": trainer.current_epoch, **metrics, "seconds": round(training + validation, 6)}
         file = Path(trainer.default_root_dir) / EPOCHS
         file.parent.mkdir(parents=True, exist_ok=True)
         before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []

@@ -10,6 +10,7 @@ from own_trees import QUIET, SMALL, written
 
 from dgltree import TrainedModel
 from dgltree.commands.main import main
+from dgltree.durations import in_seconds
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 from dgltree.training.model_card import card
@@ -35,8 +36,8 @@ def test_the_numbers_of_a_card_are_those_of_the_training(fitted: Path) -> None:
     found_card, text = json.loads((folder / "card.json").read_text()), (folder / "card.md").read_text(encoding="utf-8")
     epochs = [json.loads(line) for line in (folder / "epochs.jsonl").read_text().splitlines()]
     assert len(epochs) == 6 and all(epoch["seconds"] > 0 for epoch in epochs)
-    assert found_card["seconds"] == round(sum(epoch["seconds"] for epoch in epochs), 1)
-    assert f" in {found_card['seconds']} s of training." in text
+    assert found_card["seconds"] == pytest.approx(sum(epoch["seconds"] for epoch in epochs), abs=1e-6)
+    assert f" in {in_seconds(found_card['seconds'])} s of training." in text
     model = TrainedModel.load(folder)
     assert found_card["weights"] == sum(weight.numel() for weight in model.model.parameters())
     assert f"- Weights: {found_card['weights']:,}\n" in text
@@ -65,5 +66,5 @@ def test_the_seconds_of_a_training_that_went_on_are_those_of_all_its_epochs() ->
     )
     compared = SimpleNamespace(used={}, metrics={}, intervals={}, differences={})
     prepared = SimpleNamespace(options=options, digest="", splits={}, left_out={})
-    assert card(prepared, trained, compared, "fit", epochs)["seconds"] == 34.0  # type: ignore[arg-type]
+    assert card(prepared, trained, compared, "fit", epochs)["seconds"] == 34.01  # type: ignore[arg-type]
     assert card(prepared, trained, compared, "fit", [])["seconds"] == 0  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ def described(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
         "found": found.found,
         "fillers": [_row(filler, found.blanks) for filler in found.fillers],
         "tried": found.tried,
-        "seconds": round(found.seconds, 4),
+        "seconds": round(found.seconds, 6),
         "stopped": found.stopped,
     }
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dgltree.durations import in_seconds
 from dgltree.equations.completion.display import Row, html, latex
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
@@ -110,4 +111,4 @@ class Completion:
     def _effort(self) -> str:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
         clock = "; stopped by the clock, there may be better ones" if self.stopped else ""
-        return f"{self.tried:,} expressions tried in {self.seconds:.2f} s{memory}{clock}"
+        return f"{self.tried:,} expressions tried in {in_seconds(self.seconds)} s{memory}{clock}"
