@@ -16,10 +16,11 @@ version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/de
 
 is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
-has_torch() {
-    "$1" - <<'PY' 2>/dev/null
+torch_of() { # the version of a torch that is new enough, without its build, or nothing
+    "$1" - <<'PY' 2>/dev/null || true
 import importlib.metadata as m
-raise SystemExit(tuple(map(int, m.version("torch").split("+")[0].split(".")[:2])) < (2, 10))
+version = m.version("torch").split("+")[0]
+print(version if tuple(map(int, version.split(".")[:2])) >= (2, 10) else "")
 PY
 }
 
@@ -50,9 +51,7 @@ make_environment() {
             stop ".venv is half made, and not by $python. Delete it (rm -r .venv) and run $0 again"
     fi
     check_python
-    if has_torch "$python"; then
-        options=(--system-site-packages)
-    fi
+    [ -z "$(torch_of "$python")" ] || options=(--system-site-packages)
     echo "Making .venv with $("$python" -V) ..."
     "$python" -m venv "${options[@]}" .venv ||
         stop ".venv could not be made; the message is above. Once the cause is removed, run $0 again"
@@ -66,17 +65,18 @@ say_what_cuda_takes() { # for Linux on x86-64, the package index has only builds
 }
 
 install() {
-    local extras=$1 stamp pins=constraints.txt
+    local extras=$1 stamp torch pins=constraints.txt
     stamp=.venv/.installed-$(echo "$extras" | tr ',' '-')-$({ cat setup.cfg pyproject.toml constraints.txt && echo "$root"; } | cksum | cut -d' ' -f1)
     [ -e "$stamp" ] && check_environment && return
     [ -w . ] || stop "$root cannot be written, but .venv is made there: clone the repository to a folder of your own"
     make_environment
-    if has_torch .venv/bin/python; then
-        echo "Using the torch that is installed."
+    torch=$(torch_of .venv/bin/python)
+    if [ -z "$torch" ]; then
+        say_what_cuda_takes
+    elif ! grep -qx "torch==$torch" constraints.txt; then
+        echo "Using torch $torch, which is installed."
         pins=.venv/constraints.txt
         grep -v '^torch==' constraints.txt >"$pins"
-    else
-        say_what_cuda_takes
     fi
     echo "Installing dgltree${extras:+ with $extras} (a minute or two, once) ..."
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint "$pins" --editable ".${extras:+[$extras]}" ||
