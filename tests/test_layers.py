@@ -66,7 +66,15 @@ def test_one_file_makes_private_calls_of_torch() -> None:
 
 def test_the_root_holds_folders_and_five_modules() -> None:
     files = {path.name for path in Path(dgltree.__path__[0]).glob("*.py")}
-    assert files == {"__init__.py", "__main__.py", "arguments.py", "durations.py", "files.py", "torch_internals.py"}
+    assert files == {
+        "__init__.py",
+        "__main__.py",
+        "arguments.py",
+        "configured.py",
+        "durations.py",
+        "files.py",
+        "torch_internals.py",
+    }
 
 
 def test_no_two_files_of_tests_have_one_name() -> None:

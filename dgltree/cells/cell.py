@@ -1,5 +1,7 @@
 """Everything that follows from the contract: its weights, its steps on any engine, its leaves, its DGL functions."""
 
+from collections.abc import Sequence
+from importlib import import_module
 from itertools import chain
 from typing import Any, cast
 
@@ -26,6 +28,30 @@ class Cell(MessagePassing):
             )
         super().__setattr__(name, value)
 
+    def forward(
+        self,
+        batch: Any,
+        share: bool = False,
+        trace: Sequence[str] = (),
+        check: bool = False,
+        recompute: bool = False,
+    ) -> State:
+        """What :func:`dgltree.propagate` returns, which calls the cell: forward hooks are run once a pass.
+
+        :class:`dgltree.Ranker` runs no passes, and refuses a cell with hooks.
+        """
+        engine = import_module("dgltree.engine.propagate")  # by its name, as cells come before engines
+        return cast(State, engine.states_of(self, batch, share, trace, check, recompute))
+
+    def register_full_backward_hook(self, *_: Any, **__: Any) -> Any:
+        """Refused: torch does not run it for a module that returns a dictionary."""
+        raise TypeError(
+            f"torch runs no backward hooks of {type(self).__name__}, whose result is a dictionary: register one on a "
+            'tensor of it, states["h"].register_hook(...), or on a map of cell.maps'
+        )
+
+    register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
+
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
         n, d, tokens = self.hidden_size, self.input_size, len(self.vocabulary.tokens)
@@ -42,6 +68,12 @@ class Cell(MessagePassing):
             self.input_embedding = Embedding(tokens, d, **(numbers if self.leaf == "gates" else {}))
         if self.functions:
             self.function_embedding = FunctionEmbedding([name for name, _ in self.vocabulary.functions], d or 0)
+        if d is not None and any(
+            name.startswith("input_") and not map_.affine.fan_out for name, map_ in self.named_maps().items()
+        ):
+            raise ValueError(
+                f"{type(self).__name__} has no gates, so that nothing would read its inputs: leave out input_size"
+            )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

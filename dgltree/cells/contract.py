@@ -7,7 +7,7 @@ tracing and the tests' recursion all call the same ``combine``; they differ only
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -17,9 +17,10 @@ from dgltree.cells.fused import Fused
 from dgltree.cells.inputs import Leaf
 from dgltree.cells.step import Children, Computed, State
 from dgltree.cells.typed import Affine, Linear
+from dgltree.configured import Configured
 
 
-class CellContract(nn.Module, ABC):
+class CellContract(Configured, nn.Module, ABC):
     """A recursive cell. Its weights belong to a (function, arity) of the vocabulary, or to an arity.
 
     Args:
@@ -78,16 +79,6 @@ class CellContract(nn.Module, ABC):
         self.numbers = numbers
         self.number_scale = None if number_scale is None else (number_scale[0], number_scale[1])
         self.dropout = dropout
-        self.config: dict[str, Any] = {
-            "hidden_size": hidden_size,
-            "typed": typed,
-            "input_size": input_size,
-            "leaf": leaf,
-            "functions": functions,
-            "numbers": numbers,
-            "number_scale": self.number_scale,
-            "dropout": dropout,
-        }
 
     @property
     @abstractmethod

@@ -42,8 +42,9 @@ class StackCell(Cell):
             raise ValueError(f"top_k is {top_k}; it must be from 1 to stack_size, {stack_size}")
         self.stack_size = stack_size
         self.top_k = top_k
+        self.no_op = no_op
+        self.pop = pop
         self.actions = ["push", *(["pop"] if pop else []), *(["noop"] if no_op else [])]
-        self.config |= {"stack_size": stack_size, "top_k": top_k, "no_op": no_op, "pop": pop}
 
     @property
     def state(self) -> dict[str, tuple[int, ...]]:

@@ -49,7 +49,6 @@ class StackTreeLSTM(StackCell):
         self.gated_top_k = gated_top_k
         self.normalize = normalize
         self.data_gate = data_gate
-        self.config |= {"gated_top_k": gated_top_k, "normalize": normalize, "data_gate": data_gate}
         self.build()
 
     def gates(self, arity: int) -> dict[str, int]:

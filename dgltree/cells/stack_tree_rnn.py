@@ -50,8 +50,8 @@ class StackTreeRNN(StackCell):
             raise ValueError(f"read='children' reads row 0 of each child; top_k is {self.top_k}")
         self.read = read
         self.typed_stack = read == "self" if typed_stack is None else typed_stack
+        self.activation = activation
         self.act = activation_named(activation)
-        self.config |= {"read": read, "typed_stack": self.typed_stack, "activation": activation}
         self.build()
 
     def _stack_gates(self, arity: int) -> dict[str, int]:

@@ -29,7 +29,6 @@ class SumCell(Cell):
     def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, positions: bool = False, **options: Any) -> None:
         super().__init__(vocabulary, hidden_size, **options)
         self.positions = positions
-        self.config |= {"positions": positions}
 
     def build(self) -> None:
         if self.positions:

@@ -51,7 +51,6 @@ class TreeRNN(Cell):
         self.num_layers = num_layers
         self.activation = activation
         self.act = activation_named(activation)
-        self.config |= {"num_layers": num_layers, "activation": activation}
         self.build()
 
     @property

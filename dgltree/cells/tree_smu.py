@@ -20,8 +20,7 @@ class TreeSMU(StackTreeLSTM):
         vocabulary, hidden_size, options: see :class:`StackTreeLSTM`, without ``normalize``.
     """
 
+    fixed = frozenset({"normalize"})
+
     def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
-        if "normalize" in options:
-            raise TypeError("TreeSMU is always normalized; StackTreeLSTM has the option")
         super().__init__(vocabulary, hidden_size, normalize=True, **options)
-        del self.config["normalize"]

@@ -1,13 +1,12 @@
 """Encoders by name, so that a tree model and a sequence model differ by one line of a configuration."""
 
-import re
-from inspect import Parameter, signature
 from typing import Any
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import CELLS
+from dgltree.configured import option_names
 from dgltree.encoders.encoder import Encoder
-from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder
+from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder, sequence_options
 from dgltree.encoders.tree_encoder import TreeEncoder
 
 
@@ -24,24 +23,20 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
     """
     if name not in CELLS and name not in SEQUENCE_ENCODERS:
         raise ValueError(f"the encoder is {name!r}; it must be one of {', '.join([*CELLS, *SEQUENCE_ENCODERS])}")
+    known = encoder_options(name)
+    for option in options:
+        if option not in known:
+            raise ValueError(f"{name} has no option {option!r}; its options are {', '.join(known)}")
     try:
         if name in CELLS:
             return TreeEncoder(CELLS[name](vocabulary, hidden_size, **options))
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
-        known = cell_options(name, vocabulary) if name in CELLS else keyword_options(name)
-        unknown = re.search(r"unexpected keyword argument ('\w+')", str(error))
-        wrong = f"{name} has no option {unknown[1]}" if unknown else f"{name}: {error}"
-        raise ValueError(f"{wrong}; its options are {', '.join(known)}") from error
+        raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
 
 
-def cell_options(name: str, vocabulary: Vocabulary) -> list[str]:
-    """The options of a cell, which are in the signatures of several classes, and all in its ``config``."""
-    return [option for option in CELLS[name](vocabulary, 1).config if option != "hidden_size"]
-
-
-def keyword_options(name: str) -> list[str]:
-    """The options of a sequence encoder: the wrapper's, those of its core, and of the classes that this is built on."""
-    made = [SequenceEncoder, *SEQUENCE_ENCODERS[name].__mro__]
-    parameters = [signature(vars(of)["__init__"]).parameters.values() for of in made if "__init__" in vars(of)]
-    return list(dict.fromkeys(p.name for own in parameters for p in own if p.kind is Parameter.KEYWORD_ONLY))
+def encoder_options(name: str) -> list[str]:
+    """The options of the encoder of a name, but for its width."""
+    if name in SEQUENCE_ENCODERS:
+        return sequence_options(SEQUENCE_ENCODERS[name])
+    return [option for option in option_names(CELLS[name]) if option != "hidden_size"]

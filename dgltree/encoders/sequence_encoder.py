@@ -3,6 +3,7 @@
 import hashlib
 import json
 from dataclasses import replace
+from inspect import Parameter, signature
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.configured import check_options
 from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
@@ -32,44 +34,63 @@ SEPARATOR = "|"  # how the id between two trees is written
 
 
 class SequenceEncoder(Encoder):
-    """A core for sequences, chosen by name, run over linearised trees.
+    """A core for sequences, chosen by name or made before, run over linearised trees.
 
     With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
     words of the one may attend to those of the other: the inter-sentence form of the Transformers on logic (Shen et al.
     2019, arXiv 1910.13466, table 1).
 
     Args:
-        name: a key of ``dgltree.encoders.SEQUENCE_ENCODERS``.
+        core: a key of ``dgltree.encoders.SEQUENCE_ENCODERS``; or a core, of ``symbol_count(vocabulary)`` ids (see
+            :func:`dgltree.encoders.linearize`), with ``joint`` one more.
         vocabulary: of the trees.
-        hidden_size: n.
+        hidden_size: n; not with a core, which has its own.
         order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`; None: "bracketed", or
             "preorder" for a core that reads the places of nodes, which takes no other.
         joint: whether pairs of trees are read, and there is one vector a pair. The separator has the id after the last
             of :func:`dgltree.encoders.linearize`.
-        options: of the core.
+        options: of the core that is named.
 
     Raises ``ValueError`` for another name or order, for ``joint`` with a core that reads the places of one tree's
-    nodes, and what the core raises.
+    nodes, for a core of another number of ids, and what the core raises; ``TypeError`` for options that the core named
+    has not, or of a core that is there.
     """
 
     def __init__(
         self,
-        name: str,
+        core: str | SequenceCore,
         vocabulary: Vocabulary,
-        hidden_size: int,
+        hidden_size: int | None = None,
         *,
         order: Order | None = None,
         joint: bool = False,
         **options: Any,
     ) -> None:
         super().__init__()
-        core = core_named(name)
-        self.name, self.vocabulary, self.joint = name, vocabulary, joint
-        self.order = _order(name, core, order)
-        if joint and core.place_options:
-            raise ValueError(f"{name!r} reads the place of each node in one tree, so it cannot read two: joint=False")
+        kind = core_named(core) if isinstance(core, str) else type(core)
+        self.name = core if isinstance(core, str) else _name(kind)
+        self.vocabulary, self.joint = vocabulary, joint
+        self.order = _order(self.name, kind, order)
+        if joint and kind.place_options:
+            raise ValueError(
+                f"{self.name!r} reads the place of each node in one tree, so it cannot read two: joint=False"
+            )
         self.separator = symbol_count(vocabulary)
-        self.core = core.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
+        if isinstance(core, str):
+            if hidden_size is None:
+                raise TypeError(f"SequenceEncoder({core!r}, ...) needs a hidden_size")
+            check_options(f"SequenceEncoder({core!r}, ...)", options, sequence_options(kind))
+            core = kind.for_vocabulary(vocabulary, self.separator + joint, hidden_size, **options)
+        elif hidden_size is not None or options:
+            raise TypeError(
+                f"a core has its own options: give {', '.join(options) or 'hidden_size'} to {kind.__name__}"
+            )
+        elif core.size != self.separator + joint:
+            raise ValueError(
+                f"the core reads {core.size} ids; with this vocabulary{' and joint' * joint} there are "
+                f"{self.separator + joint}: {kind.__name__}({self.separator + joint}, ...)"
+            )
+        self.core = core
         self.config = {**self.core.config, "order": self.order, "joint": joint}
         self.induces_trees = isinstance(self.core, InducingCore) and not joint
         self.form = self._form()
@@ -140,6 +161,18 @@ class SequenceEncoder(Encoder):
         options = ", ".join(f"{name}={self.config[name]}" for name in ("order", "joint", *self.core.place_options))
         known = hashlib.sha256(json.dumps(self.vocabulary.to_json()).encode()).hexdigest()
         return f"{options}, vocabulary {known[:8]}"
+
+
+def sequence_options(core: type[SequenceCore]) -> list[str]:
+    """The options of an encoder with such a core: its own, the core's, and those of the core's base classes."""
+    made = [SequenceEncoder, *core.__mro__]
+    parameters = [signature(vars(of)["__init__"]).parameters.values() for of in made if "__init__" in vars(of)]
+    return list(dict.fromkeys(p.name for own in parameters for p in own if p.kind is Parameter.KEYWORD_ONLY))
+
+
+def _name(kind: type[SequenceCore]) -> str:
+    """Of a core: its key in the registry, or that of its class, which cannot be saved."""
+    return next((name for name, known in SEQUENCE_ENCODERS.items() if known is kind), kind.__name__)
 
 
 def core_named(name: str) -> type[SequenceCore]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import torch
 from torch import Tensor
@@ -18,7 +18,8 @@ from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
-from dgltree.torch_internals import inside_transform
+from dgltree.torch_internals import hooks_of, inside_transform
+from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import dgl
@@ -61,6 +62,22 @@ def propagate(
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
     """
+    return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute))
+
+
+def states_of(
+    cell: Cell,
+    batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
+    share: bool,
+    trace: Sequence[str],
+    check: bool,
+    recompute: bool,
+) -> State:
+    """What a call of the cell returns: :func:`propagate` without its hooks."""
+    if isinstance(batch, list | tuple | Tree):
+        raise TypeError(
+            f"propagate takes a batch, but got a {type(batch).__name__}: use dgltree.batch(trees, cell.vocabulary)"
+        )
     if not isinstance(batch, TreeBatch | PlannedBatch):
         batch = TreeBatch.from_graph(batch)
     traced = Trace(cell, trace)
@@ -73,6 +90,9 @@ def propagate(
 
 def root_states(batch: TreeBatch | PlannedBatch, cell: Cell, share: bool = False, recompute: bool = False) -> Tensor:
     """(B, n), the hidden states of the roots alone, as :func:`dgltree.propagate` gives them; no other is copied."""
+    if hooks_of(cell):
+        roots = batch.batch.roots if isinstance(batch, PlannedBatch) else batch.roots
+        return propagate(batch, cell, share, recompute=recompute)["h"].index_select(0, roots)
     planned, states = _planned_states(cell, batch, share, Trace(cell, ()), recompute)
     return states["h"].index_select(0, planned.schedule.row[planned.batch.roots])
 

@@ -147,6 +147,10 @@ def _encoder_header(encoder: Encoder) -> dict[str, Any]:
     if isinstance(encoder, TreeEncoder):
         return {"cell": _cell_name(encoder.cell), "options": encoder.config}
     if isinstance(encoder, SequenceEncoder):
+        if encoder.name not in SEQUENCE_ENCODERS:
+            raise ValueError(
+                f"{encoder.name} is not in dgltree.encoders.SEQUENCE_ENCODERS; register it to save and load it"
+            )
         return {"encoder": encoder.name, "options": encoder.config}
     raise ValueError(f"a {type(encoder).__name__} cannot be saved; a TreeEncoder and a SequenceEncoder can")
 

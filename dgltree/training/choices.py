@@ -10,7 +10,7 @@ from dgltree.datasets.settings.field_texts import number
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, TreeEncoder, make_encoder
-from dgltree.encoders.make import keyword_options
+from dgltree.encoders.make import encoder_options
 from dgltree.training.options import FitOptions
 
 WIDEST = 3
@@ -38,7 +38,7 @@ def has_own_weights(name: str, options: dict[str, Any] | None) -> bool:
 
 def attends(name: str) -> bool:
     """Whether an encoder is a Transformer, which needs a lower rate and a warm-up."""
-    return name in SEQUENCE_ENCODERS and "pre_norm" in keyword_options(name)
+    return name in SEQUENCE_ENCODERS and "pre_norm" in encoder_options(name)
 
 
 def numbers_are_read(data: TreeDataset, name: str, min_count: int) -> bool:

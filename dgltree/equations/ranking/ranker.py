@@ -13,7 +13,7 @@ from dgltree.equations.expressions.names import VARIABLE, variables
 from dgltree.equations.ranking.model_names import Names, model_variables, spell
 from dgltree.equations.ranking.path_engine import FillerStates, score_blocks
 from dgltree.models.tree_model import EquationModel
-from dgltree.torch_internals import version_of
+from dgltree.torch_internals import hooks_of, version_of
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -77,7 +77,7 @@ class Ranker:
             any_variables: whether to offer fillers with variables that the equation lacks.
 
         Returns one :class:`Ranking` an equation. Raises ``ValueError`` for no blank or several, more variables than the
-        model knows, or a function or literal that it does not know.
+        model knows, a function or literal that it does not know, or hooks on its cell.
         """
         rankings = dict(self.rank_each(equations, top, any_variables))
         return [rankings[number] for number in range(len(equations))]
@@ -88,6 +88,8 @@ class Ranker:
         """As :meth:`rank`, one (number of the equation, its ranking) at a time, in the order of their computation."""
         if top is not None and top < 1:
             raise ValueError(f"top is {top}; it must be 1 or more, or None for all")
+        if hooks_of(self.model.cell):
+            raise ValueError("the cell has hooks, which ranking would not run: it computes paths, and no whole passes")
         for group in _same_names(self.model.cell.vocabulary, equations, self._foreign):
             states = self._states_for(group[0].names)
             asked = [question.encoded for question in group]
