@@ -9,13 +9,17 @@ from dgltree.cells.contract import CellContract
 
 
 def check_batch(cell: CellContract, batch: TreeBatch) -> None:
-    """``ValueError`` for a batch of another vocabulary or device, or with inputs that the cell cannot read."""
+    """``ValueError`` for a batch of another vocabulary, or with inputs that the cell cannot read; on any device."""
     check_vocabulary(batch, cell.vocabulary, "cell")
-    weight = next(cell.parameters())
-    if weight.device != batch.device:
-        raise ValueError(f"the batch is on {batch.device}, the cell on {weight.device}: use batch.to(...)")
     if batch.x is not None:
-        _check_x(cell, batch, batch.x, weight.dtype)
+        _check_x(cell, batch, batch.x, next(cell.parameters()).dtype)
+
+
+def check_device(cell: CellContract, batch: TreeBatch) -> None:
+    """``ValueError`` for a batch that is on another device than the cell."""
+    own = next(cell.parameters()).device
+    if own != batch.device:
+        raise ValueError(f"the batch is on {batch.device}, the cell on {own}: use batch.to(...)")
 
 
 def read_of(cell: CellContract) -> tuple[object, ...]:

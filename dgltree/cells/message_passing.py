@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells.check import check_batch, check_nodes
+from dgltree.cells.check import check_batch, check_device, check_nodes
 from dgltree.cells.contract import CellContract
 from dgltree.cells.step import Children, Computed
 from dgltree.cells.typed import Linear, Segments, sorted_by
@@ -59,6 +59,7 @@ class MessagePassing(CellContract):
         """
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)
+        check_device(self, batch)
         check_nodes(self, batch)
         leaves = torch.nonzero(batch.arity == 0).squeeze(-1)
         order, segments, _ = sorted_by(batch.function[leaves])

@@ -9,7 +9,7 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.pickling import PickledAsArrays
 from dgltree.cells import Cell
-from dgltree.cells.check import check_batch, check_nodes, read_of
+from dgltree.cells.check import check_batch, check_device, check_nodes, read_of
 from dgltree.engine.kernels.choice import planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, schedule
@@ -73,6 +73,7 @@ class PlannedBatch(PickledAsArrays):
         """
         self.check_unchanged()
         check_batch(cell, self.batch)
+        check_device(cell, self.batch)
         if self.any_arity != cell.any_arity:
             raise ValueError(f"the batch was planned for a kind of cell other than {type(cell).__name__}: plan again")
         if self.checked != read_of(cell):
@@ -89,7 +90,8 @@ def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> Pla
 
     Args:
         batch: the trees.
-        cell: what they are for. Without it they are not checked, and planned for cells with weights for each arity.
+        cell: what they are for, on whatever device: a plan is made on the CPU and then moved to the cell. Without a
+            cell they are not checked, and planned for cells with weights for each arity.
         share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
 
     The batch must stay as it is from then on. A change in place by torch is noticed, one by way of ``.numpy()`` is not.

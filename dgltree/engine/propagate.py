@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
-from dgltree.cells.check import check_finite
+from dgltree.cells.check import check_device, check_finite
 from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import fused_pass
 from dgltree.engine.kernels.fused_pass import FusedPass
@@ -108,6 +108,8 @@ def _planned_states(
         )
     if isinstance(batch, PlannedBatch):
         batch.check_for(cell)
+    else:
+        check_device(cell, batch)
     planned = batch if isinstance(batch, PlannedBatch) else plan(batch, cell, share)
     x = planned.batch.x
     if planned.share and cell.training and cell.dropout > 0:

@@ -1,0 +1,78 @@
+"""The roads of users to their last line on a second device, which is not the CPU, although its tensors lie there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from helpers import random_tree, suited
+from own_trees import QUIET, table
+from rows import ROWS, make_cell
+from second_device import DEVICE, Device, second_device
+
+import dgltree
+from dgltree import batch, plan, propagate
+from dgltree.commands.main import main
+from dgltree.engine.kernels.choice import kernels
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+pytestmark = QUIET
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    with second_device() as made, kernels("off"):
+        yield made
+
+
+def test_an_operation_that_mixes_devices_is_refused_and_a_read_is_counted(device: Device) -> None:
+    there = torch.arange(4.0, device=DEVICE)
+    with pytest.raises(RuntimeError, match="on the same device, but found at least two"):
+        there + torch.ones(4)
+    assert (there.device, (there * 2).device) == (DEVICE, DEVICE)
+    assert (sum(device.reads.values()), sum(device.copies.values())) == (0, 0)
+    assert there.sum().item() == 6
+    assert there.tolist() == [0, 1, 2, 3]
+    assert torch.nonzero(there).device == DEVICE
+    assert there[there > 1].tolist() == [2, 3]
+    assert sum(device.reads.values()) == 5
+    there.copy_(torch.zeros(4))
+    assert sum(device.copies.values()) == 1
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_plan_made_for_a_cell_elsewhere_moves_to_it_and_gives_the_numbers_of_the_cpu(
+    name: str, device: Device
+) -> None:
+    cell = make_cell(name)
+    trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(5)]), cell.vocabulary)
+    expected = propagate(trees, cell)
+    planned = plan(trees, cell.to(DEVICE))
+    assert planned.device.type == "cpu"
+    with pytest.raises(ValueError, match="the batch is on cpu, the cell on cuda:0"):
+        propagate(planned, cell)
+    with pytest.raises(ValueError, match="the batch is on cpu, the cell on cuda:0"):
+        propagate(trees, cell)
+    found = propagate(planned.to(DEVICE), cell)
+    for part, states in expected.items():
+        assert found[part].device == DEVICE
+        assert torch.equal(found[part].cpu(), states), part
+
+
+ENCODERS_OF_FIT = ["tree_lstm", "child_sum", "lstm", "ordered_memory"]
+
+
+@pytest.mark.parametrize("encoder", ENCODERS_OF_FIT)
+def test_fit_and_what_uses_its_model_run_to_their_last_line(encoder: str, device: Device, tmp_path: Path) -> None:
+    path, out, vectors = tmp_path / "trees.tsv", tmp_path / "run", tmp_path / "vectors.npy"
+    path.write_text(table(60), encoding="utf-8")
+    size = ["--hidden-size", "6", "--epochs", "2", "--batch-nodes", "200"]
+    assert main(["fit", str(path), "--out", str(out), "--encoder", encoder, *size]) == 0
+    assert (out / "card.md").exists()
+    for command in (["predict"], ["evaluate"], ["encode", "--out", str(vectors)]):
+        assert main([*command[:1], str(out), str(path), "--device", "cuda", *command[1:]]) == 0
+    assert np.load(vectors).shape == (60, 6)
+    model = dgltree.TrainedModel.load(out, "cuda")
+    assert next(model.model.parameters()).device == DEVICE
+    assert model.explain(["x+y", "x*(y-z)"])[1].effects
