@@ -130,7 +130,9 @@ class Device(TorchDispatchMode):
         self.reads: Counter[str] = Counter()
         """By the line of ours, how often the host had to wait for a value or a size."""
         self.copies: Counter[str] = Counter()
-        """By the line of ours, what was copied to the device."""
+        """By the line of ours, what was copied to the device while the host waited."""
+        self.flights: Counter[str] = Counter()
+        """The same from pinned memory, without waiting."""
         self.pinned: set[int] = set()
         self._process = os.getpid()
 
@@ -153,7 +155,8 @@ class Device(TorchDispatchMode):
             return function(*args, **kwargs)
         assert os.getpid() == self._process, f"a forked process used the device: {function} at {line_of_ours()}"
         if function is aten._to_copy.default and not ours:
-            self._count(self.copies)
+            waits = not (kwargs.get("non_blocking") and self._is_pinned(args[0]))
+            self._count(self.copies if waits else self.flights)
         back = bool(ours) and target is not None and not there
         self._look(function, args, given, back)
         plain = [each.behind if isinstance(each, Elsewhere) else each for each in given]

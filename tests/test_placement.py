@@ -1,19 +1,25 @@
 """The roads of users to their last line on a second device, which is not the CPU, although its tensors lie there."""
 
+import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from helpers import random_tree, suited
+from helpers import VOCABULARY, random_tree, suited
 from own_trees import QUIET, table
-from rows import ROWS, make_cell
+from rows import ROWS, make_cell, make_sequence_encoder
 from second_device import DEVICE, Device, second_device
 
 import dgltree
 from dgltree import batch, plan, propagate
+from dgltree.batching.moving import Movable
+from dgltree.batching.subtrees import number_subtrees
 from dgltree.commands.main import main
+from dgltree.datasets.labelled import Labelled
+from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels.choice import kernels
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
@@ -76,3 +82,67 @@ def test_fit_and_what_uses_its_model_run_to_their_last_line(encoder: str, device
     model = dgltree.TrainedModel.load(out, "cuda")
     assert next(model.model.parameters()).device == DEVICE
     assert model.explain(["x+y", "x*(y-z)"])[1].effects
+
+
+@pytest.mark.parametrize("name", ["tree_smu", "child_sum", "tree_lstm, leaf gates"])
+def test_labelled_trees_and_their_plan_travel_by_one_copy(name: str, device: Device) -> None:
+    cell = make_cell(name)
+    flat = number_subtrees(batch(suited(cell, [random_tree(6, 3, seed) for seed in range(4)]), cell.vocabulary))
+    data = Labelled(flat, torch.arange(4), torch.zeros(4), baseline=torch.rand(4, 3))
+    given = data.plan(TreeEncoder(cell.to(DEVICE)), share=True)
+    for labelled in (given, pickle.loads(pickle.dumps(given))):
+        device.copies.clear()
+        moved = labelled.to(DEVICE)
+        assert sum(device.copies.values()) == 1
+        assert moved.to(DEVICE) is moved
+        assert moved.groups.device.type == "cpu"
+        for before, after in zip(tensors_of(labelled), tensors_of(moved), strict=True):
+            assert (after.device, after.dtype) == (DEVICE, before.dtype)
+            assert torch.equal(after.cpu(), before)
+        assert moved.trees.subtree is not None
+    assert sum(device.reads.values()) == len(tensors_of(given)) * 2
+
+
+def test_pinned_memory_is_one_piece_and_moves_as_it_is(device: Device) -> None:
+    cell = make_cell("tree_smu")
+    planned = plan(batch([random_tree(5, 3, 1)], cell.vocabulary), cell).pin_memory()
+    tensors = tensors_of(planned)
+    assert all(tensor.is_pinned() for tensor in tensors)
+    assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
+    moved = planned.to(DEVICE, non_blocking=True)
+    assert sum(device.copies.values()) == 0, "the copy of pinned memory is waited for"
+    assert torch.equal(moved.schedule.row.cpu(), planned.schedule.row)
+
+
+def test_trees_stay_behind_where_their_sequences_travel(device: Device) -> None:
+    encoder = make_sequence_encoder("lstm", VOCABULARY).to(DEVICE)
+    flat = batch([random_tree(4, 3, seed) for seed in range(3)], VOCABULARY)
+    device.copies.clear()
+    moved = Labelled(flat, torch.arange(3), torch.zeros(3)).plan(encoder, share=False).to(DEVICE)
+    assert sum(device.copies.values()) == 1
+    assert moved.trees is flat
+    assert encoder(moved.inputs).device == DEVICE
+
+
+def test_an_x_that_requires_gradients_gets_them_from_the_device(device: Device) -> None:
+    cell = make_cell("tree_lstm, leaf gates")
+    flat = batch([random_tree(4, 3, seed) for seed in range(3)], cell.vocabulary)
+    x = torch.randn(flat.num_nodes, 3, dtype=torch.float64, requires_grad=True)
+    flat = replace(flat, x=x)
+    moved = plan(flat, cell).to(DEVICE)
+    propagate(moved, cell.to(DEVICE))["h"].sum().backward()
+    assert x.grad is not None
+    assert x.grad.device.type == "cpu"
+    assert x.grad.abs().sum() > 0
+
+
+def tensors_of(value: Movable) -> list[torch.Tensor]:
+    """All that is moved."""
+    found: list[torch.Tensor] = []
+
+    def collect(tensor: torch.Tensor) -> torch.Tensor:
+        found.append(tensor)
+        return tensor
+
+    value.map(collect)
+    return found

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.dgl_graph import columns_of, to_dgl
+from dgltree.batching.moving import Movable
 from dgltree.batching.node_columns import (
     children_by_object,
     children_in_preorder,
@@ -19,7 +20,6 @@ from dgltree.batching.node_columns import (
     numbers,
     read_fields,
 )
-from dgltree.batching.pickling import PickledAsArrays
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, Vocabulary
 from dgltree.torch_internals import version_of
 from dgltree.trees.picture import MOST, framed, node_name, tree_svg
@@ -33,7 +33,7 @@ FEW = 64  # nodes, whose children numpy does not find faster
 
 
 @dataclass(frozen=True)
-class TreeBatch(PickledAsArrays):
+class TreeBatch(Movable):
     """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
 
     A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
@@ -147,12 +147,6 @@ class TreeBatch(PickledAsArrays):
         """(E,) int64: the child's position among its siblings, from 0."""
         edges = torch.arange(len(self.child_index), device=self.device)
         return edges - self.child_ptr[self.parent_index]
-
-    def to(self, device: torch.device | str) -> "TreeBatch":
-        return self.map(lambda tensor: tensor.to(device))
-
-    def pin_memory(self) -> "TreeBatch":
-        return self.map(lambda tensor: tensor.pin_memory())
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "TreeBatch":
         """The same batch with ``function`` of every tensor."""

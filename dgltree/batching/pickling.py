@@ -1,5 +1,6 @@
 """How batches and plans travel from a data loader's worker to the model."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,15 @@ from torch import Tensor
 
 
 class PickledAsArrays:
-    """Pickles plain tensors on the CPU, of the dtypes below and without gradients, as numpy arrays.
+    """A dataclass that pickles plain tensors on the CPU, of the dtypes below and without gradients, as numpy arrays.
 
     Between processes torch hands over every tensor by a file of its own; what has many small ones is sent, as arrays,
-    in one message at a fraction of the cost.
+    in one message at a fraction of the cost. What is computed from the fields when it is first asked for stays behind.
     """
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value.numpy() if _is_plain(value) else value for name, value in self.__dict__.items()}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value.numpy() if _is_plain(value) else value for name, value in state.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

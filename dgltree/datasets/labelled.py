@@ -1,23 +1,26 @@
 """Labelled trees: a data set, and what a data loader takes out of it for a model."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.moving import Movable
 from dgltree.batching.select import select
 from dgltree.encoders.encoder import Encoder, Planned
+from dgltree.engine.planned import PlannedBatch
 
 
 @dataclass
-class Labelled(PickledAsArrays):
-    """E examples."""
+class Labelled(Movable):
+    """E examples. What a model needs of them is moved; the rest stays on the CPU."""
 
     trees: TreeBatch
-    """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression."""
+    """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression. They stay
+    where they are if the plan is of something else, such as sequences."""
     labels: Tensor
     """(E,), what is to be predicted: float32 where it is yes or no, class numbers int64 otherwise."""
     groups: Tensor
@@ -36,12 +39,18 @@ class Labelled(PickledAsArrays):
         """The same, planned for an encoder: what a data loader's worker does while the model computes."""
         return replace(self, planned=encoder.plan(self.trees, share))
 
-    def to(self, device: torch.device) -> "Labelled":
-        if self.trees.device == device:  # as with a tensor, nothing is copied
-            return self
-        planned = None if self.planned is None else self.planned.to(device)
-        baseline = None if self.baseline is None else self.baseline.to(device)
-        return Labelled(self.trees.to(device), self.labels.to(device), self.groups, planned, baseline)
+    @property
+    def device(self) -> torch.device:
+        return self.labels.device
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Labelled":
+        planned = None if self.planned is None else self.planned.map(function)
+        baseline = None if self.baseline is None else function(self.baseline)
+        if planned is None:
+            trees = self.trees.map(function)
+        else:
+            trees = _batch(planned) if _batch(self.planned) is self.trees else self.trees
+        return replace(self, trees=trees, labels=function(self.labels), planned=planned, baseline=baseline)
 
     def select(self, examples: Sequence[int]) -> "Labelled":
         """Some of the examples, in the given order."""
@@ -50,6 +59,11 @@ class Labelled(PickledAsArrays):
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
         baseline = None if self.baseline is None else self.baseline[rows]
         return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], baseline=baseline)
+
+
+def _batch(planned: Any) -> Any:
+    """The trees that a plan is of; the plan itself where it has none."""
+    return planned.batch if isinstance(planned, PlannedBatch) else planned
 
 
 def planned(whole: Labelled, encoder: Encoder, share: bool, examples: Sequence[int]) -> Labelled:

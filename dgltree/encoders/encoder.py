@@ -1,6 +1,7 @@
 """Base class of all encoders, and their plans."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
@@ -15,10 +16,14 @@ from dgltree.trees.tree import Tree
 class Planned(Protocol):
     """An encoder's preparation of a batch before its first product: a value, which may be pickled and moved.
 
-    A :class:`TreeBatch` is one, of an encoder that has nothing to plan.
+    A :class:`TreeBatch` is one, of an encoder that has nothing to plan. One of your own derives from
+    :class:`dgltree.batching.moving.Movable`, which moves whatever ``map`` names.
     """
 
-    def to(self, device: torch.device | str) -> "Planned":
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Planned":
+        """The same with ``function`` of every tensor."""
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> "Planned":
         """The same on a device."""
 
 

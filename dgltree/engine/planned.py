@@ -1,5 +1,6 @@
 """Planned batches: what can be done before a cell computes, as a value that a data loader's worker hands on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.moving import Movable
 from dgltree.cells import Cell
 from dgltree.cells.check import check_batch, check_device, check_nodes, read_of
 from dgltree.engine.kernels.choice import planned_layout
@@ -16,7 +17,7 @@ from dgltree.engine.schedule import Schedule, schedule
 
 
 @dataclass(frozen=True)
-class PlannedBatch(PickledAsArrays):
+class PlannedBatch(Movable):
     """A batch, the schedule by which a cell runs it, and what was checked. Made by :func:`plan`.
 
     A batch whose tensors torch changed in place since is refused. What writes to their memory by other ways, as an
@@ -55,15 +56,10 @@ class PlannedBatch(PickledAsArrays):
     def device(self) -> torch.device:
         return self.batch.device
 
-    def to(self, device: torch.device | str) -> "PlannedBatch":
-        def moved(tensor: Tensor) -> Tensor:
-            return tensor.to(device)
-
+    def map(self, function: Callable[[Tensor], Tensor]) -> "PlannedBatch":
         self.check_unchanged()
-        if self.device == torch.device(device):  # as of a tensor, nothing is copied
-            return self
-        layout = None if self.layout is None else self.layout.to(device)
-        batch, schedule = self.batch.map(moved), self.schedule.map(moved)
+        layout = None if self.layout is None else self.layout.map(function)
+        batch, schedule = self.batch.map(function), self.schedule.map(function)
         return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout)
 
     def check_for(self, cell: Cell) -> None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import twins
 from dgltree.cells.typed import Segments
@@ -35,7 +35,7 @@ class Step:
 
 
 @dataclass
-class Schedule(PickledAsArrays):
+class Schedule(Movable):
     """The private order of a batch: rows sorted by (step, function), leaves first.
 
     So a step's outputs are a slice, and its children one gather.
@@ -65,8 +65,11 @@ class Schedule(PickledAsArrays):
         step = Step(0, self.leaves, arity, slice(0, 0), self.leaf_segments, [])
         return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps])
 
+    @property
+    def device(self) -> torch.device:
+        return self.node.device
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
-        """The same with ``function`` of every tensor."""
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
         return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps)
 

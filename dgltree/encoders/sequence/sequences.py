@@ -1,16 +1,17 @@
 """The plan of a sequence encoder: sequences of ids."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.moving import Movable
 from dgltree.encoders.sequence.linearization import PADDING
 
 
 @dataclass(frozen=True, eq=False)
-class Sequences(PickledAsArrays):
+class Sequences(Movable):
     """Sequences of ids, padded at the end, and for which encoders they were made."""
 
     ids: Tensor
@@ -22,9 +23,13 @@ class Sequences(PickledAsArrays):
     form: str = ""
     """How trees became these sequences, and by which vocabulary."""
 
-    def to(self, device: torch.device | str) -> "Sequences":
-        places = None if self.places is None else self.places.to(device)
-        return Sequences(self.ids.to(device), self.lengths.to(device), places, self.form)
+    @property
+    def device(self) -> torch.device:
+        return self.ids.device
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Sequences":
+        places = None if self.places is None else function(self.places)
+        return Sequences(function(self.ids), function(self.lengths), places, self.form)
 
 
 def joined(ids: Tensor, lengths: Tensor, separator: int) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,6 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise, starmap
 from typing import NamedTuple
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import ranges, run_lengths
 from dgltree.cells import Cell
 from dgltree.cells.typed import TypedLinear
@@ -41,7 +42,7 @@ class MatrixRun(NamedTuple):
 
 
 @dataclass
-class Layout(PickledAsArrays):
+class Layout(Movable):
     """The runs of a schedule's steps, how many rows of gates each map has, and which edges lead where."""
 
     leaf_step: bool
@@ -68,12 +69,14 @@ class Layout(PickledAsArrays):
     edges: Tensor
     """(edges,) int64, sorted by child and number."""
 
-    def to(self, device: torch.device | str) -> "Layout":
+    @property
+    def device(self) -> torch.device:
+        return self.by_slot.device
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""
-        moved = {
-            name: getattr(self, name).to(device) for name in ("by_slot", "first_edge", "parents", "pointer", "edges")
-        }
-        return replace(self, **moved)
+        names = ("by_slot", "first_edge", "parents", "pointer", "edges")
+        return replace(self, **{name: function(getattr(self, name)) for name in names})
 
     def fits(self, cell: Cell) -> bool:
         """Whether it is one of this cell, too."""

@@ -3,8 +3,8 @@
 The points are those of the numeric decision: one complex number a point for each variable.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -29,9 +29,8 @@ class WithValues(Labelled):
     values: Tensor = None  # type: ignore[assignment]
     """(N, TARGETS) float32, one row a node; NaN where arithmetic says nothing."""
 
-    def to(self, device: torch.device) -> "WithValues":
-        moved = super().to(device)
-        return self if moved is self else WithValues(**moved.__dict__, values=self.values.to(device))
+    def map(self, function: Callable[[Tensor], Tensor]) -> "WithValues":
+        return replace(super().map(function), values=function(self.values))
 
     def errors(self, found: Tensor) -> Tensor:
         """(E,), each equation's mean over its nodes of the mean squared error of ``found`` (N, TARGETS)."""

@@ -1,6 +1,6 @@
 """Batches of labelled equations and of number equations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, batch
-from dgltree.batching.pickling import PickledAsArrays
+from dgltree.batching.moving import Movable
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Planned
 from tasks.equations.store import EquationRow, read
@@ -28,7 +28,7 @@ class Decoded(NamedTuple):
 
 
 @dataclass
-class NumberBatch(PickledAsArrays):
+class NumberBatch(Movable):
     """A batch of number equations."""
 
     inputs: TreeBatch | Planned
@@ -38,8 +38,12 @@ class NumberBatch(PickledAsArrays):
     functions: Tensor
     """(F,) int64, those of the roots."""
 
-    def to(self, device: torch.device) -> "NumberBatch":
-        return NumberBatch(self.inputs.to(device), self.values.to(device), self.functions.to(device))
+    @property
+    def device(self) -> torch.device:
+        return self.values.device
+
+    def map(self, function: Callable[[Tensor], Tensor]) -> "NumberBatch":
+        return NumberBatch(self.inputs.map(function), function(self.values), function(self.functions))
 
 
 class Mixed(NamedTuple):

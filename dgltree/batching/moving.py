@@ -1,0 +1,88 @@
+"""How batches and plans travel: between processes in one message, to a device in one piece of memory."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from dgltree.batching.pickling import PickledAsArrays
+
+
+class Movable(PickledAsArrays, ABC):
+    """A value made of tensors: many small ones, which are copied to a device by one copy."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
+        """The same with ``function`` of every tensor that is to be where the model is."""
+
+    @property
+    @abstractmethod
+    def device(self) -> torch.device:
+        """Where those tensors are."""
+
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> Self:
+        """The same on a device.
+
+        Args:
+            device: where to; if all is there already nothing is copied.
+            non_blocking: as of ``torch.Tensor.to``: from pinned memory to a GPU, the copy runs while Python goes on.
+        """
+        if _same(self.device, torch.device(device)):
+            return self
+        return self._together(lambda memory: memory.to(device, non_blocking=non_blocking))
+
+    def pin_memory(self) -> Self:
+        """The same in one piece of pinned memory, of which a copy to a GPU need not be waited for."""
+        return self._together(lambda memory: memory.pin_memory())
+
+    def _together(self, function: Callable[[Tensor], Tensor]) -> Self:
+        tensors: dict[int, Tensor] = {}
+
+        def collect(tensor: Tensor) -> Tensor:
+            tensors[id(tensor)] = tensor
+            return tensor
+
+        self.map(collect)
+        found = dict(zip(tensors, together(list(tensors.values()), function), strict=True))
+        return self.map(lambda tensor: found[id(tensor)])
+
+
+def together(tensors: Sequence[Tensor], function: Callable[[Tensor], Tensor]) -> list[Tensor]:
+    """The tensors, by one call of ``function``, which copies the memory of all of them, (bytes,) uint8.
+
+    Those that require gradients are copied one by one, so that these find back.
+    """
+    plain = [tensor for tensor in tensors if not tensor.requires_grad]
+    plain.sort(key=lambda tensor: -tensor.element_size())  # so that each begins where its elements may lie
+    copied = {id(tensor): function(tensor) for tensor in tensors if tensor.requires_grad}
+    if plain:
+        memory, start = function(_one_piece(plain)), 0
+        for tensor in plain:
+            size = prod(tensor.shape) * tensor.element_size()
+            copied[id(tensor)] = memory.narrow(0, start, size).view(tensor.dtype).view(tensor.shape)
+            start += size
+    return [copied[id(tensor)] for tensor in tensors]
+
+
+def _one_piece(tensors: Sequence[Tensor]) -> Tensor:
+    """(bytes,) uint8, the memory of tensors one after another; without a copy where they lie like that."""
+    first, total = tensors[0], sum(prod(tensor.shape) * tensor.element_size() for tensor in tensors)
+    storage, start = first.untyped_storage(), first.storage_offset() * first.element_size()
+    place = start
+    for tensor in tensors:
+        if (
+            tensor.untyped_storage().data_ptr() != storage.data_ptr()
+            or tensor.storage_offset() * tensor.element_size() != place
+            or not tensor.is_contiguous()
+        ):
+            return torch.cat([each.reshape(-1).view(torch.uint8) for each in tensors])
+        place += prod(tensor.shape) * tensor.element_size()
+    return first.view(-1).view(torch.uint8).as_strided((total,), (1,), start)
+
+
+def _same(here: torch.device, there: torch.device) -> bool:
+    """Whether ``there`` names the device ``here``; one without an index is any of its kind."""
+    return here.type == there.type and there.index in (None, here.index)
