@@ -16,7 +16,7 @@ from dgltree import TreeBatch
 from dgltree.datasets.batches import epoch_generator
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders.encoder import Planned
-from dgltree.training.loader import batch_loader
+from dgltree.training.loader import batch_loader, sent
 from dgltree.training.processes import own_part
 from tasks.buckets import buckets
 
@@ -50,7 +50,7 @@ class TaskData(lightning.LightningDataModule):
         return None if self.trainer is None else cast("EncoderModule", self.trainer.lightning_module).plan(trees)
 
     def transfer_batch_to_device(self, batch: Any, device: torch.device, _: int) -> Any:
-        return batch.to(device)
+        return sent(batch, device)
 
 
 class BucketedData(TaskData, ABC):

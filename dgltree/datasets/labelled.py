@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -43,7 +43,7 @@ class Labelled(Movable):
     def device(self) -> torch.device:
         return self.labels.device
 
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Labelled":
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
         planned = None if self.planned is None else self.planned.map(function)
         baseline = None if self.baseline is None else function(self.baseline)
         if planned is None:

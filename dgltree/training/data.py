@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.labelled import Labelled, planned
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.loader import batch_loader
+from dgltree.training.loader import batch_loader, sent
 from dgltree.training.module import TreeTraining
 from dgltree.training.processes import own_part
 
@@ -56,7 +56,7 @@ class SplitsModule(lightning.LightningDataModule):
         return DataLoader(self._validation, batch_size=None)  # type: ignore[arg-type]
 
     def transfer_batch_to_device(self, batch: Labelled, device: torch.device, _: int) -> Labelled:
-        return batch.to(device)
+        return sent(batch, device)
 
     def _module(self) -> TreeTraining:
         assert self.trainer is not None

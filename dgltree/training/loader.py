@@ -2,9 +2,12 @@
 
 import ctypes
 import sys
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from torch.utils.data import DataLoader
+
+from dgltree.batching.moving import Movable
 
 
 def batch_loader(examples: Any, workers: int = 1, **options: Any) -> DataLoader[Any]:
@@ -16,6 +19,14 @@ def batch_loader(examples: Any, workers: int = 1, **options: Any) -> DataLoader[
         options: of torch's ``DataLoader``.
     """
     return DataLoader(examples, num_workers=workers, worker_init_fn=without_freed_memory, **options)
+
+
+M = TypeVar("M", bound=Movable)
+
+
+def sent(batch: M, device: torch.device) -> M:
+    """A batch on a device; to a GPU by pinned memory, so that the copy runs while Python goes on."""
+    return batch.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else batch.to(device)
 
 
 def without_freed_memory(worker: int) -> None:

@@ -1,7 +1,7 @@
 """Where the gates of a pass lie: those of one matrix together, so that its weight gradient is one product."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby, pairwise, starmap
 from typing import NamedTuple
 
@@ -75,8 +75,9 @@ class Layout(Movable):
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""
-        names = ("by_slot", "first_edge", "parents", "pointer", "edges")
-        return replace(self, **{name: function(getattr(self, name)) for name in names})
+        moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
+        on_cpu = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.groups, self.order)
+        return Layout(*on_cpu, *moved)
 
     def fits(self, cell: Cell) -> bool:
         """Whether it is one of this cell, too."""

@@ -5,6 +5,7 @@ The points are those of the numeric decision: one complex number a point for eac
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import torch
@@ -29,8 +30,9 @@ class WithValues(Labelled):
     values: Tensor = None  # type: ignore[assignment]
     """(N, TARGETS) float32, one row a node; NaN where arithmetic says nothing."""
 
-    def map(self, function: Callable[[Tensor], Tensor]) -> "WithValues":
-        return replace(super().map(function), values=function(self.values))
+    def map(self, function: Callable[[Tensor], Tensor]) -> Self:
+        mapped = super().map(function)
+        return replace(mapped, values=function(self.values))
 
     def errors(self, found: Tensor) -> Tensor:
         """(E,), each equation's mean over its nodes of the mean squared error of ``found`` (N, TARGETS)."""

@@ -13,6 +13,7 @@ from dgltree import Tree, TreeBatch, batch
 from dgltree.batching.moving import Movable
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Planned
+from dgltree.training.loader import sent
 from tasks.equations.store import EquationRow, read
 from tasks.equations.verification.data import LabelledEquations
 from tasks.equations.verification.numbers import decoded
@@ -120,7 +121,7 @@ class EquationsAndNumbers(LabelledEquations):
 
     def transfer_batch_to_device(self, mixed: Any, device: torch.device, _: int) -> Any:
         equations, numbers = mixed
-        return Mixed(equations and equations.to(device), numbers and numbers.to(device))
+        return Mixed(equations and sent(equations, device), numbers and sent(numbers, device))
 
 
 def correct(rows: list[EquationRow]) -> list[Decoded]:
