@@ -141,12 +141,16 @@ class Device(TorchDispatchMode):
 
     def run(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """An operation, on the CPU."""
+        if not torch.is_inference_mode_enabled():
+            return self._run(function, args, kwargs)
+        with torch.inference_mode(False), torch.no_grad():  # tensors of that mode have no versions, of which views ask
+            return self._run(function, args, kwargs)
+
+    def _run(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         given, shape = tree_flatten((args, kwargs))
         ours = {id(each.behind): each for each in given if isinstance(each, Elsewhere)}
         target = kwargs.get("device")
         there = _is_ours(target)
-        if function in (aten.is_pinned.default, aten._pin_memory.default):
-            return self._pinning(function, args[0])
         if kwargs.get("pin_memory"):
             made = function(*args, **{**kwargs, "pin_memory": False})
             self.pinned.add(made.untyped_storage().data_ptr())
@@ -155,7 +159,7 @@ class Device(TorchDispatchMode):
             return function(*args, **kwargs)
         assert os.getpid() == self._process, f"a forked process used the device: {function} at {line_of_ours()}"
         if function is aten._to_copy.default and not ours:
-            waits = not (kwargs.get("non_blocking") and self._is_pinned(args[0]))
+            waits = not (kwargs.get("non_blocking") and self.is_pinned(args[0]))
             self._count(self.copies if waits else self.flights)
         back = bool(ours) and target is not None and not there
         self._look(function, args, given, back)
@@ -207,15 +211,14 @@ class Device(TorchDispatchMode):
         if back or (here and function in WAITS):
             self._count(self.reads)
 
-    def _pinning(self, function: Any, tensor: Tensor) -> Any:
-        if function is aten.is_pinned.default:
-            return self._is_pinned(tensor)
+    def pinned_copy(self, tensor: Tensor) -> Tensor:
+        """A copy in pinned memory."""
         assert not isinstance(tensor, Elsewhere), "memory of the device cannot be pinned"
         made = tensor.clone()
         self.pinned.add(made.untyped_storage().data_ptr())
         return made
 
-    def _is_pinned(self, tensor: Tensor) -> bool:
+    def is_pinned(self, tensor: Tensor) -> bool:
         return not isinstance(tensor, Elsewhere) and tensor.untyped_storage().data_ptr() in self.pinned
 
     def _count(self, into: Counter[str]) -> None:
@@ -229,6 +232,10 @@ class Made(TorchFunctionMode):
         kwargs = dict(kwargs or {})
         if function is torch.Tensor.cuda:
             return args[0].to(DEVICE)
+        if function in (torch.Tensor.pin_memory, torch.Tensor.is_pinned):
+            assert Device.now is not None
+            pinning = Device.now.is_pinned if function is torch.Tensor.is_pinned else Device.now.pinned_copy
+            return pinning(args[0])
         if function is torch.Tensor.to:  # which asks the device for its index
             args = [DEVICE if isinstance(each, str | torch.device) and _is_ours(each) else each for each in args]
             kwargs |= {"device": DEVICE} if _is_ours(kwargs.get("device")) else {}
