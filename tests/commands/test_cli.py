@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -336,7 +337,7 @@ def test_help_shows_examples(arguments: list[str], capsys: pytest.CaptureFixture
     assert "examples:\n  dgltree " in capsys.readouterr().out
 
 
-VERIFY = f"{sys.executable} -m dgltree verify"
+VERIFY = f"{shlex.quote(sys.executable)} -m dgltree verify"
 
 
 @pytest.mark.parametrize(
