@@ -3,6 +3,7 @@
 Slow and obvious; it shares nothing with the engines but the parameters and their order within the packed rows.
 """
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -141,13 +142,32 @@ def child_sum(node: Node) -> State:
     messages = [node.map("message", child["h"]) + x_forget for child in node.children]
     if node.cell.positions:
         messages = [m + place(node.cell, slot) for slot, m in enumerate(messages)]
-    for message, child in zip(messages, node.children, strict=True):
-        total = total + (torch.sigmoid(message[n:]) * child["h"] if node.cell.positions else child["h"])
+    hs = [
+        torch.sigmoid(message[n:]) * child["h"] if node.cell.positions else child["h"]
+        for message, child in zip(messages, node.children, strict=True)
+    ]
+    total = aggregated(node.cell, hs, hs, total)
     u, gate_in, o = node.rows(node.map("gates", total) + x_gates)
-    c = torch.sigmoid(gate_in) * node.drop(torch.tanh(u))
-    for message, child in zip(messages, node.children, strict=True):
-        c = c + torch.sigmoid(message[:n]) * child["c"]
+    kept = [torch.sigmoid(message[:n]) * child["c"] for message, child in zip(messages, node.children, strict=True)]
+    c = torch.sigmoid(gate_in) * node.drop(torch.tanh(u)) + aggregated(node.cell, hs, kept, torch.zeros_like(u))
     return {"h": torch.sigmoid(o) * torch.tanh(c), "c": c}
+
+
+def aggregated(cell: Cell, hs: list[Tensor], rows: list[Tensor], none: Tensor) -> Tensor:
+    """The children's rows as one, by the definition of each aggregation."""
+    if not rows:
+        return none
+    match cell.aggregation:
+        case "sum":
+            return sum(rows, none)
+        case "mean":
+            return sum(rows, none) / len(rows)
+        case "max":
+            return functools.reduce(torch.maximum, rows)
+        case "min":
+            return functools.reduce(torch.minimum, rows)
+    scores = torch.stack([(cell.aggregate.query * h).sum() / len(h) ** 0.5 for h in hs])
+    return sum((weight * row for weight, row in zip(scores.softmax(0), rows, strict=True)), none)
 
 
 def place(cell: Cell, slot: int) -> Tensor:

@@ -100,6 +100,16 @@ class SumReadout(Readout):
         with torch.no_grad():
             self.line.mul_(deviation)[0] += mean
 '''
+AGGREGATION = '''
+class RangeAggregation(Aggregation):
+    """The largest less the smallest."""
+
+    def forward(self, rows, group, count):
+        largest, smallest = (AGGREGATIONS[name](self.size)(rows, group, count) for name in ("max", "min"))
+        return {name: largest[name] - smallest[name] for name in rows}
+
+
+'''
 DONE = "== done =="
 USED = f"""
 import contextlib
@@ -173,7 +183,7 @@ def test_the_files_that_the_page_names_are_there() -> None:
     for path in set(re.findall(r"`((?:dgltree|tasks|tests|docs)/[\w./]+)`", PAGE)):
         place = ROOT / path.split("NAME")[0]
         assert place.exists(), path
-    assert set(table()) == {"cell", "notation", "file format", "sequence encoder", "readout", "task"}
+    assert set(table()) == {"cell", "aggregation", "notation", "file format", "sequence encoder", "readout", "task"}
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +202,10 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add(folder, kinds["notation"], "arrows", NOTATION, '"arrows": Notation(read_arrows, "f<-x,y"),')
     add(folder, kinds["file format"], "assignments", FORMAT, "Assignments,")
     add(folder, kinds["sequence encoder"], "toy_encoder", ENCODER, '"toy_encoder": First,')
+    aggregations = folder / kinds["aggregation"].write
+    text = registered(aggregations.read_text(encoding="utf-8"), kinds["aggregation"], '"range": RangeAggregation,')
+    start = text.index("AGGREGATIONS: ")
+    aggregations.write_text(text[:start] + AGGREGATION.lstrip() + text[start:], encoding="utf-8")
     for path, more in ((kinds["readout"].write, READOUT), (kinds["readout"].where, "")):
         text = (folder / path).read_text(encoding="utf-8")
         text = registered(text, kinds["readout"], '"sum": (SumReadout, TreeModel),') if not more else text + "\n" + more
@@ -224,13 +238,16 @@ def test_toys_are_used_from_the_command(copy: Path) -> None:
     (copy / "trees.assignments").write_text("\n".join(lines) + "\n", encoding="utf-8")
     how = ["trees.assignments", "--hidden-size", "8", "--epochs", "2", "--device", "cpu"]
     fits = [["fit", *how, "--encoder", encoder, "--out", encoder] for encoder in ("toy_cell", "toy_encoder")]
+    pooled = ["--encoder", "child_sum", "--options", '{"aggregation": "range", "pooling": "range"}', "--out", "pooled"]
+    fits.append(["fit", *how, *pooled])
     fits.append(["fit", *how, "--task", "regress", "--readout", "sum", "--out", "sums"])
     (copy / "use.py").write_text(USED, encoding="utf-8")
     found = run(copy, "use", json.dumps([*fits, ["predict", "toy_cell", "trees.assignments"], ["predict", "--help"]]))
-    first, second, third, predicted, helped, _ = found.split(DONE)
+    first, second, pooled, third, predicted, helped, _ = found.split(DONE)
     assert "read as arrows" in first
     assert "read as arrows" in second
     assert "epoch 1: loss" in third
+    assert "the model is in pooled" in pooled
     assert json.loads((copy / "sums" / "card.json").read_text())["options"]["readout"] == "sum"
     assert len([line for line in predicted.splitlines() if "\t" in line]) == 1 + 80
     assert "arrows" in helped
@@ -241,6 +258,7 @@ def test_what_a_toy_lacks_is_said_with_its_place(copy: Path) -> None:
     found = run(copy, "pytest", "-q", "-p", "no:cacheprovider", "tests/test_registries.py", status=1)
     for message in (
         'add "toy_cell": {} to ROWS in tests/rows.py',
+        "add a row with the aggregation 'range' to ROWS in tests/rows.py",
         'add "toy_encoder" with its options at width 12 to ENCODERS in tests/rows.py',
         "describe the notation `arrows` in docs/reading.md",
         "describe .assignments (Assignments) in the table of docs/own_trees.md",

@@ -11,7 +11,7 @@ import pytest
 from oracle import EQUATIONS
 from rows import ENCODERS, READOUT_ROWS, ROWS
 
-from dgltree.cells import CELLS
+from dgltree.cells import AGGREGATIONS, CELLS
 from dgltree.datasets.formats import FORMATS
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.models.checkpoint import READOUTS
@@ -43,6 +43,13 @@ def test_every_cell_has_a_row_an_oracle_and_a_page(name: str) -> None:
     message = f"add the slow statement of {CELLS[name].__name__} to EQUATIONS in tests/oracle.py"
     assert CELLS[name] in EQUATIONS, message
     assert described(CELLS[name], page("networks.md")), f"describe {module(CELLS[name])} in docs/networks.md"
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_every_aggregation_has_a_row_and_a_page(name: str) -> None:
+    rows = {options.get("aggregation", "sum") for row, options in ROWS.items() if row.startswith("child_sum")}
+    assert name in rows, f"add a row with the aggregation {name!r} to ROWS in tests/rows.py"
+    assert f'"{name}"' in page("cells.md"), f"describe the aggregation `{name}` in docs/cells.md"
 
 
 @pytest.mark.parametrize("name", SEQUENCE_ENCODERS)

@@ -1,5 +1,6 @@
 """The cells, and their registry by name."""
 
+from dgltree.cells.aggregation import AGGREGATIONS, Aggregation
 from dgltree.cells.cell import Cell
 from dgltree.cells.child_sum_tree_lstm import ChildSumTreeLSTM
 from dgltree.cells.grc import GRC
@@ -26,9 +27,11 @@ CELLS: dict[str, type[Cell]] = {
 """The cells by name: what ``--encoder`` and :func:`dgltree.encoders.make_encoder` take, and model files name."""
 
 __all__ = [
+    "AGGREGATIONS",
     "CELLS",
     "GRC",
     "Affine",
+    "Aggregation",
     "Cell",
     "ChildSumTreeLSTM",
     "Children",

@@ -29,13 +29,15 @@ class ChildSumTreeLSTM(SumCell):
         \tilde h = \sum_k r_k \odot h_k, \quad r_k = \sigma(W^r x + U^r h_k + P^r s_k + b^r), \quad
             f_k = \sigma(W^f x + U^f h_k + P^f s_k + b^f)
 
+    With another ``aggregation`` than the paper's, it takes the place of both sums.
+
     Every gate has its own W, U and b. With ``leaf="gates"`` a leaf is a node whose sums are 0, as in the paper.
 
     State: ``h`` (n,), ``c`` (n,).
 
     Args:
         typed: whether each function has weights of its own, at any arity; the paper has one set for all nodes.
-        positions: see above.
+        positions, aggregation: see above.
         vocabulary, hidden_size, options: see :class:`Cell`, which also documents the initialisation.
     """
 
@@ -71,4 +73,4 @@ class ChildSumTreeLSTM(SumCell):
         return {"h": o * torch.tanh(c), "c": c, "in": in_, "o": o, "u": u}
 
     def fused(self) -> Fused | None:
-        return None if self.positions else Fused("sum")
+        return None if self.positions or self.aggregation != "sum" else Fused("sum")

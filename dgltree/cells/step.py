@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
+from dgltree.cells.aggregation import Aggregation
 from dgltree.cells.typed import Linear
 
 State = dict[str, Tensor]
@@ -44,5 +45,7 @@ class StepRows(ABC):
         """The maps of these names of ``i = [h_1; ...; h_N]``, which goes through ``drop`` first."""
 
     @abstractmethod
-    def add_up(self, send: Send, x_pre: Tensor | None, names: Sequence[str]) -> tuple[State, State]:
-        """The sums over each row's children of the messages of these names, and all that ``send`` gave, by edges."""
+    def aggregated(
+        self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
+    ) -> tuple[State, State]:
+        """Of each row's children the messages of these names, aggregated, and all that ``send`` gave, by edges."""

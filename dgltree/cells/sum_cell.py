@@ -1,4 +1,4 @@
-"""Cells that add up what their children send: any number of children, in order only where they read positions."""
+"""Cells that aggregate what their children send: any number of children, in order only where they read positions."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -7,6 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.aggregation import Aggregation, aggregation_named, name_of
 from dgltree.cells.cell import Cell
 from dgltree.cells.message_passing import Frame, check_fresh, inputs_of, outside_autocast, prepared
 from dgltree.cells.positions import Positions
@@ -15,20 +16,36 @@ from dgltree.cells.typed import Affine, Linear, sorted_by, split
 
 
 class SumCell(Cell):
-    """A cell whose node sees its children as one: the sum of what they send.
+    """A cell whose node sees its children as one: the sum of what they send, or another aggregation of it.
 
-    To ``gates``, ``products`` and ``combine`` that sum is the only child, so they are asked for arity 1. Weights belong
+    To ``gates``, ``products`` and ``combine`` that is the only child, so they are asked for arity 1. Weights belong
     to the name of a function, whatever its arity, or to all functions; vocabularies may have ``ANY_ARITY``.
 
     Args:
         positions: whether the gates of a message also read the child's position among its siblings
             (:class:`dgltree.cells.positions.Positions`). Otherwise the order of children makes no difference.
+        aggregation: of the messages: "sum", "mean", "max", "min", "attention", or an own
+            :class:`dgltree.cells.Aggregation` of size n, with which a cell cannot be saved.
         vocabulary, hidden_size, options: see :class:`Cell`.
     """
 
-    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, positions: bool = False, **options: Any) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        hidden_size: int,
+        *,
+        positions: bool = False,
+        aggregation: str | Aggregation = "sum",
+        **options: Any,
+    ) -> None:
         super().__init__(vocabulary, hidden_size, **options)
         self.positions = positions
+        self.aggregate = aggregation_named(aggregation, hidden_size)
+
+    @property
+    def aggregation(self) -> str | Aggregation:
+        """The name of the aggregation, or an own one itself."""
+        return name_of(self.aggregate)
 
     def build(self) -> None:
         if self.positions:
@@ -38,7 +55,7 @@ class SumCell(Cell):
     @property
     @abstractmethod
     def messages(self) -> dict[str, tuple[int, ...]]:
-        """Name to shape of what a child sends; ``h``, (n,), is what the gates read, once it is added up."""
+        """Name to shape of what a child sends; ``h``, (n,), is what the gates read, once it is aggregated."""
 
     @abstractmethod
     def message_gates(self) -> dict[str, int]:
@@ -76,8 +93,8 @@ class SumCell(Cell):
 
     def step(self, rows: StepRows) -> tuple[Computed, State]:
         x_node, x_message = self.split_inputs(rows.x_pre)
-        sums, sent = rows.add_up(self.send, x_message, list(self.messages))
-        return self.compute(sums["h"], x_node, {name: [total] for name, total in sums.items()}, rows.linear), sent
+        found, sent = rows.aggregated(self.send, x_message, list(self.messages), self.aggregate)
+        return self.compute(found["h"], x_node, {name: [one] for name, one in found.items()}, rows.linear), sent
 
     def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         if x_pre is None:
@@ -102,12 +119,15 @@ class SumCell(Cell):
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
-        """A node's state from the sum of its mailbox."""
+        """A node's state from the aggregation of its mailbox."""
         check_fresh(nodes.data)
         order, segments, back = sorted_by(nodes.data["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, nodes.data, order)
         x_pre, _ = self.split_inputs(None if x is None else linear("input", x))
-        sums = {name: [nodes.mailbox[name][order].sum(1)] for name in self.messages}
-        computed = self.compute(sums["h"][0], x_pre, sums, linear)
+        mail = {name: nodes.mailbox[name][order].unbind(1) for name in self.messages}
+        found = self.aggregate.of_slots(
+            [dict(zip(mail, slot, strict=True)) for slot in zip(*mail.values(), strict=True)]
+        )
+        computed = self.compute(found["h"], x_pre, {name: [one] for name, one in found.items()}, linear)
         return {part: computed[part][back] for part in self.state}

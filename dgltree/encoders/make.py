@@ -29,7 +29,8 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
             raise ValueError(f"{name} has no option {option!r}; its options are {', '.join(known)}")
     try:
         if name in CELLS:
-            return TreeEncoder(CELLS[name](vocabulary, hidden_size, **options))
+            pooling = options.pop("pooling", None)
+            return TreeEncoder(CELLS[name](vocabulary, hidden_size, **options), pooling=pooling)
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
         raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
@@ -39,4 +40,4 @@ def encoder_options(name: str) -> list[str]:
     """The options of the encoder of a name, but for its width."""
     if name in SEQUENCE_ENCODERS:
         return sequence_options(SEQUENCE_ENCODERS[name])
-    return [option for option in option_names(CELLS[name]) if option != "hidden_size"]
+    return [*(option for option in option_names(CELLS[name]) if option != "hidden_size"), "pooling"]

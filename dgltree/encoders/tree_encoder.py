@@ -1,32 +1,44 @@
 """Trees to vectors."""
 
-from typing import Any
+from typing import Any, cast
 
+import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells import Cell
+from dgltree.cells import Aggregation, Cell
+from dgltree.cells.aggregation import aggregation_named, name_of
 from dgltree.encoders.encoder import Encoder
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.propagate import propagate, root_states
 
 
 class TreeEncoder(Encoder):
-    """The hidden states, by a cell along the given tree: the roots' by a call, all nodes' by ``node_states``.
+    """Vectors of trees, by a cell along the given tree: those of the roots, or pooled ones; all by ``node_states``.
 
     Args:
         cell: the cell.
         recompute: as in :func:`dgltree.propagate`: less memory, more time.
+        pooling: "sum", "mean", "max", "min", "attention", or an own :class:`dgltree.cells.Aggregation` of size n: the
+            vector of a tree is this aggregation of the states of its nodes. None: the state of its root.
     """
 
-    def __init__(self, cell: Cell, recompute: bool = False) -> None:
+    def __init__(self, cell: Cell, recompute: bool = False, *, pooling: str | Aggregation | None = None) -> None:
         super().__init__()
         self.cell, self.recompute = cell, recompute
+        self.pool = None if pooling is None else aggregation_named(pooling, cell.hidden_size)
         self.vocabulary, self.config = cell.vocabulary, cell.config
+        if self.pool is not None:
+            self.config["pooling"] = name_of(self.pool)
 
     def forward(self, batch: Any, share: bool = False) -> Tensor:
-        """(B, n), one row a root; ``share`` as in :func:`dgltree.propagate`."""
-        return root_states(batch, self.cell, share, self.recompute)
+        """(B, n), one row a tree; ``share`` as in :func:`dgltree.propagate`."""
+        if self.pool is None:
+            return root_states(batch, self.cell, share, self.recompute)
+        h = self.node_states(batch, share)
+        sizes = batch.batch.sizes if isinstance(batch, PlannedBatch) else batch.sizes
+        tree = torch.arange(len(sizes), device=h.device).repeat_interleave(sizes.to(h.device), output_size=len(h))
+        return cast(Tensor, self.pool({"h": h}, tree, len(sizes))["h"])
 
     def plan(self, batch: TreeBatch, share: bool) -> PlannedBatch:
         return plan(batch, self.cell, share)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.cells import Cell
+from dgltree.cells import Aggregation, Cell
 from dgltree.cells.step import Children, Rows, Send, State, StepRows
 from dgltree.cells.typed import Linear, Segments
 from dgltree.engine.accumulate import Inject, Sink, accumulating
@@ -66,17 +66,15 @@ class LevelRows(StepRows):
         i = i if drop is None else drop(i)
         return [self.linear(name, i) for name in names]
 
-    def add_up(self, send: Send, x_pre: Tensor | None, names: Sequence[str]) -> tuple[State, State]:
+    def aggregated(
+        self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
+    ) -> tuple[State, State]:
         states = {part: self._gather(part, self._places) for part in self._buffers}
         x_edge = None if x_pre is None else x_pre.index_select(0, self._parent)
         count = self._step.stop - self._step.start
         slot = slots_of(self._parent, count)
         sent = send(states, slot, x_edge, self._linear_for(self._step.edge_segments))
-
-        def total(message: Tensor) -> Tensor:
-            return message.new_zeros(count, *message.shape[1:]).index_add(0, self._parent, message)
-
-        return {name: total(sent[name]) for name in names}, sent
+        return aggregate({name: sent[name] for name in names}, self._parent, count), sent
 
     def _gather(self, part: str, places: Tensor) -> Tensor:
         buffer = self._buffers[part]  # in memory (..., R, n), and so are the rows taken from it

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import CELLS, Cell
+from dgltree.cells import CELLS, Aggregation, Cell
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
@@ -145,7 +145,7 @@ def from_format_2(header: dict[str, Any]) -> dict[str, Any]:
 def _encoder_header(encoder: Encoder) -> dict[str, Any]:
     """A cell's name, or that of an encoder of sequences, and the options."""
     if isinstance(encoder, TreeEncoder):
-        return {"cell": _cell_name(encoder.cell), "options": encoder.config}
+        return {"cell": _cell_name(encoder.cell), "options": _named(encoder.config)}
     if isinstance(encoder, SequenceEncoder):
         if encoder.name not in SEQUENCE_ENCODERS:
             raise ValueError(
@@ -153,6 +153,17 @@ def _encoder_header(encoder: Encoder) -> dict[str, Any]:
             )
         return {"encoder": encoder.name, "options": encoder.config}
     raise ValueError(f"a {type(encoder).__name__} cannot be saved; a TreeEncoder and a SequenceEncoder can")
+
+
+def _named(options: dict[str, Any]) -> dict[str, Any]:
+    """The options, which are plain values. ``ValueError`` for an aggregation that has no name."""
+    for option, value in options.items():
+        if isinstance(value, Aggregation):
+            raise ValueError(
+                f"{option} is a {type(value).__name__}, which is not in dgltree.cells.AGGREGATIONS; register it to "
+                "save and load it"
+            )
+    return options
 
 
 def _cell_name(cell: Cell) -> str:

@@ -1,12 +1,11 @@
 """The step of a path: nodes above a blank that may still be anything, for all fillers at once."""
 
 from collections.abc import Sequence
-from functools import reduce
 
 import torch
 from torch import Tensor
 
-from dgltree.cells import Cell
+from dgltree.cells import Aggregation, Cell
 from dgltree.cells.step import Children, Rows, Send, State, StepRows
 from dgltree.cells.typed import Segments, TypedLinear, concatenate, product
 
@@ -38,10 +37,12 @@ class PathRows(StepRows):
         names = [f"{name}_{self._key}" for name in names]
         return [(self._whole if name in self._called else self._split_product)(self._maps[name]) for name in names]
 
-    def add_up(self, send: Send, x_pre: Tensor | None, names: Sequence[str]) -> tuple[State, State]:
+    def aggregated(
+        self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
+    ) -> tuple[State, State]:
         places = self._slots[0]["h"].new_tensor(range(len(self._slots)), dtype=torch.int64)
         sent = [send(state, place, x_pre, self.linear) for state, place in zip(self._slots, places, strict=True)]
-        return {name: reduce(torch.add, (messages[name] for messages in sent)) for name in names}, {}
+        return aggregate.of_slots([{name: messages[name] for name in names} for messages in sent]), {}
 
     def _whole(self, gate: TypedLinear) -> Tensor:
         """(C, F, out): the map of all children's h, for each filler, because the map is more than a product."""
