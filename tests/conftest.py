@@ -45,7 +45,7 @@ def _speed_up(name: str, factor: float) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if (factor := config.getoption("--clock")) is not None:
-        for name in ("perf_counter", "monotonic", "process_time"):
+        for name in ("perf_counter", "monotonic"):
             _speed_up(name, factor)
     if config.getoption("--fast"):
         from hypothesis import settings
