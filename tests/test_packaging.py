@@ -1,15 +1,16 @@
 """The wheel and the source distribution: built, installed apart from the checkout, and used."""
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
-from own_trees import table
 
 ROOT = Path(__file__).parents[1]
 FILES = {
@@ -111,9 +112,19 @@ def test_a_package_completes_fits_and_predicts_in_a_fresh_environment(
     assert Path(found).is_relative_to(site)
     assert dgltree("--version").split()[1] == run(python, "-c", VERSION, cwd=tmp_path).strip()
     assert "cos(x)^2" in dgltree("complete", "sin(x)^2 + _ = 1", "--top", "1")
-    (tmp_path / "trees.tsv").write_text(table(60), encoding="utf-8")
+    (tmp_path / "trees.tsv").write_text(dgltree("sample"), encoding="utf-8")
     dgltree("fit", "trees.tsv", "--hidden-size", "4", "--epochs", "1", "--out", "model")
-    assert len(dgltree("predict", "model", "trees.tsv").splitlines()) == 61
+    assert len(dgltree("predict", "model", "trees.tsv").splitlines()) == 1001
+    command = [python, "-m", "dgltree", "explore", "model", "--port", "0", "--no-browser"]
+    page = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        assert page.stdout is not None
+        address = next(found[0] for line in page.stdout if (found := re.search(r"http://\S+", line)))
+        opener = build_opener(HTTPCookieProcessor())  # the token of the address becomes a cookie
+        assert b"<title>dgltree" in opener.open(address, timeout=60).read()
+    finally:
+        page.kill()
+        page.communicate()
     if package == "sdist":
         help_ = run(python, "-m", "tasks.equations", "--help", cwd=sources, **environment)
         assert "python -m tasks.equations COMMAND" in help_
