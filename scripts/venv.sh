@@ -12,6 +12,10 @@ stop() {
     exit 1
 }
 
+free() { # megabytes that are free in a folder
+    df -Pk "$1" | awk 'NR == 2 { print int($4 / 1024) " MB" }'
+}
+
 version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
 
 is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
@@ -54,7 +58,7 @@ make_environment() {
     [ -z "$(torch_of "$python")" ] || options=(--system-site-packages)
     echo "Making .venv with $("$python" -V) ..."
     "$python" -m venv "${options[@]}" .venv ||
-        stop ".venv could not be made; the message is above. Once the cause is removed, run $0 again"
+        stop ".venv could not be made; the message is above, and $(free .) are free here. Once the cause is removed, run $0 again"
 }
 
 say_what_cuda_takes() { # for Linux on x86-64, the package index has only builds of torch with CUDA
@@ -80,6 +84,6 @@ install() {
     fi
     echo "Installing dgltree${extras:+ with $extras} (a minute or two, once) ..."
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --constraint "$pins" --editable ".${extras:+[$extras]}" ||
-        stop "pip could not install dgltree; its message is above. Once the cause is removed (a connection or proxy, a full disk, permissions), run $0 again: it goes on. If it fails again, delete the environment (rm -r .venv)"
+        stop "pip could not install dgltree; its message is above. Once the cause is removed (a connection or proxy; a full disk: $(free .) are free here, $(free "${TMPDIR:-/tmp}") in ${TMPDIR:-/tmp}; permissions), run $0 again: it goes on. If it fails again, delete the environment (rm -r .venv)"
     touch "$stamp"
 }
