@@ -110,6 +110,28 @@ class RangeAggregation(Aggregation):
 
 
 '''
+FUNCTION = """MathFunction(
+        name="sinc", kind="circular", spellings=("cardinal",), definition="sin(x)/x", flint=True, at={0: 1},
+        parity="even", relatives=("sin",),
+    ),"""
+FUNCTION_USED = """
+import dgltree
+from dgltree.read.latex_writer import write_latex_equation
+from dgltree.read.sympy import from_sympy, to_sympy
+from dgltree.read.typed import read_typed
+
+for text in (
+    "sinc(x) x = sin(x)", r"\\operatorname{sinc}(2t) = \\frac{\\sin 2t}{2t}", "cardinal(-y) = sinc y", "sinc(0) = 1",
+    "sinc(x) = cos(x)",
+):
+    equation = read_typed(text).equation
+    assert from_sympy(to_sympy(equation)) == equation
+    assert read_typed(write_latex_equation(equation)).equation == equation
+    print(dgltree.verify(text).verdict.short)
+for text in ("x*_ = sin(x)", "sinc(_) = sinc(x + y)", "sinc(x)*_ = sin(x)"):
+    print(*(str(filler) for filler in dgltree.complete(text).fillers))
+print(dgltree.check("sin(x)/x = _", "sinc(-x)").mark.value)
+"""
 DONE = "== done =="
 USED = f"""
 import contextlib
@@ -183,7 +205,8 @@ def test_the_files_that_the_page_names_are_there() -> None:
     for path in set(re.findall(r"`((?:dgltree|tasks|tests|docs)/[\w./]+)`", PAGE)):
         place = ROOT / path.split("NAME")[0]
         assert place.exists(), path
-    assert set(table()) == {"cell", "aggregation", "notation", "file format", "sequence encoder", "readout", "task"}
+    kinds = {"cell", "aggregation", "notation", "file format", "sequence encoder", "function", "readout", "task"}
+    assert set(table()) == kinds
 
 
 @pytest.fixture(scope="module")
@@ -230,6 +253,27 @@ def add_task(package: Path, kind: Kind) -> None:
     (task / "configs" / "small.yaml").write_text("trainer: {max_epochs: 2}\ndata: {count: 200}\n", encoding="utf-8")
     registry = package / kind.where
     registry.write_text(registered(registry.read_text(encoding="utf-8"), kind, '"toy",'), encoding="utf-8")
+
+
+def test_a_function_takes_one_record(tmp_path: Path) -> None:
+    """One file is changed, and sinc is read, printed, judged and searched for."""
+    shutil.copytree(ROOT / "dgltree", tmp_path / "dgltree", ignore=shutil.ignore_patterns("__pycache__"))
+    kind = table()["function"]
+    assert kind.write == kind.where
+    registry = tmp_path / kind.where
+    registry.write_text(registered(registry.read_text(encoding="utf-8"), kind, FUNCTION), encoding="utf-8")
+    (tmp_path / "use.py").write_text(FUNCTION_USED, encoding="utf-8")
+    assert run(tmp_path, "use").splitlines() == [
+        "holds everywhere (proved)",
+        "holds everywhere but t = 0 (proved)",
+        "holds everywhere (proved)",
+        "holds everywhere (proved)",
+        "does not hold",
+        "sin(x)/x",
+        "x + y -(x + y)",
+        "x",
+        "right",
+    ]
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from dgltree.cells import AGGREGATIONS, CELLS
 from dgltree.datasets.formats import FORMATS
 from dgltree.encoders import SEQUENCE_ENCODERS
 from dgltree.models.checkpoint import READOUTS
+from dgltree.read.functions import RECORDS
 from dgltree.read.notations import NOTATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -62,6 +63,11 @@ def test_every_sequence_encoder_has_a_row_and_a_page(name: str) -> None:
 @pytest.mark.parametrize("name", NOTATIONS)
 def test_every_notation_has_a_page(name: str) -> None:
     assert f"`{name}`" in page("reading.md"), f"describe the notation `{name}` in docs/reading.md"
+
+
+@pytest.mark.parametrize("name", [record.name for record in RECORDS if not record.inverts])
+def test_every_function_has_a_page(name: str) -> None:
+    assert f"`{name}`" in page("reading.md"), f"name the function `{name}` in docs/reading.md"
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -3,22 +3,17 @@
 import re
 from collections.abc import Sequence
 
+from dgltree.read.functions import RECORDS
 from dgltree.read.infix_writer import ATOM, BRACKETED, PRODUCT, SIGNED, SUM, TOWER, Piece, binary, call_pieces, text_of
 from dgltree.read.notation import EXP1, FRACTION, HALF, MINUS_ONE, NUMBERS, leaf_text
 from dgltree.read.typed.spelling import GREEK_COMMANDS, GREEK_LETTERS, function_named
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
-_OWN = "sin cos tan cot sec csc sinh cosh tanh coth exp"
-COMMANDS = {
-    **{name: f"\\{name}" for name in _OWN.split()},
-    "asin": "\\arcsin",
-    "acos": "\\arccos",
-    "atan": "\\arctan",
-    **{name: f"\\operatorname{{arc{name[1:]}}}" for name in ("acot", "asec", "acsc")},
-    **{f"a{name}": f"\\operatorname{{ar{name}}}" for name in ("sinh", "cosh", "tanh", "coth", "sech", "csch")},
-}
+COMMANDS = {record.name: record.latex for record in RECORDS if record.latex and "#" not in record.latex}
 """The functions that LaTeX, or mathematicians, spell in their own way."""
+AROUND = {record.name: re.split(r"#[12]", record.latex) for record in RECORDS if "#" in record.latex}
+"""What is around the arguments of functions that have no name in LaTeX."""
 CONSTANTS = {"pi": "\\pi", "oo": "\\infty", "nan": "\\mathrm{nan}", "_": "\\square"}
 NAME = re.compile(r"([^\W_]+?)(?:_([^\W_]+))?")
 ROOT = "sqrt"
@@ -123,7 +118,7 @@ def _stands_behind(before: Tree, node: Tree) -> bool:
         return node.function in ("Symbol", "Pi") or (node.function == BLANK.function != before.function)
     if binary(node, "Add"):
         return bool(binary(before, "Add")) or before.function in NUMBERS
-    return node.function in COMMANDS or node.function in ("abs", "log", ROOT)
+    return node.function in COMMANDS or node.function in ("exp", "abs", "log", ROOT)
 
 
 def _base(node: Tree) -> Tree:
@@ -147,7 +142,7 @@ def _power(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
     if degree := _degree(b):
         return ATOM, [f"\\sqrt[{degree}]{{", (a, SUM), "}"]
     integer = b.function == "Integer" and POSITIVE.fullmatch(b.token or "")
-    if integer and len(a.children) == 1 and a.function in COMMANDS and a.function != "exp" and not a.token:
+    if integer and len(a.children) == 1 and a.function in COMMANDS and not a.token:
         name, *rest = _function(a)[1]
         return ATOM, [f"{str(name)[:-1]}^{{{b.token}}}(", *rest]
     return TOWER, [(a, ATOM), "^{", (b, SUM), "}"]
@@ -156,16 +151,16 @@ def _power(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
 def _function(node: Tree) -> tuple[int, list[Piece]]:
     pieces = call_pieces(node)
     name, arguments = node.function, node.children
-    if name == "abs" and len(arguments) == 1:
-        return ATOM, ["\\left|", (arguments[0], SUM), "\\right|"]
-    if name == "exp" and len(arguments) == 1:
-        return TOWER, ["e^{", (arguments[0], SUM), "}"]
+    if name in AROUND and len(arguments) == len(AROUND[name]) - 1:
+        first, *others = AROUND[name]
+        around: list[Piece] = [first]
+        for argument, behind in zip(arguments, others, strict=True):
+            around += [(argument, SUM), behind]
+        return TOWER if "^" in first else ATOM, around
     if name == "log" and len(arguments) == 2:
         base: list[Piece] = ["\\ln("] if arguments[1] == EXP1 else ["\\log_{", (arguments[1], SUM), "}("]
         return ATOM, [*base, (arguments[0], SUM), ")"]
     if name == "factorial" and len(arguments) == 1:
         return TOWER, [(arguments[0], BRACKETED if arguments[0].children else ATOM), "!"]
-    if name == "binomial" and len(arguments) == 2:
-        return ATOM, ["\\binom{", (arguments[0], SUM), "}{", (arguments[1], SUM), "}"]
     shown = COMMANDS.get(name) or "\\operatorname{{{}}}".format(name.replace("_", "\\_"))
     return ATOM, [f"{shown}(", *pieces[1:]]

@@ -8,17 +8,11 @@ import re
 from collections.abc import Collection, Mapping
 from fractions import Fraction
 
+from dgltree.read.functions import RECORDS
 from dgltree.trees.equation import BLANK, blank
 from dgltree.trees.tree import Tree
 
-_CIRCULAR = "sin cos csc sec tan cot asin acos acsc asec atan acot"
-_HYPERBOLIC = "sinh cosh csch sech tanh coth asinh acosh acsch asech atanh acoth"
-FUNCTIONS: Mapping[str, Collection[int]] = {
-    "log": (1, 2),
-    "factorial": (1,),
-    "binomial": (2,),
-    **dict.fromkeys(["sqrt", "exp", "abs", *_CIRCULAR.split(), *_HYPERBOLIC.split()], (1,)),
-}
+FUNCTIONS: Mapping[str, Collection[int]] = {record.name: record.arities for record in RECORDS}
 """The functions known by default, each with the numbers of arguments it takes."""
 OPERATORS = ("Add", "Mul", "Pow")
 """Functions that ``+ * ^`` build. By name they take any number of arguments, so that a tree of any arity has a text."""

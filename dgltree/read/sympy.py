@@ -9,17 +9,18 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from dgltree.arguments import nearest
-from dgltree.read.notation import CONSTANTS, EXP1, FUNCTIONS, MINUS_ONE, OPERATORS, leaf_text, named, number
+from dgltree.read.functions import RECORDS
+from dgltree.read.notation import CONSTANTS, EXP1, MINUS_ONE, OPERATORS, leaf_text, named, number
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import sympy
 
-CHILDREN = {**dict.fromkeys(FUNCTIONS, 1), **dict.fromkeys(OPERATORS, 2), "log": 2, "binomial": 2}
+CHILDREN = {**dict.fromkeys(OPERATORS, 2), **{record.name: max(record.arities) for record in RECORDS}}
 """The SymPy classes that stand for functions, each with the number of children that its node has in a tree."""
 del CHILDREN["sqrt"]  # no class: SymPy's sqrt makes a Pow, as infix does
-CLASSES = {"abs": "Abs"}
+CLASSES = {record.name: record.sympy for record in RECORDS if record.sympy}
 """SymPy's classes that have another name than the function."""
 FUNCTION_OF = {name: function for function, name in CLASSES.items()}
 EXPONENT = re.compile("[eE][+-]?0*([0-9]+)$")

@@ -5,7 +5,6 @@ import pytest
 from flint import acb, arb, fmpq
 
 from dgltree.equations.truth.balls import LONGEST, OPERATIONS, ball, log, power, root_of, sign
-from dgltree.equations.truth.elementary import RECIPROCALS
 
 NOTHING = [
     ("log", 0),
@@ -15,7 +14,7 @@ NOTHING = [
     ("atanh", 1),
     ("atanh", -1),
     *((name, 0) for name in ("csc", "cot", "csch", "coth")),
-    *((name, 0) for name in RECIPROCALS),
+    *((name, 0) for name in ("acsc", "asec", "acot", "acsch", "asech", "acoth")),
 ]
 EXACT = [
     *((name, 0, 0) for name in ("sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh")),

@@ -8,16 +8,15 @@ import pytest
 
 from dgltree import Equation, Tree, read_equation
 from dgltree.equations.truth.bounded_values import (
-    ELEMENTARY,
     EPS,
     LARGEST,
     POINTS,
     SMALLEST,
-    Array,
     Value,
     apply,
     variable_values,
 )
+from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.equations.truth.evaluator import Truth, decide, numeric_truth
 
 TURNS = np.exp(2j * np.pi * np.arange(16) / 16)

@@ -28,12 +28,12 @@ from dgltree.equations.checking.written import (
     whole,
 )
 from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import RECORDS, Use, names
 from dgltree.trees.tree import Tree
 
 Slip = Callable[[Tree], Iterator[Tree]]
-_PAIRS = (("sin", "cos"), ("tan", "cot"), ("sec", "csc"), ("sinh", "cosh"))
-SWAPPED = {**dict(_PAIRS), **{b: a for a, b in _PAIRS}}
-LINEAR = frozenset(["sin", "cos", "tan", "exp", "log", "abs", "sec", "csc", "cot", "sinh", "cosh", "tanh"])
+SWAPPED = {record.name: record.partner for record in RECORDS if record.partner}
+LINEAR = {"log", "abs", *names("exponential", "circular", "hyperbolic", inverse=False, least=Use.KNOWN)}
 """Functions of which a sum or a factor of the argument is taken out by mistake."""
 
 

@@ -8,6 +8,7 @@ from dgltree.equations.search.arithmetic import CLOSE, value
 from dgltree.equations.search.points import COMPLEX, MORE, Points, points, regions
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import names as functions
 from dgltree.trees.tree import Tree
 
 NEEDED = 3
@@ -16,7 +17,7 @@ WIDER = (37.0, 12345.0)
 """How many times farther out those are compared that may change where an argument is 0: abs(x - 4) and 4 - x."""
 FAR = 1e-3
 """Relative difference of values farther out."""
-ANALYTIC = frozenset(["Add", "Mul", "exp", "sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh"])
+ANALYTIC = {"Add", "Mul", *functions("exponential", "circular", "hyperbolic", inverse=False)}
 
 
 class Values:

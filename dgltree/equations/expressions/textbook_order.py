@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from dgltree.equations.expressions.canonical_form import NUMBER, CanonicalForm, canonical
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.remembered import Remembered
+from dgltree.read.functions import Use, names
 from dgltree.read.notation import EXP1, IMAGINARY_UNIT, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
@@ -20,8 +21,8 @@ REMEMBERED = 50_000  # forms
 LONGEST = 60  # nodes of a sum that is written as in the equation; characters that order two parts
 LITERAL, CONSTANT, VARIABLE, FUNCTION, BRACKET = range(5)
 """Kinds of factors, in the order of a product."""
-CIRCULAR = frozenset(["sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh", "sech", "csch", "coth"])
-RANKS = ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh")
+CIRCULAR = frozenset(names("circular", "hyperbolic", inverse=False))
+RANKS = ("exp", "log", *names("circular", "hyperbolic", inverse=False, least=Use.COMMON))
 """Functions of one argument in the order in which they come; all others follow by name."""
 ONE = Fraction(1)
 

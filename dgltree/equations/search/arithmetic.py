@@ -1,4 +1,4 @@
-"""Values of trees at points, as arrays: fast and without error bounds. What is found by them is decided by truth.py."""
+"""Values of trees at points, as arrays: fast and without error bounds. truth/judge.py decides on what is found so."""
 
 import math
 from collections.abc import Mapping
@@ -6,9 +6,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from dgltree.equations.search.points import Points
-from dgltree.equations.truth.bounded_values import finite, number_of
-from dgltree.equations.truth.elementary import ELEMENTARY, Array
-from dgltree.equations.truth.gamma import float_binomial, float_factorial
+from dgltree.equations.truth.elementary import Array, apply
+from dgltree.equations.truth.leaves import finite, number_of
 from dgltree.read.notation import NUMBERS
 from dgltree.read.text import shown
 from dgltree.trees.equation import BLANK, Equation
@@ -30,35 +29,6 @@ def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
         return apply(node.function, children) if children else _leaf(node, points, known)
 
     return tree.fold(combine)
-
-
-def apply(function: str, arguments: list[Array]) -> Array:
-    """The value of a function from those of its arguments."""
-    if function == "Add":
-        return sum(arguments[1:], arguments[0])
-    if function == "Mul":
-        product = arguments[0]
-        for factor in arguments[1:]:
-            product = product * factor
-        return product
-    if function == "Pow" and len(arguments) == 2:
-        return power(*arguments)
-    if function == "log" and len(arguments) == 2:
-        result: Array = np.log(arguments[0]) / np.log(arguments[1])
-        return result
-    if function == "factorial" and len(arguments) == 1:
-        return float_factorial(arguments[0])
-    if function == "binomial" and len(arguments) == 2:
-        return float_binomial(*arguments)
-    if function not in ELEMENTARY or len(arguments) != 1:
-        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
-    return ELEMENTARY[function](arguments[0])
-
-
-def power(base: Array, exponent: Array) -> Array:
-    """``base^exponent``; 0^0 has no value."""
-    result: Array = np.power(base, exponent)
-    return np.where((base == 0) & (exponent == 0), np.nan, result)
 
 
 def rows_at_once(equation: Equation) -> int:

@@ -12,6 +12,7 @@ from dgltree.equations.search.numbers import constant, multiples, named, ratio
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.truth.elementary import Array
+from dgltree.read.functions import RECORDS
 from dgltree.read.notation import EXP1, HALF
 from dgltree.trees.tree import Tree
 
@@ -32,7 +33,7 @@ def _wrap(name: str) -> Wrap:
     return Wrap(lambda target: arguments(name, target)[0], lambda argument: Tree(name, (argument,)))
 
 
-PLAIN = ("exp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh")
+PLAIN = [record.name for record in RECORDS if record.numpy]
 WRAPS = {
     "square": Wrap(np.sqrt, lambda a: Tree("Pow", (a, fraction(2)))),
     "sqrt": Wrap(lambda t: np.where(np.real(t) >= 0, t * t, np.nan), lambda a: Tree("Pow", (a, HALF))),

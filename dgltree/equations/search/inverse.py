@@ -1,17 +1,20 @@
 """Values that a blank must have: the path from the root to it, walked back step by step, as trees and at the points."""
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
-from dgltree.equations.expressions.paths import Path
+from dgltree.equations.expressions.definitions import X, expression
+from dgltree.equations.expressions.paths import Path, count_blanks, find_blank
 from dgltree.equations.search import phrases
-from dgltree.equations.search.arithmetic import power, value
+from dgltree.equations.search.arithmetic import value
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, Points
-from dgltree.equations.truth.elementary import Array
+from dgltree.equations.truth.elementary import Array, power
 from dgltree.equations.truth.exact import exact
-from dgltree.read.notation import CONSTANTS, EXP1
+from dgltree.read.functions import BY_NAME
+from dgltree.read.notation import EXP1
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -19,40 +22,29 @@ MOST = 8  # values that a blank may have, where functions have several inverses
 LARGEST = 2000  # nodes of a tree that is walked back: a root with a sign doubles what follows
 
 
-def _call(name: str, argument: Tree = BLANK) -> Tree:
-    return Tree(name, (argument,))
+_RECIPROCAL = phrases.divide(phrases.ONE, BLANK)
+
+
+@cache
+def inverses(function: str) -> tuple[Tree, ...]:
+    """The arguments at which a function of one argument has the value ``BLANK``, branch by branch."""
+    record = BY_NAME.get(function)
+    if record is None:
+        return ()
+    if record.arguments or not record.definition:
+        return tuple(map(expression, record.arguments))
+    equation = Equation(expression(record.definition), BLANK)
+    return tuple(isolated(equation, find_blank(equation, X))) if count_blanks(equation, X) == 1 else ()
 
 
 def _signs(tree: Tree) -> tuple[Tree, Tree]:
     return tree, phrases.negated(tree)
 
 
-_RECIPROCAL = phrases.divide(phrases.ONE, BLANK)
-_DIRECT: dict[str, tuple[Tree, ...]] = {
-    "exp": (Tree("log", (BLANK, EXP1)),),
-    "sin": (_call("asin"), phrases.subtract(CONSTANTS["pi"], _call("asin"))),
-    "cos": _signs(_call("acos")),
-    "cosh": _signs(_call("acosh")),
-    **{name: (_call(f"a{name}"),) for name in ("tan", "sinh", "tanh")},
-    **{f"a{name}": (_call(name),) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
-    "abs": _signs(BLANK),
-}
-_RECIPROCALS = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech": "cosh", "coth": "tanh"}
-INVERSES: Mapping[str, tuple[Tree, ...]] = (
-    _DIRECT
-    | {
-        name: tuple(substitute(branch, {BLANK: _RECIPROCAL}) for branch in _DIRECT[of])
-        for name, of in _RECIPROCALS.items()
-    }
-    | {f"a{name}": (phrases.divide(phrases.ONE, _call(of)),) for name, of in _RECIPROCALS.items()}
-)
-"""The arguments at which a function has the value ``BLANK``, branch by branch."""
-
-
 def arguments(function: str, target: Array) -> list[Array]:
     """The arguments (..., P) at which a function has the values ``target`` (..., P), branch by branch."""
     at = Points(COMPLEX if np.iscomplexobj(target) else "real", {}, target.shape[-1])
-    return [value(branch, at, {BLANK: target}) for branch in INVERSES.get(function, ())]
+    return [value(branch, at, {BLANK: target}) for branch in inverses(function)]
 
 
 def isolated(equation: Equation, path: Path) -> list[Tree]:
@@ -95,7 +87,7 @@ def _ways(node: Tree, slot: int) -> tuple[Tree, ...]:
         return _roots(others[0]) if slot == 0 else (phrases.divide(_log(BLANK), _log(others[0])),)
     if node.function == "log":
         return (phrases.power(others[0], BLANK if slot == 0 else _RECIPROCAL),)
-    return INVERSES.get(node.function, ())
+    return inverses(node.function)
 
 
 def _without(tree: Tree, others: list[Tree], operation: "phrases.Operation") -> Tree:

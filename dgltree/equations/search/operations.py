@@ -4,8 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.search.arithmetic import apply, power
-from dgltree.equations.truth.elementary import Array
+from dgltree.equations.truth.elementary import Array, apply, power
 
 BINARY = ("add", "sub", "mul", "div", "pow")
 COMMUTATIVE = ("add", "mul")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import BY_NAME
 from dgltree.read.notation import EXP1, HALF, MINUS_ONE, NUMBERS, number
 from dgltree.trees.tree import Tree
 
@@ -95,9 +96,6 @@ def power(a: Tree, b: Tree) -> Tree:
     return Tree("exp", (b,)) if a == EXP1 else Tree("Pow", (a, b))
 
 
-EVEN = ("cos", "sec", "cosh", "sech", "abs")
-ODD = ("sin", "csc", "tan", "cot", "sinh", "csch", "tanh", "coth", "asin", "atan", "asinh", "atanh")
-"""Functions that lose the sign of their argument, and that hand it on."""
 BINARY = {"add": add, "sub": subtract, "mul": multiply, "div": divide, "pow": power}
 """The notation of a search's binary operations."""
 
@@ -112,7 +110,8 @@ def written(operation: str, parts: list[Tree]) -> Tree:
         return Tree("Pow", (parts[0], HALF))
     if operation == "log":
         return Tree("log", (parts[0], EXP1))
-    if is_negative(parts[0]) and operation in (*EVEN, *ODD):
+    parity = BY_NAME[operation].parity
+    if parity and is_negative(parts[0]):  # what loses the sign of its argument, or hands it on
         whole = Tree(operation, (negated(parts[0]),))
-        return negated(whole) if operation in ODD else whole
+        return negated(whole) if parity == "odd" else whole
     return Tree(operation, parts)

@@ -9,6 +9,7 @@ from dgltree.equations.expressions.paths import Path
 from dgltree.equations.expressions.remembered import Remembered
 from dgltree.equations.expressions.written_form import symbols
 from dgltree.equations.truth.exact import exact, exact_value
+from dgltree.read.functions import Use, names
 from dgltree.read.notation import IMAGINARY_UNIT
 from dgltree.trees.tree import Tree
 
@@ -20,9 +21,8 @@ OF_AN_INVERSE = 6.0
 ROOT_OF_SQUARE = 2.0
 BRACKET = 7.0
 """For a bracket in what is one of several plain terms."""
-INVERSES = frozenset(["log", "asin", "acos", "atan", "asinh", "acosh", "atanh", "acot", "asec", "acsc"])
-FUNCTIONS = frozenset(["exp", "sin", "cos", "tan", "sec", "csc", "cot", "sinh", "cosh", "tanh"])
-
+INVERSES = frozenset(names("exponential", "circular", "hyperbolic", inverse=True, least=Use.KNOWN))
+FUNCTIONS = frozenset(names("exponential", "circular", "hyperbolic", inverse=False, least=Use.KNOWN))
 NUMBERS_OF = (FUNCTIONS | INVERSES) - {"exp", "log"}
 
 

@@ -8,32 +8,16 @@ from dgltree.equations.search.operations import Operations
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import Points
 from dgltree.equations.search.table import Leaf
+from dgltree.read.functions import BY_NAME, INVERSE, Use, names
 from dgltree.read.notation import CONSTANTS, EXP1, HALF, MINUS_ONE
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 BLANK = "_"  # the function of every blank
-FAMILIES = (
-    ("sin", "cos", "tan"),
-    ("cos", "sin", "tan"),
-    ("sinh", "cosh", "tanh", "exp"),
-    ("cosh", "sinh", "tanh", "exp"),
-    ("exp", "log"),
-    ("asin", "acos", "atan", "sqrt"),
-    ("asinh", "acosh", "atanh", "log", "sqrt"),
-    ("sec", "tan", "cos"),
-    ("csc", "cot", "sin"),
-    ("cot", "tan", "csc"),
-    ("sech", "tanh", "cosh"),
-    ("csch", "coth", "sinh"),
-    ("abs", "sqrt"),
-    ("sqrt", "abs"),
-)
-"""Functions that are in one equation with the first ... any of the others."""
-_INVERSE = {"exp": "log", "log": "exp"} | {f: f"a{f}" for f in ("sin", "cos", "tan", "sinh", "cosh", "tanh")}
-EVERY = ("sin", "cos", "tan", "exp", "log", "sqrt", "sinh", "cosh", "tanh", "asin", "acos", "atan", "abs")
+EVERY = names(least=Use.COMMON)
+_UNDONE_BY = {name: INVERSE[name] for name in EVERY if name in INVERSE} | {"log": "exp"}
 MOST_PARTS, LARGEST_PART = 8, 60  # subexpressions, and nodes of one
-CIRCULAR = {"sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan", "acot", "asec", "acsc"}
+CIRCULAR = {*names("circular")}
 
 
 class World(NamedTuple):
@@ -50,7 +34,8 @@ class World(NamedTuple):
 
     def operations(self, every: bool) -> Operations:
         """Those of the equation and of their families; with ``every``, all functions that school has."""
-        used = {name for family in FAMILIES if family[0] in self.functions for name in family} | self.functions
+        known = self.functions & BY_NAME.keys()
+        used = {name for function in known for name in BY_NAME[function].relatives} | self.functions
         if "sqrt" in self.functions:
             used.add("sqrt")
         used |= set(EVERY) if every else set()
@@ -77,8 +62,8 @@ class World(NamedTuple):
     def generators(self, points: Points) -> list[list[BasisFunction]]:
         """Sets of what sums and products are made of: the variables; variables and functions of them."""
         atoms = [part for part in self.parts if _is_atom(part)]
-        kin = {"sin": "cos", "cos": "sin", "sinh": "cosh", "cosh": "sinh", "tan": "tan"}
-        atoms += [atom.replace(function=kin[atom.function]) for atom in atoms if atom.function in kin]
+        partners = {name: BY_NAME[name].partner for name in EVERY if BY_NAME[name].partner in EVERY}
+        atoms += [atom.replace(function=partners[atom.function]) for atom in atoms if atom.function in partners]
         atoms = list(dict.fromkeys(atoms))
         sets = [list(self.variables), atoms, [*self.variables, *atoms]] if atoms else [list(self.variables)]
         return [[BasisFunction(tree, value(tree, points, {})) for tree in trees] for trees in sets if trees]
@@ -101,7 +86,7 @@ def world(equation: Equation) -> World:
     if any(_is_half(node.children[1]) for node in powers):
         functions.add("sqrt")
     above = [node for node in nodes if any(id(child) in filled for child in node.children)]
-    functions |= {_INVERSE[node.function] for node in above if node.function in _INVERSE}
+    functions |= {_UNDONE_BY[node.function] for node in above if node.function in _UNDONE_BY}
     if any(node.function == "Pow" and id(node.children[1]) in filled for node in above):
         functions.add("log")
     inner = (node for node in nodes if node.children and node.size <= LARGEST_PART and id(node) not in filled)

@@ -4,14 +4,15 @@ A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or
 division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from flint import acb, arb, fmpq, fmpz
 
-from dgltree.equations.truth.elementary import RECIPROCALS
+from dgltree.equations.expressions.definitions import defined, is_reciprocal
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.gamma import binomial, factorial
+from dgltree.read.functions import RECORDS, MathFunction
 from dgltree.trees.tree import Tree
 
 LONGEST = 4000  # bits of a rational that stays exact
@@ -172,52 +173,35 @@ def _reciprocal(value: Ball) -> Ball:
     return None if _is_zero(value) else 1 / value
 
 
-def _elementary(name: str) -> Callable[[Ball], Ball]:
-    def elementary(value: Ball) -> Ball:
-        if _is_zero(value) and name in ("sin", "tan", "sinh", "tanh", "asin", "atan", "asinh", "atanh"):
-            return fmpq(0)
-        if name == "atanh" and value in (1, -1):
-            return None
-        return getattr(ball(value), name)()
+def _function(record: MathFunction) -> Callable[[Ball], Ball]:
+    """A function that Arb has, or that is made of others by its definition."""
+    name, exact_values = record.name, record.at
+    made = defined(name, _operation)
 
-    return elementary
+    def function(value: Ball) -> Ball:
+        for argument, known in exact_values.items():
+            if value == argument:
+                return None if known is None else fmpq(known)
+        return getattr(ball(value), name)() if record.flint else made(value)
 
-
-def _inverted(name: str) -> Callable[[Ball], Ball]:
-    function = OPERATIONS[name]
-    return lambda value: _reciprocal(function(value))
+    return function
 
 
-def _of_reciprocal(name: str) -> Callable[[Ball], Ball]:
-    function = OPERATIONS[name]
-
-    def of_reciprocal(value: Ball) -> Ball:
-        inverted = _reciprocal(value)
-        return None if inverted is None else function(inverted)
-
-    return of_reciprocal
+def _operation(node: Tree) -> Callable[..., Ball]:
+    """An operation of a definition."""
+    if not node.children:
+        return lambda: constant(node)
+    apply = _reciprocal if is_reciprocal(node) else OPERATIONS[node.function]
+    return lambda *values: None if None in values else apply(*values)
 
 
-OPERATIONS: dict[str, Callable[..., Ball]] = {"Add": _add, "Mul": _mul, "abs": _abs, "log": log}
-OPERATIONS |= {"factorial": factorial, "binomial": binomial}
-ARITIES = {"log": (1, 2), "binomial": (2,)}
-"""Numbers of arguments; sums and products take any, and all others one."""
-_PLAIN: Sequence[str] = [
-    "exp",
-    "sin",
-    "cos",
-    "tan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asin",
-    "acos",
-    "atan",
-    "asinh",
-    "acosh",
-    "atanh",
-]
-OPERATIONS |= {name: _elementary(name) for name in _PLAIN}
-_BELOW = {"csc": "sin", "sec": "cos", "cot": "tan", "csch": "sinh", "sech": "cosh", "coth": "tanh"}
-OPERATIONS |= {name: _inverted(of) for name, of in _BELOW.items()}
-OPERATIONS |= {name: _of_reciprocal(of) for name, of in RECIPROCALS.items()}
+OPERATIONS: dict[str, Callable[..., Ball]] = {
+    "Add": _add,
+    "Mul": _mul,
+    "Pow": power,
+    "abs": _abs,
+    "log": log,
+    "factorial": factorial,
+    "binomial": binomial,
+}
+OPERATIONS |= {record.name: _function(record) for record in RECORDS if record.flint or record.definition}

@@ -6,35 +6,22 @@ Call these with numpy's floating-point warnings off: a point that fails is marke
 import functools
 import hashlib
 import math
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from dgltree.equations.truth.elementary import ELEMENTARY, INVERSES, RECIPROCALS, Array
+from dgltree.equations.expressions.definitions import defined, expression, is_reciprocal
+from dgltree.equations.truth.elementary import ELEMENTARY, Array
 from dgltree.equations.truth.gamma import float_binomial, float_factorial, growth
+from dgltree.equations.truth.leaves import CONSTANTS, finite
+from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.tree import Tree
 
 POINTS = 32  # some must show that (x^y)^z is not always x^(y*z): the fewer, the more such pass
 LARGEST, SMALLEST = 1e6, 1e-6  # magnitudes of intermediate values; outside, one term could swallow another
 EPS = 2.0**-51  # the relative error charged for one operation
 NEAR_CUT = 1e-9  # relative distance from its branch cut at which a function says nothing
-
-__all__ = [
-    "ELEMENTARY",
-    "EPS",
-    "LARGEST",
-    "POINTS",
-    "SMALLEST",
-    "Array",
-    "Domain",
-    "Value",
-    "apply",
-    "finite",
-    "leaf_value",
-    "number_of",
-    "variable_values",
-]
 
 Domain = Literal["complex", "wide", "real", "positive"]
 """Which values variables take."""
@@ -43,9 +30,7 @@ Result = tuple[Array, Array]
 Value = tuple[Array, Array, Array]
 """(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point
 that is not usable."""
-
-
-CONSTANTS = {"Pi": math.pi, "Exp1": math.e}
+Operation = Callable[..., Result]
 
 
 @functools.lru_cache(maxsize=3000)
@@ -75,32 +60,13 @@ def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
     return _settle(_leaf(node, domain))
 
 
-def number_of(leaf: Tree) -> float:
-    """The number that a leaf is: an integer, a fraction, a decimal, pi or e; NaN for what is none."""
-    if leaf.function in CONSTANTS:
-        return CONSTANTS[leaf.function]
-    top, slash, bottom = (leaf.token or "").partition("/")
-    try:
-        return float(top) / float(bottom) if slash else float(top)
-    except (ValueError, ZeroDivisionError):
-        return math.nan
-
-
-def finite(leaf: Tree) -> float:
-    """The number that a leaf is. Raises ``ValueError`` for what is none, or not finite."""
-    number = number_of(leaf)
-    if not math.isfinite(number):
-        raise ValueError(f"leaf {leaf!r} has no numeric value; use variables, finite numbers, pi and e")
-    return number
-
-
 def apply(function: str, arguments: list[Value]) -> Value:
     """The value of a node from those of its children; of as many nodes as the first child has rows.
 
     A second child has as many rows, or one for all; the exponent of a power has one, because whole ones are special.
     Raises ``ValueError`` for a function without a value.
     """
-    operation = _OPERATIONS.get((function, len(arguments)))
+    operation = _operation(function, len(arguments))
     if operation is None:
         raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
     return _settle(operation(*arguments))
@@ -164,41 +130,25 @@ def _whole_power(a: Value, n: int, exponent_error: Array) -> Result:
     return v, error + np.where(np.isfinite(exponent_error), 0.0, np.inf)
 
 
-def _sin(a: Value) -> Result:
-    v = ELEMENTARY["sin"](a[0])
-    return v, np.abs(np.cos(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
+def _entire(name: str) -> Operation:
+    """A function that numpy has, and of which the derivative is another."""
+    function, derivative = ELEMENTARY[name], defined(name, lambda node: ELEMENTARY[node.function], "derivative")
 
+    def entire(a: Value) -> Result:
+        v = function(a[0])
+        return v, np.abs(derivative(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
 
-def _cos(a: Value) -> Result:
-    v = ELEMENTARY["cos"](a[0])
-    return v, np.abs(np.sin(a[0])) * a[2] + a[2] * a[2] + EPS * np.abs(v)
-
-
-def _sinh(a: Value) -> Result:
-    v, error = _sin((1j * a[0], a[1], a[2]))
-    return -1j * v, error
-
-
-def _cosh(a: Value) -> Result:
-    return _cos((1j * a[0], a[1], a[2]))
+    return entire
 
 
 def _exp(a: Value) -> Result:
-    v = ELEMENTARY["exp"](a[0])
+    v = np.exp(a[0])
     return v, np.abs(v) * (a[2] + EPS * (1 + a[1]))
 
 
-def _inverse(of: Callable[[Value], Result]) -> Callable[[Value], Result]:
-    def inverse(a: Value) -> Result:
-        v, size, error = _settle(of(a))
-        inverted = 1.0 / v
-        return inverted, np.abs(inverted) * (error / size + EPS)
-
-    return inverse
-
-
-def _product(first: Callable[[Value], Result], second: Callable[[Value], Result]) -> Callable[[Value], Result]:
-    return lambda a: _multiply(_settle(first(a)), _settle(second(a)))
+def _reciprocal(a: Value) -> Result:
+    inverted = 1.0 / a[0]
+    return inverted, np.abs(inverted) * (a[2] / a[1] + EPS)
 
 
 def _natural_log(a: Value) -> Result:
@@ -208,9 +158,8 @@ def _natural_log(a: Value) -> Result:
 
 
 def _log(a: Value, base: Value) -> Result:
-    v, size, error = _settle(_natural_log(base))
-    inverted = 1.0 / v
-    return _multiply(_settle(_natural_log(a)), (inverted, np.abs(inverted), np.abs(inverted) * (error / size + EPS)))
+    inverted, error = _reciprocal(_settle(_natural_log(base)))
+    return _multiply(_settle(_natural_log(a)), (inverted, np.abs(inverted), error))
 
 
 def _on_cut(a: Value) -> Array:
@@ -224,15 +173,17 @@ def _abs(a: Value) -> Result:
     return v, a[2] + EPS * a[1]
 
 
-def _inverse_function(name: str) -> Callable[[Value], Result]:
+def _inverse_function(name: str) -> Operation:
     """An inverse circular or hyperbolic function. Its derivative is bounded over all that the argument may be."""
-    function, (sign, power, cut, beside) = ELEMENTARY[name], INVERSES[name]
+    function, (cut, beside) = ELEMENTARY[name], CUTS[BY_NAME[name].cut]
+    inner, exponent = expression(BY_NAME[name].derivative).children  # (1 + s x^2)^-p
+    sign, power = 1 if inner.children[1].function == "Pow" else -1, float(finite(exponent))
 
     def inverse_function(a: Value) -> Result:
         z, size, error = a
         v = function(z)
         slack = np.abs(1 + sign * z * z) - error * (2 * size + error)
-        slope = np.where(slack > 0, slack, np.nan) ** -power
+        slope = np.where(slack > 0, slack, np.nan) ** power
         near = np.where(error > 0, np.maximum(NEAR_CUT * (1 + size), error), 0.0)
         on_cut = (cut(z) > -near) & (beside(z) <= near)
         moved = np.where(error > 0, slope * error, 0.0)  # an exact argument may be a branch point: asin(1) = pi/2
@@ -241,15 +192,16 @@ def _inverse_function(name: str) -> Callable[[Value], Result]:
     return inverse_function
 
 
-def _of_reciprocal(name: str) -> Callable[[Value], Result]:
-    function = _inverse_function(name)
+def _from_real(z: Array) -> Array:
+    return np.abs(z.imag)
 
-    def of_reciprocal(a: Value) -> Result:
-        inverted = 1.0 / a[0]
-        size = np.abs(inverted)
-        return function((inverted, size, size * (a[2] / a[1] + EPS)))
 
-    return of_reciprocal
+CUTS: Mapping[Cut | None, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
+    Cut.OUTSIDE: (lambda z: np.abs(z.real) - 1, _from_real),
+    Cut.BELOW_ONE: (lambda z: 1 - z.real, _from_real),
+    Cut.UPRIGHT: (lambda z: np.abs(z.imag) - 1, lambda z: np.abs(z.real)),
+}
+"""How far beyond a branch point z would lie if it lay on the axis of the cut, above 0 on the cut; how far it is off."""
 
 
 GAMMA = 64
@@ -268,9 +220,7 @@ def _binomial(a: Value, b: Value) -> Result:
     return v, np.abs(v) * (2 * slopes + GAMMA * EPS)
 
 
-_sec, _csc, _sech, _csch = (_inverse(function) for function in (_cos, _sin, _cosh, _sinh))
-
-_OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
+_OWN: Mapping[tuple[str, int], Operation] = {
     ("Add", 2): _add,
     ("Mul", 2): _multiply,
     ("Pow", 2): _power,
@@ -278,19 +228,28 @@ _OPERATIONS: dict[tuple[str, int], Callable[..., Result]] = {
     ("factorial", 1): _factorial,
     ("binomial", 2): _binomial,
     ("exp", 1): _exp,
-    ("sin", 1): _sin,
-    ("cos", 1): _cos,
-    ("tan", 1): _product(_sin, _sec),
-    ("cot", 1): _product(_cos, _csc),
-    ("sec", 1): _sec,
-    ("csc", 1): _csc,
-    ("sinh", 1): _sinh,
-    ("cosh", 1): _cosh,
-    ("tanh", 1): _product(_sinh, _sech),
-    ("coth", 1): _product(_cosh, _csch),
-    ("sech", 1): _sech,
-    ("csch", 1): _csch,
     ("abs", 1): _abs,
-    **{(name, 1): _inverse_function(name) for name in INVERSES},
-    **{(name, 1): _of_reciprocal(of) for name, of in RECIPROCALS.items()},
 }
+
+
+@functools.cache
+def _operation(name: str, count: int) -> Operation | None:
+    """The operation of a function of so many arguments; a definition goes before a derivative of numpy's function."""
+    record = BY_NAME.get(name)
+    if (name, count) in _OWN or record is None or count != 1:
+        return _OWN.get((name, count))
+    if record.definition:
+        return defined(name, _part)
+    if not record.derivative:
+        return None
+    return _inverse_function(name) if record.inverts else _entire(name)
+
+
+def _part(node: Tree) -> Callable[..., Any]:
+    """An operation of a definition."""
+    apply = _reciprocal if is_reciprocal(node) else _operation(node.function, len(node.children))
+    if not node.children:
+        return lambda: leaf_value(node)
+    if apply is None:
+        raise ValueError(f"no value for function {node.function!r}")
+    return lambda *parts: apply(*(part if len(part) == 3 else _settle(part) for part in parts))

@@ -13,8 +13,9 @@ from typing import Any
 from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Ball, ball
-from dgltree.equations.truth.program import Cut, Program
+from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.sample_points import Point
+from dgltree.read.functions import Cut
 
 STEPS = 20
 """Points of a line on either side of 0."""
@@ -31,12 +32,13 @@ REFINED, ROUNDS = 1024, 12
 Line = Callable[[fmpq], Point]
 Height = Callable[[Any], Any]
 """The parts of a value that change sign."""
+_AROUND_ONE: list[Height] = [lambda value: value.real - 1, lambda value: value.real + 1]
 HEIGHTS: dict[tuple[str, Cut], list[Height]] = {
     ("real", Cut.NEGATIVE): [lambda value: value.real],
-    ("real", Cut.OUTSIDE): [lambda value: value.real - 1, lambda value: value.real + 1],
-    ("complex", Cut.NEGATIVE): [lambda value: value.imag],
-    ("complex", Cut.OUTSIDE): [lambda value: value.imag],
+    ("real", Cut.OUTSIDE): _AROUND_ONE,
+    ("real", Cut.BELOW_ONE): _AROUND_ONE,
     ("complex", Cut.UPRIGHT): [lambda value: value.real],
+    **{("complex", cut): [lambda value: value.imag] for cut in (Cut.NEGATIVE, Cut.OUTSIDE, Cut.BELOW_ONE)},
 }
 
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterator
 
+from dgltree.equations.expressions.definitions import X, expression, is_reciprocal
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import BY_NAME
 from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import Equation
+from dgltree.trees.equation import Equation, substitute
 from dgltree.trees.tree import Tree
 
 LONGEST = 60
 """Characters of a condition."""
 MOST = 6
-_BELOW = {"tan": "cos", "sec": "cos", "cot": "sin", "csc": "sin", "tanh": "", "coth": "sinh", "csch": "sinh"}
 
 
 def conditions(equation: Equation) -> tuple[str, ...]:
@@ -25,7 +26,9 @@ def _never_zero(tree: Tree) -> bool:
     """Whether it is an exponential, a factorial, a power whose exponent is not a number, or a product of these."""
     if tree.function == "Mul":
         return all(map(_never_zero, tree.children))
-    return tree.function in ("exp", "cosh", "factorial") or (tree.function == "Pow" and exact(tree.children[1]) is None)
+    if tree.function == "Pow":
+        return exact(tree.children[1]) is None
+    return tree.function in BY_NAME and BY_NAME[tree.function].never_zero
 
 
 def _zeros(side: Tree) -> Iterator[Tree]:
@@ -41,5 +44,15 @@ def _zeros(side: Tree) -> Iterator[Tree]:
                 yield node.children[0]
         elif node.function == "log":
             yield from (child for child in node.children if variables(child) and not _never_zero(child))
-        elif _BELOW.get(node.function) and variables(node):
-            yield node.replace(function=_BELOW[node.function])
+        elif len(node.children) == 1 and variables(node):
+            yield from (substitute(zero, {X: node.children[0]}) for zero in _below(node.function))
+
+
+def _below(name: str) -> list[Tree]:
+    """The denominators of a function's definition that may be 0: cos(x) of tan(x)."""
+    record = BY_NAME.get(name)
+    if record is None or not record.definition:
+        return []
+    tree = expression(record.definition)
+    factors = tree.children if tree.function == "Mul" else (tree,)
+    return [factor.children[0] for factor in factors if is_reciprocal(factor) and not _never_zero(factor.children[0])]

@@ -1,81 +1,84 @@
-"""The elementary functions of one argument as numpy computes them, all with their principal branch."""
+"""The functions as numpy computes them, all with their principal branch: of real and of complex arrays."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
-Function = Callable[[Array], Array]
+from dgltree.equations.expressions.definitions import Operation, defined, is_reciprocal
+from dgltree.equations.truth.gamma import Array, float_binomial, float_factorial
+from dgltree.equations.truth.leaves import finite
+from dgltree.read.functions import BY_NAME, RECORDS
+from dgltree.trees.tree import Tree
 
 
-def _inverse(function: Function) -> Function:
-    return lambda z: 1.0 / function(z)
+def apply(function: str, arguments: Sequence[Array]) -> Array:
+    """The value of a function of any number of arguments. Raises ``ValueError`` for one that has none.
+
+    Call it with numpy's floating-point warnings off: a pole or an overflow is inf or nan.
+    """
+    if function == "Add":
+        return sum(arguments[1:], arguments[0])
+    if function == "Mul":
+        product = arguments[0]
+        for factor in arguments[1:]:
+            product = product * factor
+        return product
+    operation = _OTHERS.get((function, len(arguments)))
+    if operation is None and len(arguments) == 1:
+        operation = ELEMENTARY.get(function)
+    if operation is None:
+        raise ValueError(f"no value for function {function!r} of {len(arguments)} arguments")
+    value: Array = operation(*arguments)
+    return value
 
 
-def _of_inverse(function: Function) -> Function:
-    return lambda z: function(1.0 / z)
+def power(base: Array, exponent: Array) -> Array:
+    """``base^exponent``; 0^0 has no value."""
+    result: Array = np.power(base, exponent)
+    return np.where((base == 0) & (exponent == 0), np.nan, result)
 
 
-RECIPROCALS = {"acsc": "asin", "asec": "acos", "acot": "atan", "acsch": "asinh", "asech": "acosh", "acoth": "atanh"}
-"""Inverse functions, and those of 1/z that they are: acot(z) = atan(1/z), as SymPy defines it."""
-_CIRCULAR = {"sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan}
-_HYPERBOLIC = {"sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh}
-_HYPERBOLIC |= {"asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh}
-_INVERTED = {"csc": np.sin, "sec": np.cos, "cot": np.tan, "csch": np.sinh, "sech": np.cosh, "coth": np.tanh}
+def _log(value: Array, base: Array) -> Array:
+    result: Array = np.log(value) / np.log(base)
+    return result
 
-ELEMENTARY: Mapping[str, Function] = {
-    "exp": np.exp,
+
+def _reciprocal(z: Array) -> Array:
+    return 1.0 / z
+
+
+def _operation(node: Tree) -> Operation:
+    if is_reciprocal(node):
+        return _reciprocal
+    if not node.children:
+        number = finite(node)
+        return lambda: number
+    return lambda *arguments: apply(node.function, arguments)
+
+
+def _by_definition(name: str) -> Callable[[Array], Array]:
+    function, known = defined(name, _operation), BY_NAME[name].at
+    if not known:
+        return function
+
+    def elementary(z: Array) -> Array:
+        value: Array = function(z)
+        for argument, exact in known.items():
+            value = np.where(z == argument, np.nan if exact is None else exact, value)
+        return value
+
+    return elementary
+
+
+_OTHERS: Mapping[tuple[str, int], Callable[..., Array]] = {
+    ("Pow", 2): power,
+    ("log", 2): _log,
+    ("factorial", 1): float_factorial,
+    ("binomial", 2): float_binomial,
+}
+ELEMENTARY: Mapping[str, Callable[[Array], Array]] = {
     "abs": lambda z: np.abs(z).astype(z.dtype),
-    **_CIRCULAR,
-    **_HYPERBOLIC,
-    **{name: _inverse(function) for name, function in _INVERTED.items()},
-    **{name: _of_inverse({**_CIRCULAR, **_HYPERBOLIC}[of]) for name, of in RECIPROCALS.items()},
+    **{record.name: getattr(np, record.numpy) for record in RECORDS if record.numpy},
+    **{record.name: _by_definition(record.name) for record in RECORDS if record.definition and not record.numpy},
 }
-"""By the name of the function in trees: complex arrays of any shape to complex ones, real arrays to real ones with NaN.
-
-``abs`` is |z|. Call them with numpy's floating-point warnings off: a pole or an overflow is inf or nan.
-"""
-
-
-class Inverse(NamedTuple):
-    r"""The parts of an error bound of an inverse function f: :math:`|f'(z)| = |1 + s z^2|^{-p}`, and its branch cut."""
-
-    sign: Literal[1, -1]
-    """s"""
-    power: float
-    """p"""
-    cut: Function
-    """How far beyond a branch point z would lie if it lay on the axis of the cut (...): above 0 on the cut."""
-    beside: Function
-    """The distance of z from that axis (...)."""
-
-
-def _outside(z: Array) -> Array:
-    return np.abs(z.real) - 1
-
-
-def _outside_upright(z: Array) -> Array:
-    return np.abs(z.imag) - 1
-
-
-def _left_of_one(z: Array) -> Array:
-    return 1 - z.real
-
-
-def _from_real(z: Array) -> Array:
-    return np.abs(z.imag)
-
-
-def _from_imaginary(z: Array) -> Array:
-    return np.abs(z.real)
-
-
-INVERSES: Mapping[str, Inverse] = {
-    "asin": Inverse(-1, 0.5, _outside, _from_real),
-    "acos": Inverse(-1, 0.5, _outside, _from_real),
-    "atan": Inverse(1, 1.0, _outside_upright, _from_imaginary),
-    "asinh": Inverse(1, 0.5, _outside_upright, _from_imaginary),
-    "acosh": Inverse(-1, 0.5, _left_of_one, _from_real),
-    "atanh": Inverse(-1, 1.0, _outside, _from_real),
-}
+"""The functions of one argument by their names: complex arrays of any shape to complex ones, real ones with NaN."""

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dgltree.equations.truth.bounded_values import EPS, Array, Domain, Value, apply, leaf_value
+from dgltree.equations.truth.bounded_values import EPS, Domain, Value, apply, leaf_value
+from dgltree.equations.truth.elementary import Array
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from flint import acb, fmpq, fmpz
 
-from dgltree.equations.truth.elementary import Array
+Array = np.ndarray[Any, np.dtype[Any]]
 
 MOST = 500
 """The largest factorial, and the largest number below, that are multiplied out."""

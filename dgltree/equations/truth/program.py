@@ -1,29 +1,19 @@
 """An equation as a program, which gives the values of both sides at one point."""
 
-import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flint import acb, ctx
 
-from dgltree.equations.truth.balls import ARITIES, OPERATIONS, Ball, Unjudged, constant, power, root_of
+from dgltree.equations.expressions.definitions import expression
+from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, constant, power, root_of
 from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 MOST_NODES = 3000
 """Distinct nodes of an equation that is judged."""
-
-
-class Cut(enum.Enum):
-    """Where arguments of a function have their branch points and cuts."""
-
-    NEGATIVE = "negative"
-    """On the real line up to 0: logarithms, powers, and the bend of an absolute value."""
-    OUTSIDE = "outside"
-    """On the real line, from 1 or -1 on."""
-    UPRIGHT = "upright"
-    """On the imaginary line, from i or -i on."""
 
 
 class Step(NamedTuple):
@@ -65,8 +55,8 @@ class Program:
 
     def _add(self, node: Tree, place: int, arguments: tuple[int, ...], school: bool) -> None:
         if node.children:
-            cut = CUTS.get(node.function)
-            if cut is not None and not (node.function == "Pow" and _is_whole(node.children[1])):
+            cut = _cut(node)
+            if cut is not None:
                 self.cuts[arguments[0]] = cut
             self._steps.append((place, Step(self._operation(node, school), arguments)))
         elif node.function == "Symbol" and node.token:
@@ -83,9 +73,9 @@ class Program:
                 self.odd_roots |= odd
                 return root_of(exponent.numerator, exponent.denominator, odd and school)
             return power
-        operation = OPERATIONS.get(node.function)
-        arities = ARITIES.get(node.function, (1,))
-        if operation is None or (node.function not in ("Add", "Mul") and len(node.children) not in arities):
+        operation, record = OPERATIONS.get(node.function), BY_NAME.get(node.function)
+        arities = (len(node.children),) if node.function in ("Add", "Mul") else record.arities if record else ()
+        if operation is None or len(node.children) not in arities:
             raise Unjudged(f"the function {node.function} of {len(node.children)} arguments has no value")
         return operation
 
@@ -117,13 +107,13 @@ class Program:
             return values
 
 
-def _is_whole(exponent: Tree) -> bool:
-    number = exact(exponent)
-    return number is not None and number.denominator == 1
-
-
-CUTS = {
-    **dict.fromkeys(["log", "Pow", "abs"], Cut.NEGATIVE),
-    **dict.fromkeys(["asin", "acos", "atanh", "acosh", "acsc", "asec", "acoth", "asech"], Cut.OUTSIDE),
-    **dict.fromkeys(["atan", "asinh", "acot", "acsch"], Cut.UPRIGHT),
-}
+def _cut(node: Tree) -> Cut | None:
+    """Where the argument of a node has its cut; that of acot(x) is the one of atan(1/x)."""
+    if node.function == "Pow":
+        number = exact(node.children[1])
+        return None if number is not None and number.denominator == 1 else Cut.NEGATIVE
+    record = BY_NAME.get(node.function)
+    if record is not None and record.definition and record.cut is None:
+        outer = BY_NAME.get(expression(record.definition).function)
+        return None if outer is None else outer.cut
+    return None if record is None else record.cut

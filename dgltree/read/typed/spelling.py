@@ -2,16 +2,16 @@
 
 import unicodedata
 
+from dgltree.read.functions import BY_NAME, INVERSE, RECORDS
 from dgltree.read.notation import FUNCTIONS, OPERATORS
 
-INVERSES = {name: f"a{name}" for name in FUNCTIONS if f"a{name}" in FUNCTIONS}
+INVERSES = {name: inverse for name, inverse in INVERSE.items() if inverse == f"a{name}"}
 """Each function that has an inverse with a name, and that name."""
 
-SHORT = {"sh": "sinh", "ch": "cosh", "th": "tanh", "cth": "coth"}
+SHORT = {record.short: record.name for record in RECORDS if record.short}
 """Functions that are spelled so where an argument follows; elsewhere they are names."""
 CALLED = {
-    **{(name, 1): "factorial" for name in ("fact", "FACT")},
-    **{(name, 2): "binomial" for name in ("binom", "comb", "combin", "COMBIN", "choose", "nCr")},
+    **{(name, max(record.arities)): record.name for record in RECORDS for name in record.called},
     **{(name, 2): "Pow" for name in ("pow", "power", "POW", "POWER", "Power")},
 }
 """Functions that are spelled so where a bracket with so many arguments follows; elsewhere they are names."""
@@ -22,15 +22,8 @@ SPELLINGS = {
     **{name: name for name in (*FUNCTIONS, *OPERATORS, "cbrt", "log10", "log2", "lg")},
     **{f"{prefix}{name}": inverse for name, inverse in INVERSES.items() for prefix in ("arc", "ar", "arg")},
     **{f"{prefix}{short}": f"a{name}" for short, name in SHORT.items() for prefix in ("ar", "arg")},
-    "ln": "log",
-    "tg": "tan",
-    "ctg": "cot",
-    "cotg": "cot",
-    "cotan": "cot",
-    "cosec": "csc",
-    "arctg": "atan",
-    "arcctg": "acot",
-    "arccosec": "acsc",
+    **{spelling: record.name for record in RECORDS for spelling in record.spellings},
+    **{f"arc{word}": inverse for name, inverse in INVERSES.items() for word in BY_NAME[name].spellings},
 }
 """The functions as they are spelled, each with its name here."""
 LOGARITHMS = {"log10": "10", "lg": "10", "log2": "2"}

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dgltree.equations.search import arithmetic
-from dgltree.equations.search.arithmetic import CLOSE, ROWS, TOGETHER, agree, power, rows_at_once, value
+from dgltree.equations.search.arithmetic import CLOSE, ROWS, TOGETHER, agree, rows_at_once, value
 from dgltree.equations.search.points import Points
+from dgltree.equations.truth.elementary import power
 from dgltree.read.infix import read_equation, read_infix
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree

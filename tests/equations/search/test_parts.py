@@ -9,12 +9,12 @@ import pytest
 from dgltree import BLANK, Equation, Tree, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.paths import find_blank
 from dgltree.equations.search import phrases
-from dgltree.equations.search.arithmetic import agree, apply, value
+from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.fit import DEGREES, MOST_TERMS, BasisFunction, fitted
 from dgltree.equations.search.inverse import wanted
 from dgltree.equations.search.numbers import constant, named, ratio
 from dgltree.equations.search.points import MORE, points
-from dgltree.equations.truth.elementary import ELEMENTARY
+from dgltree.equations.truth.elementary import ELEMENTARY, apply
 from dgltree.equations.truth.exact import exact_blank, exact_value
 
 X = Tree("Symbol", token="x")
