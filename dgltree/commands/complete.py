@@ -2,14 +2,18 @@
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dgltree.commands.equation_input import EquationInput, answer_all, count, parsed, parser
+from dgltree.commands.equation_input import EquationCommand, EquationInput, count, parsed, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.signals import within
-from dgltree.commands.wrong_answers import wrong_answers
+from dgltree.commands.wrong_answers import WrongAnswers, wrong_answers
 from dgltree.read.json_text import write_json
+
+if TYPE_CHECKING:
+    from dgltree.equations.completion.result import Completion
+    from dgltree.read.typed import Question
 
 MANY = 32
 """Equations for which it pays to load Numba, if what it compiled is at hand."""
@@ -80,7 +84,7 @@ def run(name: str, arguments: list[str]) -> int:
     if not options.ray:
         if options.out or options.column or options.strict:
             made.error("--out, --column and --strict are for --ray; without it the answers are printed")
-        return _answer(options)
+        return CompleteCommand(options).run(options.equations)
     if options.latex or options.forms:
         made.error("--latex and --forms are for printed answers; the files of --ray have infix, LaTeX and all forms")
     if not options.out:
@@ -114,47 +118,55 @@ def _completing(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _answer(options: argparse.Namespace) -> int:
-    from dgltree.equations.completion.batch_completion import BatchCompletion
-    from dgltree.read.typed import read_question
+class CompleteCommand(EquationCommand):
+    """Reads questions, completes them and prints what was found."""
 
-    completing = BatchCompletion(options.model, **_completing(options))
-    answerer = completing.answerer()
+    def __init__(self, options: argparse.Namespace) -> None:
+        from dgltree.equations.completion.batch_completion import BatchCompletion
 
-    def answer(block: list[EquationInput]) -> list[Any]:
-        with within(None if completing.by_score else options.seconds):
-            return list(answerer([asked.typed for asked in block]))
+        self.options = options
+        self.completing = BatchCompletion(options.model, **_completing(options))
+        super().__init__(options.json, self.completing.together)
 
-    with _kernels(options.equations) if completing.by_score else nullcontext():
-        return answer_all(options.equations, options.json, read_question, answer, _shower(options), completing.together)
+    def read(self, text: str) -> "Question":
+        from dgltree.read.typed import read_question
 
+        return read_question(text)
 
-def _kernels(texts: list[str]) -> AbstractContextManager[None]:
-    from dgltree.engine.kernels.choice import kernels
+    def answer(self, block: list[EquationInput]) -> "list[Completion]":
+        with within(None if self.completing.by_score else self.options.seconds):
+            return self.completing.answer([asked.typed for asked in block])
 
-    return kernels("cached" if len(texts) >= MANY or "-" in texts else "off")
+    def show(self, asked: EquationInput, found: "Completion") -> None:
+        from dgltree.read.infix_writer import write_equation, write_infix
+        from dgltree.read.latex_writer import write_latex, write_latex_equation
 
-
-def _shower(options: argparse.Namespace) -> Any:
-    from dgltree.equations.completion.record import described
-    from dgltree.equations.completion.result import Completion
-    from dgltree.read.infix_writer import write_equation, write_infix
-    from dgltree.read.latex_writer import write_latex, write_latex_equation
-
-    write_one, write_whole = (write_latex, write_latex_equation) if options.latex else (write_infix, write_equation)
-
-    def show(asked: EquationInput, found: Completion) -> None:
-        wrong = wrong_answers(found, options.distractors, write_one) if options.distractors else None
-        if options.json:
-            more = {} if wrong is None else {"distractors": wrong.texts}
-            print(write_json({"equation": asked.text, **described(found, asked.typed.notes), **more}))
+        latex = self.options.latex
+        write = write_latex if latex else write_infix
+        wrong = wrong_answers(found, self.options.distractors, write) if self.options.distractors else None
+        if self.as_json:
+            self._show_json(asked, found, wrong)
             return
         notes = [f"      ({note})" for note in asked.typed.notes]
-        print("\n".join([found.understood(write_whole), *found.lines(write_one, options.forms), *notes]), flush=True)
+        understood = found.understood(write_latex_equation if latex else write_equation)
+        print("\n".join([understood, *found.lines(write, self.options.forms), *notes]), flush=True)
         if wrong is not None:
             print(wrong, flush=True)
 
-    return show
+    def _show_json(self, asked: EquationInput, found: "Completion", wrong: "WrongAnswers | None") -> None:
+        from dgltree.equations.completion.record import described
+
+        more = {} if wrong is None else {"distractors": wrong.texts}
+        print(write_json({"equation": asked.text, **described(found, asked.typed.notes), **more}))
+
+    def run(self, texts: list[str]) -> int:
+        with self._kernels(texts) if self.completing.by_score else nullcontext():
+            return super().run(texts)
+
+    def _kernels(self, texts: list[str]) -> AbstractContextManager[None]:
+        from dgltree.engine.kernels.choice import kernels
+
+        return kernels("cached" if len(texts) >= MANY or "-" in texts else "off")
 
 
 def _on_ray(options: argparse.Namespace) -> int:

@@ -1,8 +1,12 @@
-"""Equations of a command line or of standard input, answered block by block; bad ones are reported and counted."""
+"""Commands for equations: those of a command line or of standard input, answered block by block.
+
+Bad ones are reported and counted. A command reads, answers and prints; :meth:`EquationCommand.run` does all three.
+"""
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,8 +16,6 @@ from dgltree.read.json_text import write_json
 if TYPE_CHECKING:
     from dgltree.read.typed import Question, Typed
 
-BLOCK = 64  # equations answered between two updates of the progress bar
-
 
 class EquationInput(NamedTuple):
     """An equation as it was given, and what was understood, or why nothing was."""
@@ -22,11 +24,6 @@ class EquationInput(NamedTuple):
     text: str
     typed: Any
     """The result of the command's reader, or a ``ValueError``; a command gets only results."""
-
-
-Read = Callable[[str], "Typed | Question"]
-Answer = Callable[[list[EquationInput]], list[Any]]
-Show = Callable[[EquationInput, Any], None]
 
 
 def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.ArgumentParser:
@@ -79,61 +76,77 @@ def count(text: str) -> int:
     return int(text)
 
 
-def answer_all(texts: list[str], as_json: bool, read: Read, answer: Answer, show: Show, block: int = BLOCK) -> int:
-    """Answer block after block, in the order of the input, refused equations in their place; the exit code."""
-    from tqdm import tqdm
+class EquationCommand(ABC):
+    """One run of a command for equations.
 
-    asked = _asked(texts, read)
-    count = bad = 0
-    with tqdm(unit="equation", delay=2, disable=None) as bar:
-        while some := list(islice(asked, block)):
-            for one, result in _answered(some, answer):
-                with bar.external_write_mode(file=sys.stdout):
-                    if isinstance(result, ValueError):
-                        bad += 1
-                        _refuse(one, result, as_json)
-                    else:
-                        show(one, result)
-            count += len(some)
-            bar.update(len(some))
-    if not count:
-        print("dgltree: no equations were given", file=sys.stderr)
-    return 1 if bad or not count else 0
+    Args:
+        as_json: whether answers are printed as JSON.
+        block: equations that are answered together, between two updates of the progress bar.
+    """
 
+    def __init__(self, as_json: bool, block: int = 64) -> None:
+        self.as_json, self.block = as_json, block
 
-def _refuse(asked: EquationInput, error: ValueError, as_json: bool) -> None:
-    """Say what is wrong with an equation."""
-    if as_json:
-        print(write_json({"equation": asked.text, "error": str(error)}))
-    print(f"dgltree: equation {asked.number}, {_cut(asked.text)!r}: {error}", file=sys.stderr)
+    @abstractmethod
+    def read(self, text: str) -> "Typed | Question":
+        """Raises ``ValueError`` for a text that cannot be read."""
 
+    @abstractmethod
+    def answer(self, block: list[EquationInput]) -> Sequence[Any]:
+        """The answers in order. Raises ``ValueError`` if one cannot be given."""
 
-def _cut(text: str) -> str:
-    return text if len(text) <= 120 else f"{text[:100]} ..."
+    @abstractmethod
+    def show(self, asked: EquationInput, found: Any) -> None:
+        """Print one answer."""
 
+    def run(self, texts: list[str]) -> int:
+        """Answer block after block, in the order of the input, refused equations in their place; the exit code."""
+        from tqdm import tqdm
 
-def _asked(texts: list[str], read: Read) -> Iterator[EquationInput]:
-    """All equations; blank lines count and are left out."""
-    lines = (line for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
-    for number, line in enumerate(lines, 1):
-        text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
-        if text:
-            yield EquationInput(number, text, _read(line, read))
+        asked = self._asked(texts)
+        count = bad = 0
+        with tqdm(unit="equation", delay=2, disable=None) as bar:
+            while some := list(islice(asked, self.block)):
+                for one, result in self._answered(some):
+                    with bar.external_write_mode(file=sys.stdout):
+                        if isinstance(result, ValueError):
+                            bad += 1
+                            self._refuse(one, result)
+                        else:
+                            self.show(one, result)
+                count += len(some)
+                bar.update(len(some))
+        if not count:
+            print("dgltree: no equations were given", file=sys.stderr)
+        return 1 if bad or not count else 0
 
+    def _asked(self, texts: list[str]) -> Iterator[EquationInput]:
+        """All equations; blank lines count and are left out."""
+        lines = (line for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
+        for number, line in enumerate(lines, 1):
+            text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
+            if text:
+                yield EquationInput(number, text, self._read(line))
 
-def _read(line: str | bytes, read: Read) -> "Typed | Question | ValueError":
-    from dgltree.read.text import decode
+    def _read(self, line: str | bytes) -> "Typed | Question | ValueError":
+        from dgltree.read.text import decode
 
-    try:
-        return read((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
-    except ValueError as error:
-        return error
+        try:
+            return self.read((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
+        except ValueError as error:
+            return error
 
+    def _answered(self, block: list[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
+        """Each equation of a block, with its answer or with what is wrong with it."""
+        from dgltree.equations.completion.batch_completion import each
 
-def _answered(block: list[EquationInput], answer: Answer) -> Iterator[tuple[EquationInput, Any]]:
-    """Each equation of a block, with its answer or with what is wrong with it."""
-    from dgltree.equations.completion.batch_completion import each
+        answers = each(self.answer, [one for one in block if not isinstance(one.typed, ValueError)])
+        for one in block:
+            yield one, one.typed if isinstance(one.typed, ValueError) else next(answers)
 
-    answers = each(answer, [one for one in block if not isinstance(one.typed, ValueError)])
-    for one in block:
-        yield one, one.typed if isinstance(one.typed, ValueError) else next(answers)
+    def _refuse(self, asked: EquationInput, error: ValueError) -> None:
+        """Say what is wrong with an equation."""
+        if self.as_json:
+            print(write_json({"equation": asked.text, "error": str(error)}))
+        shown = asked.text if len(asked.text) <= 120 else f"{asked.text[:100]} ..."
+        print(f"dgltree: equation {asked.number}, {shown!r}: {error}", file=sys.stderr)

@@ -1,8 +1,14 @@
 """``dgltree verify``."""
 
-from dgltree.commands.equation_input import EquationInput, answer_all, parsed, parser
+from typing import TYPE_CHECKING
+
+from dgltree.commands.equation_input import EquationCommand, EquationInput, parsed, parser
 from dgltree.commands.main import COMMANDS
 from dgltree.read.json_text import write_json
+
+if TYPE_CHECKING:
+    from dgltree.equations.completion.answers import Verification
+    from dgltree.read.typed import Typed
 
 EXAMPLES = """\
 examples:
@@ -15,25 +21,32 @@ line; whether that is proved or tested; and where it does not hold, a point at w
 """
 
 
-def run(name: str, arguments: list[str]) -> int:
-    """Run the command; the exit code."""
-    made = parser(name, COMMANDS[name][1], EXAMPLES, ranks=False)
-    options = parsed(made, arguments)
+class VerifyCommand(EquationCommand):
+    """Reads equations, verifies them and prints the verdicts."""
 
-    from dgltree.equations.completion.answers import Verification, verify
-    from dgltree.read.infix_writer import write_equation
-    from dgltree.read.typed import read_typed
+    def read(self, text: str) -> "Typed":
+        from dgltree.read.typed import read_typed
 
-    def show(asked: EquationInput, found: Verification) -> None:
-        if options.json:
-            unit = {"imaginary_unit": found.unit} if found.unit else {}
-            row = {"equation": asked.text, "understood": write_equation(found.equation)}
-            print(write_json({**row, **found.verdict.described, **unit, "notes": list(asked.typed.notes)}))
-        else:
-            notes = (f"({note})" for note in asked.typed.notes)
-            print("\n      ".join([write_equation(found.equation), str(found), *notes]))
+        return read_typed(text)
 
-    def answer(block: list[EquationInput]) -> list[Verification]:
+    def answer(self, block: list[EquationInput]) -> "list[Verification]":
+        from dgltree.equations.completion.answers import verify
+
         return [verify(asked.typed.equation) for asked in block]
 
-    return answer_all(options.equations, options.json, read_typed, answer, show)
+    def show(self, asked: EquationInput, found: "Verification") -> None:
+        from dgltree.read.infix_writer import write_equation
+
+        understood, notes = write_equation(found.equation), list(asked.typed.notes)
+        if self.as_json:
+            unit = {"imaginary_unit": found.unit} if found.unit else {}
+            row = {"equation": asked.text, "understood": understood}
+            print(write_json({**row, **found.verdict.described, **unit, "notes": notes}))
+        else:
+            print("\n      ".join([understood, str(found), *(f"({note})" for note in notes)]))
+
+
+def run(name: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    options = parsed(parser(name, COMMANDS[name][1], EXAMPLES, ranks=False), arguments)
+    return VerifyCommand(options.json).run(options.equations)

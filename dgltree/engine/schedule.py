@@ -77,7 +77,7 @@ class Schedule(Movable):
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
     """The schedule of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
-    A step has one arity (see agenda.py). ``by_arity=False`` makes one step a level, whatever the arities, for
+    A step has one arity (see step_order.py). ``by_arity=False`` makes one step a level, whatever the arities, for
     cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
     level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))

@@ -11,6 +11,7 @@ from torch import Tensor
 from dgltree.batching.batch import batch
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.completion.answers import completer, verify
+from dgltree.equations.completion.completer import Listener
 from dgltree.equations.completion.filler_list import FillerList, known
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.expressions.names import variables
@@ -125,17 +126,8 @@ class EquationsRoom:
 
     def search(self, asked: RequestFields, send: Send, stop: Stop) -> None:
         """Fillers as the search finds them, and at last all of them."""
-        typed, made = _typed(asked), completer("default", seconds=SECONDS)
         with kernels("off"):
-            found = made.complete(
-                typed.equation,
-                typed.blanks,
-                TOP,
-                stop,
-                lambda by_now: send(_found(by_now) | {"done": False}),
-                typed.form,
-                typed.unknown,
-            )
+            found = completer("default", seconds=SECONDS).answer(_typed(asked), TOP, _Reader(send, stop))
         send(_found(found) | {"done": True})
 
     def path(self, asked: RequestFields) -> dict[str, Any]:
@@ -158,6 +150,19 @@ class EquationsRoom:
             "parts": parts,
             **_written(filled.shown),
         }
+
+
+class _Reader(Listener):
+    """A browser, which is sent what there is by now, and may have left."""
+
+    def __init__(self, send: Send, stop: Stop) -> None:
+        self._send, self._stop = send, stop
+
+    def stops(self) -> bool:
+        return self._stop()
+
+    def hear(self, found: Completion) -> None:
+        self._send(_found(found) | {"done": False})
 
 
 class _Filled(NamedTuple):

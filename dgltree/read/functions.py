@@ -37,7 +37,7 @@ class Cut(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MathFunction:
-    """What is known of a function. Expressions are in strict infix, in ``x`` and, where they are values, in ``_``."""
+    """The properties of a function. Expressions are in strict infix, in ``x`` and, where they are values, in ``_``."""
 
     name: str
     """In trees and in strict infix."""

@@ -19,7 +19,7 @@ from dgltree.trees.tree import Tree
 SUM, PRODUCT, SIGNED, TOWER, ATOM, BRACKETED = range(6)
 """The rules of the grammar in infix.py, from loose to tight; no rule is BRACKETED."""
 
-Piece = str | tuple[Tree, int]
+TextPiece = str | tuple[Tree, int]
 """Text, or a tree with the loosest rule that needs no brackets at its place."""
 
 
@@ -33,11 +33,11 @@ def write_infix(tree: Tree) -> str:
     return text_of(tree, phrase)
 
 
-def text_of(tree: Tree, phrase: Callable[[Tree], tuple[int, Sequence[Piece]]]) -> str:
+def text_of(tree: Tree, phrase: Callable[[Tree], tuple[int, Sequence[TextPiece]]]) -> str:
     """The text of a tree; ``phrase`` gives the rule and the parts of a node. Brackets are written only where needed."""
     check_unfolded(tree)
     parts: list[str] = []
-    stack: list[Piece] = [(tree, SUM)]
+    stack: list[TextPiece] = [(tree, SUM)]
     while stack:
         piece = stack.pop()
         if isinstance(piece, str):
@@ -53,7 +53,7 @@ def write_equation(equation: Equation) -> str:
     return f"{write_infix(equation.left)} = {write_infix(equation.right)}"
 
 
-def phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
+def phrase(node: Tree) -> tuple[int, Sequence[TextPiece]]:
     """The rule that yields ``node``, and its parts: what the reader does, undone.
 
     A part is text, or a tree below ``node`` with the loosest rule that needs no brackets at its place. Raises
@@ -90,7 +90,7 @@ def binary(node: Tree, operator: str) -> tuple[Tree, ...]:
     return node.children if plain else ()
 
 
-def call_pieces(node: Tree) -> list[Piece]:
+def call_pieces(node: Tree) -> list[TextPiece]:
     """``f(x, y)`` in parts. Raises ``ValueError`` for a node that is no call that :mod:`dgltree.read.infix` reads."""
     name, arguments = node.function, node.children
     if node.fields != (name, None, None, None):
@@ -101,7 +101,7 @@ def call_pieces(node: Tree) -> list[Piece]:
         raise ValueError(f"infix reads {name} of one argument as another tree, so it cannot write {node!r}")
     if name == "log" and arguments[1:] == (EXP1,):
         arguments = arguments[:1]
-    pieces: list[Piece] = [f"{name}("]
+    pieces: list[TextPiece] = [f"{name}("]
     for argument in arguments:
         pieces += [(argument, SUM), ", "]
     return [*pieces[:-1], ")"]

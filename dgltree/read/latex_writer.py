@@ -4,7 +4,18 @@ import re
 from collections.abc import Sequence
 
 from dgltree.read.functions import RECORDS
-from dgltree.read.infix_writer import ATOM, BRACKETED, PRODUCT, SIGNED, SUM, TOWER, Piece, binary, call_pieces, text_of
+from dgltree.read.infix_writer import (
+    ATOM,
+    BRACKETED,
+    PRODUCT,
+    SIGNED,
+    SUM,
+    TOWER,
+    TextPiece,
+    binary,
+    call_pieces,
+    text_of,
+)
 from dgltree.read.notation import EXP1, FRACTION, HALF, MINUS_ONE, NUMBERS, leaf_text
 from dgltree.read.typed.spelling import GREEK_COMMANDS, GREEK_LETTERS, function_named
 from dgltree.trees.equation import BLANK, Equation
@@ -13,7 +24,7 @@ from dgltree.trees.tree import Tree
 COMMANDS = {record.name: record.latex for record in RECORDS if record.latex and "#" not in record.latex}
 """The functions that LaTeX, or mathematicians, spell in their own way."""
 AROUND = {record.name: re.split(r"#[12]", record.latex) for record in RECORDS if "#" in record.latex}
-"""What is around the arguments of functions that have no name in LaTeX."""
+"""The text around the arguments of functions that have no name in LaTeX."""
 CONSTANTS = {"pi": "\\pi", "oo": "\\infty", "nan": "\\mathrm{nan}", "_": "\\square"}
 NAME = re.compile(r"([^\W_]+?)(?:_([^\W_]+))?")
 ROOT = "sqrt"
@@ -35,7 +46,7 @@ def write_latex_equation(equation: Equation) -> str:
     return f"{write_latex(equation.left)} = {write_latex(equation.right)}"
 
 
-def _phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
+def _phrase(node: Tree) -> tuple[int, Sequence[TextPiece]]:
     """The rule that yields ``node``, and its parts, as infix_writer has them."""
     if not node.children:
         return _leaf(node)
@@ -52,7 +63,7 @@ def _phrase(node: Tree) -> tuple[int, Sequence[Piece]]:
     return _function(node)
 
 
-def _leaf(node: Tree) -> tuple[int, list[Piece]]:
+def _leaf(node: Tree) -> tuple[int, list[TextPiece]]:
     text = leaf_text(node)
     if node.function in NUMBERS:
         sign, number = ("-", text[1:]) if text[0] == "-" else ("", text)
@@ -74,7 +85,7 @@ def _variable(name: str) -> str:
     return f"{shown}_{{{below}}}" if below else shown
 
 
-def _unsigned(node: Tree, rule: int) -> Piece:
+def _unsigned(node: Tree, rule: int) -> TextPiece:
     """``node`` after a sign: with brackets if it begins with a minus."""
     return node, BRACKETED if _begins_with_minus(node) else rule
 
@@ -95,7 +106,7 @@ def _is_fraction(a: Tree, b: Tree) -> bool:
     return bool(inverse) and inverse[1] == MINUS_ONE and not FRACTION.fullmatch(f"{a.token}/{inverse[0].token}")
 
 
-def _product(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
+def _product(a: Tree, b: Tree) -> tuple[int, list[TextPiece]]:
     if _is_fraction(a, b):
         return TOWER, ["\\frac{", (a, SUM), "}{", (b.children[0], SUM), "}"]
     if a == MINUS_ONE:  # before a bare number a minus would be its sign
@@ -136,7 +147,7 @@ def _degree(exponent: Tree) -> str | None:
     return degree if exponent.function == "Rational" and POSITIVE.fullmatch(degree) else None
 
 
-def _power(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
+def _power(a: Tree, b: Tree) -> tuple[int, list[TextPiece]]:
     if b == HALF:
         return ATOM, ["\\sqrt{", (a, SUM), "}"]
     if degree := _degree(b):
@@ -148,17 +159,17 @@ def _power(a: Tree, b: Tree) -> tuple[int, list[Piece]]:
     return TOWER, [(a, ATOM), "^{", (b, SUM), "}"]
 
 
-def _function(node: Tree) -> tuple[int, list[Piece]]:
+def _function(node: Tree) -> tuple[int, list[TextPiece]]:
     pieces = call_pieces(node)
     name, arguments = node.function, node.children
     if name in AROUND and len(arguments) == len(AROUND[name]) - 1:
         first, *others = AROUND[name]
-        around: list[Piece] = [first]
+        around: list[TextPiece] = [first]
         for argument, behind in zip(arguments, others, strict=True):
             around += [(argument, SUM), behind]
         return TOWER if "^" in first else ATOM, around
     if name == "log" and len(arguments) == 2:
-        base: list[Piece] = ["\\ln("] if arguments[1] == EXP1 else ["\\log_{", (arguments[1], SUM), "}("]
+        base: list[TextPiece] = ["\\ln("] if arguments[1] == EXP1 else ["\\log_{", (arguments[1], SUM), "}("]
         return ATOM, [*base, (arguments[0], SUM), ")"]
     if name == "factorial" and len(arguments) == 1:
         return TOWER, [(arguments[0], BRACKETED if arguments[0].children else ATOM), "!"]

@@ -1,7 +1,6 @@
 """Equations of a table, completed."""
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dgltree.datasets.formats import Bad
@@ -104,7 +103,7 @@ class Complete(TableJob):
         """The rows of some equations, in their order."""
         read = [self._typed(one) for one in some]
         good = [one for one in read if isinstance(one, Question)]
-        answered = each(_answerer(self.completing), good) if good else iter(())
+        answered = each(self.completing.answer, good) if good else iter(())
         return [_row(next(answered), one) if isinstance(one, Question) else one for one in read]
 
     def _typed(self, asked: EquationRecord) -> Question | ValueError:
@@ -119,9 +118,6 @@ class Complete(TableJob):
 
     def to(self, device: str) -> None:
         """Nothing moves: a search is work for a CPU, and so are the few small trees that a network orders."""
-
-
-_answerer = lru_cache(maxsize=1)(BatchCompletion.answerer)  # a list of fillers is encoded once
 
 
 def _row(found: Completion | ValueError, asked: Question) -> dict[str, Any] | ValueError:

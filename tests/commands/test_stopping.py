@@ -73,13 +73,13 @@ import time
 from dgltree.commands import signals
 from dgltree.equations.search.search import Search
 signals.GRACE = 0.5
-def run(self):
+def steps(self):
     while True:
         try:
             time.sleep(5)
         except Exception:
             pass
-Search.run = run
+Search.steps = steps
 """
 
 

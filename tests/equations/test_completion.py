@@ -4,9 +4,11 @@ import pytest
 
 import dgltree
 from dgltree import read_equation, read_infix, write_infix
-from dgltree.equations.completion.completer import Completer
+from dgltree.equations.completion.completer import Completer, Guesser, Listener
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.truth.verdict import Domain, Grade
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 
 
 def texts(text: str, **options: object) -> list[str]:
@@ -39,7 +41,11 @@ def test_what_restates_a_side_comes_behind_what_is_no_longer() -> None:
 
 
 def test_where_nothing_holds_there_are_guesses() -> None:
-    made = Completer(guess=lambda _: [read_infix("x"), read_infix("5")], budget=500)
+    class Fixed(Guesser):
+        def guess(self, equation: Equation) -> list[Tree]:
+            return [read_infix("x"), read_infix("5")]
+
+    made = Completer(Fixed(), budget=500)
     found = made.complete(read_equation("0*_ = 1"))
     assert not found.found
     assert [str(filler) for filler in found.fillers][-2:] == ["x", "5"]
@@ -113,12 +119,20 @@ def test_too_many_blanks_are_refused() -> None:
 
 
 def test_a_search_says_what_it_has_and_stops_when_told() -> None:
+    class Heard(Listener):
+        def hear(self, found: Completion) -> None:
+            said.append(found)
+
+    class Hurried(Listener):
+        def stops(self) -> bool:
+            return True
+
     said: list[Completion] = []
-    whole = Completer().complete(read_equation("x^3 + _ = sin(x)*y + tan(x*y)"), found=said.append)
+    whole = Completer().complete(read_equation("x^3 + _ = sin(x)*y + tan(x*y)"), listener=Heard())
     assert [found.found for found in said] == [True] * len(said) != []
     assert said[-1].fillers == whole.fillers
     hard = read_equation("_*x = sin(x)*exp(y)*cos(x + y)^3*log(x)*tan(z)^5")
-    assert Completer().complete(hard, told=lambda: True).stopped
+    assert Completer().complete(hard, listener=Hurried()).stopped
 
 
 def test_a_guess_that_holds_on_a_part_is_shown_once_and_without_those_that_do_not_hold() -> None:

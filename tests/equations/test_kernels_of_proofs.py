@@ -4,19 +4,19 @@ import pytest
 
 from dgltree import Equation, read_infix
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.kernels import Again, Kernel, Kernels, Units
+from dgltree.equations.truth.kernels import Again, Generator, Kernels, Units
 from dgltree.equations.truth.rational import TooLarge
 from dgltree.equations.truth.region import Region
-from dgltree.equations.truth.translation import Translation
+from dgltree.equations.truth.translation import Translator
 
 
-def kernel(text: str, kind: str) -> Kernel:
+def kernel(text: str, kind: str) -> Generator:
     """The generator that a text becomes, the last that is made of it."""
     units = Units()
     while True:
         try:
             kernels = Kernels(["x", "y"], Region(kind), units)
-            value = Translation(kernels).of(read_infix(text))
+            value = Translator(kernels).of(read_infix(text))
         except Again:
             continue
         return kernels.kernels[max(kernels.ring.involved(*value))]
@@ -55,7 +55,7 @@ def test_signs_are_of_the_region(text: str, signs: tuple[int | None, int | None]
 
 @pytest.mark.parametrize("text", ["sin(x, y)", "abs(x, y)", "exp(x, y)", "log(x, y, x)", "tan(x, y)", "acot(x, y)"])
 def test_a_function_of_the_wrong_number_of_arguments_is_no_value_of_a_proof(text: str) -> None:
-    translation = Translation(Kernels(["x", "y"], Region("real"), Units()))
+    translation = Translator(Kernels(["x", "y"], Region("real"), Units()))
     with pytest.raises(TooLarge):
         translation.of(read_infix(text, functions=None))
 

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 
 from dgltree.arguments import nearest
 from dgltree.equations.checking.forms import FORMS
+from dgltree.equations.completion.answers import question
 from dgltree.equations.completion.coverage import covers
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.infix_writer import write_infix
-from dgltree.read.typed import Question, read_question, read_typed_expression
+from dgltree.read.typed import read_question, read_typed_expression
 from dgltree.trees.equation import Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
@@ -82,7 +83,7 @@ class Checker:
     def __init__(self, equation: str | Equation, form: str | None = None) -> None:
         if form is not None and form not in FORMS:
             raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
-        self.asked = read_question(equation) if isinstance(equation, str) else _with_blanks(equation)
+        self.asked = read_question(equation) if isinstance(equation, str) else question(equation)
         if not self.asked.blanks:
             raise ValueError("the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _")
         self.form = form or (self.asked.form if self.asked.form in FORMS else None)
@@ -170,8 +171,3 @@ def _split(separator: re.Pattern[str], text: str) -> list[str]:
         else:
             found[-1] += character
     return found
-
-
-def _with_blanks(equation: Equation) -> Question:
-    nodes = (node for side in equation for node in side.distinct_preorder() if node.function == "_")
-    return Question(equation, tuple(dict.fromkeys(node.token or "_" for node in nodes)))

@@ -1,9 +1,9 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from dgltree.equations.completion.completer import Completer
+from dgltree.equations.completion.completer import Completer, Guesser
 from dgltree.equations.completion.result import Completion
 from dgltree.equations.pretrained.files import model_file
 from dgltree.equations.ranking.equation_size import is_small
@@ -61,9 +61,8 @@ def complete(
     Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
     without a blank, and a function without a value.
     """
-    asked = read_question(equation) if isinstance(equation, str) else _question(equation)
-    made = completer(model, budget, seconds)
-    return made.complete(asked.equation, asked.blanks, top, form=asked.form, unknown=asked.unknown)
+    asked = read_question(equation) if isinstance(equation, str) else question(equation)
+    return completer(model, budget, seconds).answer(asked, top)
 
 
 @lru_cache(maxsize=4)  # a model takes a moment to open
@@ -73,20 +72,30 @@ def completer(
     """An object that answers as :func:`complete` does, for many equations."""
     if isinstance(model, str):
         model_file(model)  # its name is checked now, and it is opened when something is to be guessed
+    return Completer(ListGuesser(model), budget, seconds)
 
-    @lru_cache(maxsize=1)
-    def fillers() -> "FillerList":  # most equations need no network, and none of what it imports
+
+class ListGuesser(Guesser):
+    """Guesses from the shipped list, ranked by a network.
+
+    Args:
+        model: a shipped model, a file, or a model; opened when something is to be guessed, as most equations need none.
+    """
+
+    def __init__(self, model: "str | EquationModel") -> None:
+        self.model = model
+
+    def guess(self, equation: Equation) -> list[Tree]:
+        return self._fillers.guess(equation) if is_small(equation, GUESSED) else []
+
+    @cached_property
+    def _fillers(self) -> "FillerList":
         from dgltree.equations.completion.filler_list import FillerList, known
         from dgltree.equations.pretrained.fillers import shipped_fillers
         from dgltree.equations.pretrained.shipped import open_model
 
-        opened = open_model(model) if isinstance(model, str) else model
+        opened = open_model(self.model) if isinstance(self.model, str) else self.model
         return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
-
-    def guess(equation: Equation) -> list[Tree]:
-        return fillers().guess(equation) if is_small(equation, GUESSED) else []
-
-    return Completer(guess, budget, seconds)
 
 
 def verify(equation: str | Equation) -> Verification:
@@ -106,6 +115,7 @@ def verify(equation: str | Equation) -> Verification:
     return Verification(asked, Judge().verdict(asked if unit is None else with_unit(asked, unit)), unit)
 
 
-def _question(equation: Equation) -> Question:
+def question(equation: Equation) -> Question:
+    """The question that an equation with blanks is."""
     blanks = (node.token or "_" for side in equation for node in side.distinct_preorder() if node.function == "_")
     return Question(equation, tuple(dict.fromkeys(blanks)))

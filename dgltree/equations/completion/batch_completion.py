@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from dgltree.equations.completion.answers import completer
@@ -11,6 +12,7 @@ from dgltree.read.typed import Question
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
+    from dgltree.equations.completion.filler_list import FillerList
     from dgltree.models.tree_model import EquationModel
 
 A = TypeVar("A")
@@ -46,33 +48,30 @@ class BatchCompletion:
         """Equations that are best answered by one call."""
         return SOME if self.by_score else 1
 
-    def answerer(self) -> Callable[[list[Question]], list[Completion]]:
-        """A function that answers some equations and raises ``ValueError`` if one of them cannot be answered."""
-        if not self.by_score:
-            made = completer(self.model, self.budget or BUDGET, self.seconds)
+    def answer(self, several: list[Question]) -> list[Completion]:
+        """The answers. Raises ``ValueError`` if one of the questions cannot be answered."""
+        if self.by_score:
+            return self._ranked(several)
+        made = completer(self.model, self.budget or BUDGET, self.seconds)
+        return [made.answer(asked, self.top) for asked in several]
 
-            def complete(asked: Question) -> Completion:
-                return made.complete(asked.equation, asked.blanks, self.top, form=asked.form, unknown=asked.unknown)
+    def _ranked(self, several: list[Question]) -> list[Completion]:
+        for asked in several:
+            if asked.form:
+                raise ValueError(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
+        equations = [asked.equation for asked in several]
+        return _filler_list(self.model, self.fillers).complete(equations, self.top, self.any_variables)
 
-            return lambda several: [complete(asked) for asked in several]
-        return self._ranker()
 
-    def _ranker(self) -> Callable[[list[Question]], list[Completion]]:
-        from dgltree.equations.completion.filler_list import FillerList
-        from dgltree.equations.pretrained.fillers import shipped_fillers
-        from dgltree.equations.pretrained.shipped import open_model
+@lru_cache(maxsize=1)
+def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None) -> "FillerList":
+    """A list is encoded once."""
+    from dgltree.equations.completion.filler_list import FillerList
+    from dgltree.equations.pretrained.fillers import shipped_fillers
+    from dgltree.equations.pretrained.shipped import open_model
 
-        fillers = shipped_fillers() if self.fillers is None else self.fillers
-        opened = open_model(self.model) if isinstance(self.model, str) else self.model
-        ranked = FillerList(opened, fillers)
-
-        def rank(several: list[Question]) -> list[Completion]:
-            for asked in several:
-                if asked.form:
-                    raise ValueError(f"the {asked.form} form is not ranked by score; leave out --order and --fillers")
-            return ranked.complete([asked.equation for asked in several], self.top, self.any_variables)
-
-        return rank
+    opened = open_model(model) if isinstance(model, str) else model
+    return FillerList(opened, shipped_fillers() if fillers is None else fillers)
 
 
 def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | ValueError]:

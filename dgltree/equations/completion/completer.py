@@ -1,7 +1,9 @@
 """Fillers of the blanks of an equation: searched, rewritten, judged, and ordered as a textbook would."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from dgltree.algebra.child import algebra
 from dgltree.equations.completion.lines import NAMED, Lines
@@ -16,6 +18,7 @@ from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.verdict import Domain
 from dgltree.read.notation import NUMBERS
+from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
@@ -24,11 +27,30 @@ MOST_BLANKS = 12  # of different names: each further one doubles at least what i
 LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only comes behind
 
 
+class Guesser:
+    """Guesses where nothing is found; this one does not."""
+
+    def guess(self, equation: Equation) -> list[Tree]:
+        """Fillers, best first."""
+        return []
+
+
+class Listener:
+    """Hears what there is while an answer is being looked for, and may stop it; this one does neither."""
+
+    def stops(self) -> bool:
+        """Asked again and again: whether to answer at once with what there is."""
+        return False
+
+    def hear(self, found: Completion) -> None:
+        """Of one blank called with what there is by then, whenever the search finds more."""
+
+
 class Completer:
     """Completes equations.
 
     Args:
-        guess: fillers for an equation for which nothing is found, best first.
+        guesser: of fillers for an equation for which nothing is found.
         budget: how many values a search looks at, at most.
         seconds: after which a search answers with what it has; None for no limit.
         invert: whether to work out the value of the blank, where that can be done.
@@ -36,7 +58,7 @@ class Completer:
 
     def __init__(
         self,
-        guess: Callable[[Equation], Iterable[Tree]] = lambda _: (),
+        guesser: Guesser | None = None,
         budget: int = BUDGET,
         seconds: float | None = None,
         invert: bool = True,
@@ -45,15 +67,18 @@ class Completer:
             raise ValueError(f"the budget is {budget}; a search needs 100 values at least")
         if seconds is not None and not seconds > 0:
             raise ValueError(f"seconds is {seconds}; it must be more than 0, or None for no limit")
-        self.guess, self.budget, self.seconds, self.invert = guess, budget, seconds, invert
+        self.guesser, self.budget, self.seconds, self.invert = guesser or Guesser(), budget, seconds, invert
+
+    def answer(self, asked: Question, top: int = 10, listener: Listener | None = None) -> Completion:
+        """The answer to a question as it was read; see :meth:`complete`."""
+        return self.complete(asked.equation, asked.blanks, top, listener, asked.form, asked.unknown)
 
     def complete(
         self,
         equation: Equation,
         blanks: Sequence[str] = ("_",),
         top: int = 10,
-        told: Callable[[], bool] = lambda: False,
-        found: Callable[[Completion], None] | None = None,
+        listener: Listener | None = None,
         form: str = "",
         unknown: str | None = None,
     ) -> Completion:
@@ -63,8 +88,7 @@ class Completer:
             equation: with these blanks.
             blanks: their names.
             top: how many fillers.
-            told: asked again and again whether to answer at once with what there is.
-            found: of one blank called with what there is by then, whenever the search finds more.
+            listener: who hears what is found on the way.
             form: ``expanded``, ``factored`` or ``simplified``: this form alone of the side without the blank.
             unknown: the variable that the blank replaces.
 
@@ -72,17 +96,23 @@ class Completer:
         and a function or a leaf that has no value.
         """
         _check(equation, blanks)
-        asked = _Asked(equation, tuple(blanks), unknown, Clock(self.seconds, told))
+        clock = Clock(self.seconds) if listener is None else Clock(self.seconds, listener.stops)
+        asked = _Asked(equation, tuple(blanks), unknown, clock)
         if len(blanks) > 1:
             return self._several(asked, top)
         lines = Lines(asked.equation, asked.verdicts)
         if form:
             rewritten = _rewritten(asked, (form,))
             return asked.completion(lines.of(rewritten, top), SearchResult(rewritten, 0, asked.clock.late, 0))
-        tell = None if found is None else lambda search: found(asked.completion(lines.of(search.fillers, top), search))
         if lines.is_one_sided and variables(*equation):
             algebra().start()  # while the search is running
-        search = Search(asked.equation, self.budget, asked.clock, self.invert, asked.verdicts, tell).run()
+        search = Search(asked.equation, self.budget, clock, self.invert, asked.verdicts)
+        heard = 0
+        with np.errstate(all="ignore"):
+            for _ in search.steps():
+                if listener is not None and len(search.fillers) > heard:
+                    heard = len(search.fillers)
+                    listener.hear(asked.completion(lines.of(search.fillers, top), search))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
         fillers = lines.of(search.fillers, top) or self._guesses(asked, lines, search.fillers, top)
@@ -98,7 +128,7 @@ class Completer:
 
     def _guesses(self, asked: "_Asked", lines: Lines, found: dict[Tree, str], top: int) -> list[Filler]:
         """Where nothing holds: what is undecided, what agreed at the points of the search, what the network likes."""
-        liked = [] if asked.clock.late else self.guess(asked.equation)
+        liked = [] if asked.clock.late else self.guesser.guess(asked.equation)
         guesses = dict.fromkeys([*lines.agreed(found, max(1, top // 2)), *liked])
         fillers = [Filler((tree,), lines.verdict(tree), found.get(tree, "a guess")) for tree in list(guesses)[:top]]
         valued = [filler for filler in fillers if "value" not in filler.verdict.reason]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import count_blanks, find_blank
 from dgltree.equations.truth.balls import Unjudged, is_real
-from dgltree.equations.truth.compare import Outcome, compare
+from dgltree.equations.truth.compare import PointOutcome, compare
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.sample_points import points
 from dgltree.equations.truth.verdict import Domain, Verdict
@@ -36,7 +36,7 @@ def covers(equation: Equation, filler: Tree, verdict: Verdict) -> bool:
     for point in points(variables(*equation.fill(filler)), "real"):
         if all(_real(part.at(point, BITS)[0]) for part in parts):
             outcome = compare(filled, point, "real").outcome
-            if outcome not in (Outcome.AGREE, Outcome.OPEN, Outcome.NO_VALUE):
+            if outcome not in (PointOutcome.AGREE, PointOutcome.OPEN, PointOutcome.NO_VALUE):
                 return False
     return True
 

@@ -9,7 +9,7 @@ LONGEST = 100
 """Characters of one expression in HTML."""
 
 
-class Row(NamedTuple):
+class AnswerRow(NamedTuple):
     """An answer as texts."""
 
     text: str
@@ -19,7 +19,7 @@ class Row(NamedTuple):
     source: str
 
 
-def html(asked: str, name: str, rows: Sequence[Row], notes: Sequence[str]) -> str:
+def html(asked: str, name: str, rows: Sequence[AnswerRow], notes: Sequence[str]) -> str:
     """The question, a table of at most 30 answers under a name, and notes; long expressions are cut."""
     body = "".join(
         f"<tr><td>{place}</td><td><code>{_cut(row.text)}</code>{_forms(row.forms)}</td>"

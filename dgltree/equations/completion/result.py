@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dgltree.durations import in_seconds
-from dgltree.equations.completion.display import Row, html, latex
+from dgltree.equations.completion.display import AnswerRow, html, latex
 from dgltree.equations.truth.verdict import Grade, Verdict
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
@@ -100,7 +100,7 @@ class Completion:
         notes = [] if self.found else [self._nothing()]
         notes += [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         rows = [
-            Row(text, list(map(write_infix, filler.forms)), filler.verdict.short, filler.source)
+            AnswerRow(text, list(map(write_infix, filler.forms)), filler.verdict.short, filler.source)
             for text, filler in zip(self._texts(write_infix), self.fillers, strict=True)
         ]
         return html(self.understood(), self.unknown or ", ".join(self.blanks), rows, notes)

@@ -17,7 +17,7 @@ BASE = 0x2545F4914F6CDD1D9E3779B97F4A7C15
 REMEMBERED = 100_000  # forms: the fillers that a search finds share most of their parts
 
 
-class Row(NamedTuple):
+class Operands(NamedTuple):
     """Factors or summands in their order: as much of them as a form needs, of one size whatever their number."""
 
     size: int = 0
@@ -29,26 +29,26 @@ class Row(NamedTuple):
     """The polynomial of their codes at ``BASE``, modulo ``PRIME``: the same for any grouping, not for any order."""
     digits: str = ""
     """The digits, where there is nothing but one whole number."""
-    terms: "Row | None" = None
+    terms: "Operands | None" = None
     """The summands, where there is nothing but a sum."""
 
-    def then(self, other: "Row") -> "Row":
+    def then(self, other: "Operands") -> "Operands":
         """This row and the other one after it."""
         if not self.size or not other.size:
             return self if self.size else other
         code = (self.code * pow(BASE, other.size, PRIME) + other.code) % PRIME
-        return Row(self.size + other.size, self.symbols + other.symbols, self.signs + other.signs, code)
+        return Operands(self.size + other.size, self.symbols + other.symbols, self.signs + other.signs, code)
 
 
-EMPTY = Row()
+EMPTY = Operands()
 
 
 class Form(NamedTuple):
     """A sign and the factors above and below a fraction's line; forms are compared with ``==``."""
 
     negative: bool = False
-    above: Row = EMPTY
-    below: Row = EMPTY
+    above: Operands = EMPTY
+    below: Operands = EMPTY
 
     @property
     def symbols(self) -> int:
@@ -107,18 +107,18 @@ def _leaf(leaf: Tree) -> Form:
     return Form(negative, _named(top), _named(bottom))
 
 
-def _named(text: str) -> Row:
+def _named(text: str) -> Operands:
     """A name or a number; a factor 1 is not written."""
-    return EMPTY if text == "1" else Row(1, 1, 0, _code(text), text if text.isascii() and text.isdigit() else "")
+    return EMPTY if text == "1" else Operands(1, 1, 0, _code(text), text if text.isascii() and text.isdigit() else "")
 
 
 def _sum(parts: list[Form]) -> Form:
     terms = EMPTY
     for part in parts:
         inner = None if part.negative or part.below.size else part.above.terms  # a sum in a sum needs no brackets
-        terms = terms.then(inner or Row(1, part.symbols, int(part.negative), _code(part.codes)))
+        terms = terms.then(inner or Operands(1, part.symbols, int(part.negative), _code(part.codes)))
     between = terms.size - 1 - terms.signs + (terms.signs == terms.size)  # a sign is the operator before its term
-    return Form(above=Row(1, terms.symbols + between, 0, _code(("+", terms.size, terms.code)), terms=terms))
+    return Form(above=Operands(1, terms.symbols + between, 0, _code(("+", terms.size, terms.code)), terms=terms))
 
 
 def _power(base: Form, exponent: Form) -> Form:
@@ -134,7 +134,7 @@ def _power(base: Form, exponent: Form) -> Form:
 
 def _call(name: str, parts: list[Form]) -> Form:
     code = _code((name, *(part.codes for part in parts)))
-    return Form(above=Row(1, sum(part.symbols for part in parts) + 1, 0, code))
+    return Form(above=Operands(1, sum(part.symbols for part in parts) + 1, 0, code))
 
 
 def _code(of: object) -> int:

@@ -1,7 +1,7 @@
 """The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -62,7 +62,6 @@ class Search:
         clock: when to stop.
         invert: whether to work out the value of the blank where that can be done.
         verdicts: on fillers of the equation, asked for and remembered.
-        found: called whenever there are more fillers, with the search.
     """
 
     def __init__(
@@ -72,7 +71,6 @@ class Search:
         clock: Clock | None = None,
         invert: bool = True,
         verdicts: Verdicts | None = None,
-        found: Callable[["Search"], None] | None = None,
     ) -> None:
         self.equation, self.budget, self.clock = equation, budget, clock or Clock()
         self.world: World = world(equation)
@@ -83,41 +81,42 @@ class Search:
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
-        self._found, self._told = found, 0
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
         self._copies: dict[Tree, bool] = {}
 
     def run(self) -> SearchResult:
         """Search. Raises ``ValueError`` for a function, a leaf or a side without a value."""
         with np.errstate(all="ignore"):
-            self._numbers()
-            if self._settled():
-                return self.so_far()
-            self._check_values()
-            if self.path is not None:
-                self._take("isolated", filter(self._has_value, isolated(self.equation, self.path)))
-            elif self.solves:
-                self._take("solved", algebra().solutions(self.equation, self.clock.left))
-            self._tell()
-            for region in self.regions:
-                targets = self._targets(points(region, self.names, MORE))
-                if targets:
-                    self._by_value(region, targets)
-                    if self._settled():
-                        break
-            if not self.clock.late and not any(map(self._verdicts.likely, self.fillers)):
-                self._by_trial()
+            for _ in self.steps():
+                pass
         return self.so_far()
+
+    def steps(self) -> Iterator[None]:
+        """Search, and stop where there may be more fillers than at the last step.
+
+        Call it with numpy's floating-point warnings off. Raises as :meth:`run` does.
+        """
+        self._numbers()
+        if self._settled():
+            return
+        self._check_values()
+        if self.path is not None:
+            self._take("isolated", filter(self._has_value, isolated(self.equation, self.path)))
+        elif self.solves:
+            self._take("solved", algebra().solutions(self.equation, self.clock.left))
+        yield
+        for region in self.regions:
+            targets = self._targets(points(region, self.names, MORE))
+            if targets:
+                yield from self._by_value(region, targets)
+                if self._settled():
+                    break
+        if not self.clock.late and not any(map(self._verdicts.likely, self.fillers)):
+            yield from self._by_trial()
 
     def so_far(self) -> SearchResult:
         """The results so far."""
         return SearchResult(self.fillers, self.tried, self.clock.late, self.memory)
-
-    def _tell(self) -> None:
-        """Say that there is more, if there is."""
-        if self._found is not None and len(self.fillers) > self._told:
-            self._told = len(self.fillers)
-            self._found(self)
 
     def _settled(self) -> bool:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
@@ -181,7 +180,7 @@ class Search:
         left, right = (value(side, at, {BLANK: target}) for side in self.equation)
         return bool(agree(left, right))
 
-    def _by_value(self, region: str, targets: list[Array]) -> None:
+    def _by_value(self, region: str, targets: list[Array]) -> Iterator[None]:
         """Ever more work for an expression of a value, until one of a bearable length holds."""
         few, many = (points(region, self.names, count) for count in (COUNT, MORE))
         table = self._table(few, self.world.operations(every=False), min(QUICK, self.budget))
@@ -191,7 +190,7 @@ class Search:
                 stage(target, table, forms, many)
                 if self.clock.late:
                     break
-            self._tell()
+            yield
             if self._cheapest(self.fillers) <= BEARABLE or self.clock.late:
                 return
 
@@ -235,7 +234,7 @@ class Search:
         for generators in [] if self.clock.late else self.world.generators(many):
             self._take("a fitted sum", map(written, fitted(target, generators)))
 
-    def _by_trial(self) -> None:
+    def _by_trial(self) -> Iterator[None]:
         """Each entry put into the blank, of a small table in each region and of large ones in the first."""
         small = min(QUICK, self.budget)
         for size, every in ((small, False), (self.budget, False), (self.budget, True)):
@@ -243,7 +242,7 @@ class Search:
                 few = points(region, self.names, COUNT)
                 table = self._table(few, self.world.operations(every), size)
                 self._try_all(table, few)
-                self._tell()
+                yield
                 if self._settled():
                     return
 

@@ -9,8 +9,8 @@ from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.compare import (
     ONE_SIDED,
-    Found,
-    Outcome,
+    Comparison,
+    PointOutcome,
     Reading,
     compare,
     compare_settled,
@@ -49,7 +49,7 @@ class Trial(NamedTuple):
     skipped: int
     holes: int
     """Points at which exactly one side has a value of any kind."""
-    against: tuple[Point, Found] | None
+    against: tuple[Point, Comparison] | None
     """The first point that refutes."""
 
 
@@ -72,18 +72,18 @@ class Case:
         agreed = skipped = holes = 0
         for point in at:
             found = compare(program, point, reading)
-            if found.outcome in (Outcome.OPEN, Outcome.APART):
+            if found.outcome in (PointOutcome.OPEN, PointOutcome.APART):
                 on_axes = compare_settled(program, point, reading)
                 found = on_axes if counts_against(on_axes.outcome, reading) else found
             hole = found.outcome in ONE_SIDED and None in (found.left, found.right)  # as at a pole
             holes += hole
             if counts_against(found.outcome, reading) and not (hole and holes <= self.most_holes):
                 return Trial(agreed, skipped, holes, (point, found))
-            agreed += found.outcome is Outcome.AGREE
-            skipped += found.outcome is Outcome.OPEN
+            agreed += found.outcome is PointOutcome.AGREE
+            skipped += found.outcome is PointOutcome.OPEN
         return Trial(agreed, skipped, holes, None)
 
-    def next_to_breakpoints(self, kind: str) -> tuple[Point, Found] | None:
+    def next_to_breakpoints(self, kind: str) -> tuple[Point, Comparison] | None:
         """A real point next to a breakpoint that refutes what other points did not."""
         at = next_to_breakpoints(self.school, self.names)
         return self.trial(kind, (point for point in at if kind != "positive" or min(point.values()) > 0)).against
@@ -91,7 +91,7 @@ class Case:
     def fails_on_a_cut(self) -> bool:
         """Whether there is a point on a branch cut at which the sides differ, with principal values."""
         return any(
-            compare_settled(self.principal, point, "complex", ON_CUTS).outcome is Outcome.DIFFER
+            compare_settled(self.principal, point, "complex", ON_CUTS).outcome is PointOutcome.DIFFER
             for point in on_cuts(self.principal, self.names)
         )
 
@@ -118,7 +118,7 @@ class Case:
         return real_line(self.equation, self.name, self.school, school=True)
 
 
-def no_value(found: Found) -> str:
+def no_value(found: Comparison) -> str:
     """Which side has no value."""
     missing = [name for name, side in (("left", found.left), ("right", found.right)) if side is None]
     if len(missing) == 2:

@@ -15,7 +15,7 @@ TIGHT = 200
 """Bits to which balls have to agree: 60 digits."""
 
 
-class Outcome(enum.Enum):
+class PointOutcome(enum.Enum):
     """Of two sides at a point."""
 
     AGREE = "agree"
@@ -31,13 +31,13 @@ class Outcome(enum.Enum):
     """The balls do not decide."""
 
 
-ONE_SIDED = (Outcome.LEFT_ALONE, Outcome.RIGHT_ALONE, Outcome.APART)
+ONE_SIDED = (PointOutcome.LEFT_ALONE, PointOutcome.RIGHT_ALONE, PointOutcome.APART)
 
 
-class Found(NamedTuple):
+class Comparison(NamedTuple):
     """An outcome, and the values that show it."""
 
-    outcome: Outcome
+    outcome: PointOutcome
     left: Ball
     right: Ball
 
@@ -46,52 +46,52 @@ Reading = str
 """Which values count: ``complex``; ``real``, where the sides have to be; ``positive``, where only real pairs count."""
 
 
-def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits: tuple[int, ...] = BITS) -> Found:
+def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits: tuple[int, ...] = BITS) -> Comparison:
     """The outcome at a point; a side that is not real counts as one without a value, unless ``reading`` is complex."""
-    found = Found(Outcome.OPEN, None, None)
+    found = Comparison(PointOutcome.OPEN, None, None)
     for count in bits:
         left, right = program.at(point, count)
         with ctx.workprec(count):
-            found = Found(_outcome(left, right, reading != "complex"), left, right)
-        if found.outcome not in (Outcome.OPEN, Outcome.APART):
+            found = Comparison(_outcome(left, right, reading != "complex"), left, right)
+        if found.outcome not in (PointOutcome.OPEN, PointOutcome.APART):
             return found
     return found
 
 
-def compare_settled(program: Program, point: Mapping[str, Ball], reading: Reading, bits: int = BITS[-1]) -> Found:
+def compare_settled(program: Program, point: Mapping[str, Ball], reading: Reading, bits: int = BITS[-1]) -> Comparison:
     """The outcome where balls leave open on which side of a branch cut, or of the real line, a value is: on it."""
     left, right = program.at(point, bits, settled)
     with ctx.workprec(bits):
-        return Found(_outcome(left, right, reading != "complex"), left, right)
+        return Comparison(_outcome(left, right, reading != "complex"), left, right)
 
 
-def compare_end(program: Program, point: Mapping[str, Ball], bits: int) -> Found:
+def compare_end(program: Program, point: Mapping[str, Ball], bits: int) -> Comparison:
     """The outcome in reals at an end of a part, which is known to so many bits."""
     left, right = program.at(point, bits, snapped)
     with ctx.workprec(bits):
-        return Found(_outcome(left, right, real=True), left, right)
+        return Comparison(_outcome(left, right, real=True), left, right)
 
 
-def counts_against(outcome: Outcome, reading: Reading) -> bool:
+def counts_against(outcome: PointOutcome, reading: Reading) -> bool:
     """Whether an equation is false in a reading that has such a point."""
-    return outcome is Outcome.DIFFER or (reading == "real" and outcome in ONE_SIDED)
+    return outcome is PointOutcome.DIFFER or (reading == "real" and outcome in ONE_SIDED)
 
 
-def _outcome(left: Ball, right: Ball, real: bool) -> Outcome:
+def _outcome(left: Ball, right: Ball, real: bool) -> PointOutcome:
     there = [_has_value(side, real) for side in (left, right)]
     if there == [False, False]:
-        return Outcome.NO_VALUE
+        return PointOutcome.NO_VALUE
     if there == [True, False]:
-        return Outcome.LEFT_ALONE
+        return PointOutcome.LEFT_ALONE
     if there == [False, True]:
-        return Outcome.RIGHT_ALONE
+        return PointOutcome.RIGHT_ALONE
     if _exact(left) and _exact(right):
-        return Outcome.AGREE if left == right else Outcome.DIFFER
+        return PointOutcome.AGREE if left == right else PointOutcome.DIFFER
     if not (left is not None and right is not None and _finite(left) and _finite(right)):
-        return Outcome.OPEN
+        return PointOutcome.OPEN
     if not ball(left).overlaps(ball(right)):
-        return {0: Outcome.OPEN, 1: Outcome.APART, 2: Outcome.DIFFER}[there.count(True)]
-    return Outcome.AGREE if _tight(left, right) else Outcome.OPEN
+        return {0: PointOutcome.OPEN, 1: PointOutcome.APART, 2: PointOutcome.DIFFER}[there.count(True)]
+    return PointOutcome.AGREE if _tight(left, right) else PointOutcome.OPEN
 
 
 def _has_value(side: Ball, real: bool) -> bool | None:

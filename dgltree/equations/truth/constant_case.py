@@ -3,7 +3,7 @@
 from flint import acb, fmpq
 
 from dgltree.equations.truth.case import ROOTS, Case, no_value
-from dgltree.equations.truth.compare import Found, Outcome, compare
+from dgltree.equations.truth.compare import Comparison, PointOutcome, compare
 from dgltree.equations.truth.counterexamples import counterexample, written
 from dgltree.equations.truth.proof import proved
 from dgltree.equations.truth.rational import NoValue
@@ -14,13 +14,13 @@ from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict, unde
 def constant(case: Case) -> Verdict:
     """The verdict on an equation of numbers alone."""
     school, principal = (compare(program, {}, "complex") for program in (case.school, case.principal))
-    found = school if school.outcome is Outcome.AGREE else principal
-    if found.outcome is Outcome.DIFFER:
+    found = school if school.outcome is PointOutcome.AGREE else principal
+    if found.outcome is PointOutcome.DIFFER:
         return Verdict(Grade.REFUTED, counterexample=counterexample({}, found))
-    if found.outcome is not Outcome.AGREE:
+    if found.outcome is not PointOutcome.AGREE:
         return undecided(no_value(found) or "the values cannot be told apart with 1,024 bits")
     both = school.outcome is principal.outcome
-    domain = Domain.EVERYWHERE if principal.outcome is Outcome.AGREE else Domain.REALS
+    domain = Domain.EVERYWHERE if principal.outcome is PointOutcome.AGREE else Domain.REALS
     notes = () if both else (_constant_note(domain, principal),)
     try:
         sure = proved(case.equation, [], Region("complex" if domain is Domain.EVERYWHERE else "real"))
@@ -31,7 +31,7 @@ def constant(case: Case) -> Verdict:
     return Verdict(Grade.TESTED, domain, tested=Tested(1, 0, "", ""), notes=notes)
 
 
-def _constant_note(domain: Domain, principal: Found) -> str:
+def _constant_note(domain: Domain, principal: Comparison) -> str:
     if domain is Domain.EVERYWHERE:
         return f"by principal values; it does not hold where {ROOTS}"
     sides = [written(side, 6) for side in (principal.left, principal.right) if isinstance(side, fmpq | acb)]

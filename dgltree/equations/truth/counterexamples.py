@@ -6,7 +6,7 @@ from typing import Any
 from flint import arb, ctx, fmpq
 
 from dgltree.equations.truth.balls import Ball, ball
-from dgltree.equations.truth.compare import Found
+from dgltree.equations.truth.compare import Comparison
 from dgltree.equations.truth.sample_points import Angle
 from dgltree.equations.truth.verdict import Counterexample
 
@@ -14,7 +14,7 @@ FEWEST, MOST = 4, 120
 """Digits."""
 
 
-def counterexample(point: Mapping[str, Any], found: Found) -> Counterexample:
+def counterexample(point: Mapping[str, Any], found: Comparison) -> Counterexample:
     """The text of a point."""
     with ctx.workprec(1100):
         digits = FEWEST

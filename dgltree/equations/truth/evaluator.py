@@ -43,7 +43,7 @@ def numeric_truth(equation: Equation) -> Truth:
         return Truth.UNDECIDED
 
 
-class Difference(NamedTuple):
+class SampleDifference(NamedTuple):
     """A point at which the sides of an equation differ."""
 
     point: int
@@ -95,7 +95,7 @@ class Evaluator:
                 return Truth.FALSE
             return Truth(int(decide(left, right, NEEDED if self.domain == "complex" else NEEDED_REAL)))
 
-    def difference(self, equation: Equation) -> Difference | None:
+    def difference(self, equation: Equation) -> SampleDifference | None:
         """The usable point at which the sides differ most for their size; None where they clearly differ at none."""
         with np.errstate(all="ignore"):
             left, right = self.value(equation.left), self.value(equation.right)
@@ -106,7 +106,7 @@ class Evaluator:
         if not clear.any():
             return None
         point = int(np.argmax(np.where(clear, difference / size, -1)))
-        return Difference(point, complex(left[0][point]), complex(right[0][point]))
+        return SampleDifference(point, complex(left[0][point]), complex(right[0][point]))
 
     def value(self, tree: Tree) -> Value:
         """Value and error bound of ``tree``; call it with numpy's floating-point warnings off."""

@@ -48,7 +48,7 @@ class Units:
 
 
 @dataclass
-class Kernel:
+class Generator:
     """The known properties of a generator."""
 
     value: Callable[[Sequence[Any]], Any]
@@ -83,7 +83,7 @@ class Kernels:
 
     def __init__(self, names: Sequence[str], region: Region, units: Units) -> None:
         self.ring, self.region, self.units = Ring(), region, units
-        self.kernels: list[Kernel] = []
+        self.kernels: list[Generator] = []
         self._made: dict[str, int] = {}
         self.variables: dict[str, Fraction] = {}
         for name in names:
@@ -103,7 +103,7 @@ class Kernels:
         """The generator for a key, made where it is new."""
         if key not in self._made:
             self._made[key] = self.ring.generator()
-            self.kernels.append(Kernel(value, **known))
+            self.kernels.append(Generator(value, **known))
         return self.ring.of(self._made[key])
 
     def _variable(self, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from flint import fmpq
 
-from dgltree.equations.truth.compare import Outcome, compare
+from dgltree.equations.truth.compare import PointOutcome, compare
 from dgltree.equations.truth.part import Interval, Part, decimal_end
 from dgltree.equations.truth.program import Program
 
@@ -23,7 +23,7 @@ def numeric_part(name: str, program: Program) -> Part:
     """The intervals between -20 and 20; none where the equation holds at single points only."""
 
     def holds(x: Any) -> bool:
-        return compare(program, {name: x}, "real").outcome is Outcome.AGREE
+        return compare(program, {name: x}, "real").outcome is PointOutcome.AGREE
 
     low, high = WINDOW
     grid = [fmpq(low), *(fmpq(k, STEPS) + fmpq(1, 1000) for k in range(low * STEPS, high * STEPS)), fmpq(high)]

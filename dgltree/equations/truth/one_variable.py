@@ -6,10 +6,10 @@ from typing import Any
 from flint import ctx, fmpq
 
 from dgltree.equations.truth.case import CHECKED, DOMAINS, NEEDED, ROOTS, Case, no_value
-from dgltree.equations.truth.compare import Outcome, compare
+from dgltree.equations.truth.compare import PointOutcome, compare
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
-from dgltree.equations.truth.real_line import Line, State, real_line
+from dgltree.equations.truth.real_line import CellState, Line, real_line
 from dgltree.equations.truth.sample_points import Angle, Point, points
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
 
@@ -17,15 +17,15 @@ from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdi
 def one_variable(case: Case) -> Verdict:
     """Where on the real line an equation holds that does not hold at all complex points."""
     name, line = case.name, case.line
-    if line is not None and any(cell.state is State.HOLDS for cell in line.cells):
+    if line is not None and any(cell.state is CellState.HOLDS for cell in line.cells):
         line = _checked(case, line)
-    if line is None or any(cell.state is State.OPEN for cell in line.cells):
+    if line is None or any(cell.state is CellState.OPEN for cell in line.cells):
         return _numeric(case, line)
-    if not line.complete and all(cell.state is not State.HOLDS for cell in line.cells):
+    if not line.complete and all(cell.state is not CellState.HOLDS for cell in line.cells):
         return _numeric(case, line)
     notes = _root_notes(case, line)
-    broken = [cell for cell in line.cells if cell.state in (State.FAILS, State.ALONE)]
-    holding = any(cell.state is State.HOLDS for cell in line.cells)
+    broken = [cell for cell in line.cells if cell.state in (CellState.FAILS, CellState.ALONE)]
+    holding = any(cell.state is CellState.HOLDS for cell in line.cells)
     if holding and not broken and not line.breaks:
         but = tuple(f"{name} = {hole}" for hole in line.holes)
         known: dict[str, Any] = {"part": line.part, "only": line.complete, "conditions": but, "notes": notes}
@@ -35,12 +35,12 @@ def one_variable(case: Case) -> Verdict:
     against = _against(case, line) or _complex_against(case)
     known = {"part": line.part, "only": line.complete, "counterexample": against, "notes": notes}
     if not line.part:
-        if all(cell.state is State.ALONE and None in (cell.found.left, cell.found.right) for cell in line.cells):
+        if all(cell.state is CellState.ALONE and None in (cell.found.left, cell.found.right) for cell in line.cells):
             return undecided(no_value(line.cells[0].found) or "a side has no value")
         return Verdict(Grade.REFUTED, Domain.NONE, name, **known)
     right = [cell for cell in line.cells if cell.region.side > 0]
-    positive = any(cell.state is State.HOLDS for cell in right)
-    positive &= all(cell.state is not State.FAILS for cell in right)
+    positive = any(cell.state is CellState.HOLDS for cell in right)
+    positive &= all(cell.state is not CellState.FAILS for cell in right)
     positive &= all(end.value <= 0 for end in line.breaks)
     return Verdict(Grade.PROVED, Domain.POSITIVE if positive else Domain.PART, name, **known)
 
@@ -58,7 +58,7 @@ def _checked(case: Case, line: Line) -> Line | None:
             for piece in line.part
             if not piece.is_point
         )
-        if inside and compare(case.school, point, "real").outcome is Outcome.DIFFER:
+        if inside and compare(case.school, point, "real").outcome is PointOutcome.DIFFER:
             return None
     return line
 
@@ -75,9 +75,9 @@ def _root_notes(case: Case, line: Line) -> tuple[str, ...]:
 
 def _against(case: Case, line: Line) -> Counterexample | None:
     """The counterexample of a line: in the cell where the sides differ plainly, next to one where they agree."""
-    found = [(cell.sample, cell.found) for cell in line.cells if cell.state is State.FAILS]
-    found += [(cell.sample, cell.found) for cell in line.cells if cell.state is State.ALONE]
-    found.sort(key=lambda one: (one[1].outcome is not Outcome.DIFFER, one[0] < 0, abs(one[0])))
+    found = [(cell.sample, cell.found) for cell in line.cells if cell.state is CellState.FAILS]
+    found += [(cell.sample, cell.found) for cell in line.cells if cell.state is CellState.ALONE]
+    found.sort(key=lambda one: (one[1].outcome is not PointOutcome.DIFFER, one[0] < 0, abs(one[0])))
     if found:
         return counterexample({case.name: found[0][0]}, found[0][1])
     for end in line.breaks:
@@ -115,7 +115,7 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
             return undecided("too few points at which both sides have a value")
         return Verdict(Grade.REFUTED, Domain.NONE, case.name, counterexample=elsewhere)
     shown = counterexample(*against)
-    if line is not None and any(cell.state is State.HOLDS for cell in line.cells):
+    if line is not None and any(cell.state is CellState.HOLDS for cell in line.cells):
         return Verdict(
             Grade.PROVED, Domain.PART, case.name, part=line.part, counterexample=shown,
             notes=_root_notes(case, line),
@@ -132,4 +132,4 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
 def _often(case: Case, against: Point) -> bool:
     """Whether the sides agree at more than single points."""
     outcomes = [compare(case.school, {case.name: fmpq(k, 5)}, "real").outcome for k in range(-23, 24, 2)]
-    return any(a is b is Outcome.AGREE for a, b in pairwise(outcomes))
+    return any(a is b is PointOutcome.AGREE for a, b in pairwise(outcomes))

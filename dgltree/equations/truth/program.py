@@ -16,7 +16,7 @@ MOST_NODES = 3000
 """Distinct nodes of an equation that is judged."""
 
 
-class Step(NamedTuple):
+class ProgramStep(NamedTuple):
     """One operation of a program."""
 
     apply: Callable[..., Ball]
@@ -38,7 +38,7 @@ class Program:
         self.cuts: dict[int, Cut] = {}
         """The places of arguments that have cuts."""
         self._leaves: dict[int, Tree] = {}
-        self._steps: list[tuple[int, Step]] = []
+        self._steps: list[tuple[int, ProgramStep]] = []
         numbers: dict[Tree, int] = {}
         if sum(side.size for side in equation) > 20 * MOST_NODES:
             raise Unjudged(f"it has more than {20 * MOST_NODES:,} nodes")
@@ -58,7 +58,7 @@ class Program:
             cut = _cut(node)
             if cut is not None:
                 self.cuts[arguments[0]] = cut
-            self._steps.append((place, Step(self._operation(node, school), arguments)))
+            self._steps.append((place, ProgramStep(self._operation(node, school), arguments)))
         elif node.function == "Symbol" and node.token:
             self.variables[node.token] = place
         else:

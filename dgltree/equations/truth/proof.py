@@ -9,7 +9,7 @@ from flint import acb, arb, ctx, fmpq
 from dgltree.equations.truth.kernels import Again, Kernels, Units
 from dgltree.equations.truth.rational import Fraction, NoValue, Poly, TooLarge
 from dgltree.equations.truth.region import Region
-from dgltree.equations.truth.translation import Translation
+from dgltree.equations.truth.translation import Translator
 from dgltree.trees.equation import Equation
 
 ROUNDS = 12
@@ -21,12 +21,12 @@ LARGEST_ROOT = 4
 """Degree of a root that is eliminated."""
 
 
-class Difference(NamedTuple):
+class ReducedDifference(NamedTuple):
     """Left less right."""
 
     kernels: Kernels
     value: Fraction
-    translation: Translation
+    translation: Translator
 
 
 def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
@@ -45,17 +45,17 @@ def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
     return False
 
 
-def difference(equation: Equation, names: Sequence[str], region: Region, units: Units) -> Difference:
+def difference(equation: Equation, names: Sequence[str], region: Region, units: Units) -> ReducedDifference:
     """Translate both sides. Raises ``TooLarge``, ``NoValue``, ``Again``, and ``Split`` in a cell."""
     try:
-        translation = Translation(Kernels(names, region, units))
+        translation = Translator(Kernels(names, region, units))
         left, right = map(translation.of, equation)
-        return Difference(translation.kernels, translation.ring.sub(left, right), translation)
+        return ReducedDifference(translation.kernels, translation.ring.sub(left, right), translation)
     except (ArithmeticError, OverflowError) as error:
         raise TooLarge from error
 
 
-def is_zero(found: Difference) -> bool:
+def is_zero(found: ReducedDifference) -> bool:
     """Whether a difference is proved to be 0. Raises ``Again``."""
     num = found.value.num
     if num.is_zero():
@@ -129,7 +129,7 @@ def _others_differ(kernels: Kernels, poly: Poly, generator: int, degree: int, va
     return True
 
 
-def _by_exponential(found: Difference) -> bool:
+def _by_exponential(found: ReducedDifference) -> bool:
     """A difference of logarithms: exp(k * difference) is 1 everywhere, and the difference is near 0 at one point."""
     kernels, value = found.kernels, found.value
     ring = kernels.ring
@@ -149,7 +149,7 @@ def _by_exponential(found: Difference) -> bool:
         return bool(near.contains(0) and abs(near) < fmpq(1, times))
 
 
-def _is_one(found: Difference, exponent: Fraction) -> bool:
+def _is_one(found: ReducedDifference, exponent: Fraction) -> bool:
     """Whether an exponential is 1 in the whole region."""
     ring = found.kernels.ring
     less = ring.sub(found.translation.functions.exp(exponent), ring.one)

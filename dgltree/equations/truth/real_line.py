@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from flint import acb, ctx, fmpq
 
-from dgltree.equations.truth.compare import Found, Outcome, compare, compare_end
+from dgltree.equations.truth.compare import Comparison, PointOutcome, compare, compare_end
 from dgltree.equations.truth.kernels import Again, Units
 from dgltree.equations.truth.part import End, Interval, Part, end, joined
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.proof import Difference, difference, is_zero, normed
+from dgltree.equations.truth.proof import ReducedDifference, difference, is_zero, normed
 from dgltree.equations.truth.rational import NoValue, TooLarge
 from dgltree.equations.truth.region import REFINED, Region, Root, Split, positive_roots
 from dgltree.trees.equation import Equation
@@ -25,7 +25,7 @@ ROUNDS = 12
 LARGEST_CANDIDATES = 40
 
 
-class State(enum.Enum):
+class CellState(enum.Enum):
     """Of a cell."""
 
     HOLDS = "holds"
@@ -37,13 +37,13 @@ class State(enum.Enum):
     OPEN = "open"
 
 
-class Cell(NamedTuple):
+class LineCell(NamedTuple):
     """An open interval in which every sign is fixed."""
 
     region: Region
-    state: State
+    state: CellState
     sample: fmpq
-    found: Found
+    found: Comparison
     """The outcome with balls at the sample."""
     points: tuple[Root, ...] = ()
     """Where the sides are equal all the same."""
@@ -55,13 +55,13 @@ class Spot(NamedTuple):
     """A point between two cells, or one in a cell where the sides are equal."""
 
     end: End
-    outcome: Outcome
+    outcome: PointOutcome
 
 
 class Line(NamedTuple):
     """The known facts about an equation along the real line."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[LineCell, ...]
     """From left to right."""
     spots: tuple[Spot, ...]
     """Between them, from left to right."""
@@ -73,15 +73,15 @@ class Line(NamedTuple):
     @property
     def holes(self) -> tuple[End, ...]:
         """Single points at which one side has no value, next to a cell in which the equation holds."""
-        alone = (Outcome.LEFT_ALONE, Outcome.RIGHT_ALONE)
-        return tuple(spot.end for spot in self.spots if spot.outcome in alone and self._beside(spot, State.HOLDS))
+        alone = (PointOutcome.LEFT_ALONE, PointOutcome.RIGHT_ALONE)
+        return tuple(spot.end for spot in self.spots if spot.outcome in alone and self._beside(spot, CellState.HOLDS))
 
     @property
     def breaks(self) -> tuple[End, ...]:
         """Single points at which the sides differ."""
-        return tuple(spot.end for spot in self.spots if spot.outcome in (Outcome.DIFFER, Outcome.APART))
+        return tuple(spot.end for spot in self.spots if spot.outcome in (PointOutcome.DIFFER, PointOutcome.APART))
 
-    def _beside(self, spot: Spot, state: State) -> bool:
+    def _beside(self, spot: Spot, state: CellState) -> bool:
         place = self.spots.index(spot)
         return any(cell.state is state for cell in self.cells[place : place + 2])
 
@@ -109,19 +109,19 @@ def _line(equation: Equation, name: str, program: Program, school: bool, units: 
     for place, cell in enumerate(cells):
         before = spots[place - 1].end if place else None
         after = spots[place].end if place < len(spots) else None
-        if cell.state is State.HOLDS:
+        if cell.state is CellState.HOLDS:
             pieces.append(Interval(before, after))
         else:
             points = [end(root, cell.region.side, unit) for root in cell.points]
             pieces += [Interval(point, point, True, True) for point in sorted(points, key=lambda p: p.value)]
-        if place < len(spots) and spots[place].outcome is Outcome.AGREE:
+        if place < len(spots) and spots[place].outcome is PointOutcome.AGREE:
             pieces.append(Interval(spots[place].end, spots[place].end, True, True))
-    complete = all(cell.complete and cell.state is not State.OPEN for cell in cells)
-    complete &= all(spot.outcome is not Outcome.OPEN for spot in spots)
+    complete = all(cell.complete and cell.state is not CellState.OPEN for cell in cells)
+    complete &= all(spot.outcome is not PointOutcome.OPEN for spot in spots)
     return Line(tuple(cells), tuple(spots), joined(pieces), complete)
 
 
-def _cells(equation: Equation, name: str, program: Program, whole: Region, units: Units) -> list[Cell]:
+def _cells(equation: Equation, name: str, program: Program, whole: Region, units: Units) -> list[LineCell]:
     """The cells of one side of 0, outwards."""
     waiting, done = [whole], []
     while waiting:
@@ -137,9 +137,9 @@ def _cells(equation: Equation, name: str, program: Program, whole: Region, units
     return done
 
 
-def _cell(equation: Equation, name: str, program: Program, region: Region, units: Units) -> Cell:
+def _cell(equation: Equation, name: str, program: Program, region: Region, units: Units) -> LineCell:
     try:
-        found: Difference | None = difference(equation, [name], region, units)
+        found: ReducedDifference | None = difference(equation, [name], region, units)
     except NoValue:
         found = None
     zero = found is not None and is_zero(found)
@@ -147,30 +147,30 @@ def _cell(equation: Equation, name: str, program: Program, region: Region, units
     for t in region.samples():
         sample = t ** units.of(f"variable {name}") * region.side
         seen = compare(program, {name: sample}, "real")
-        if zero or seen.outcome is not Outcome.AGREE:  # else it may be the one point at which the sides are equal
+        if zero or seen.outcome is not PointOutcome.AGREE:  # else it may be the one point at which the sides are equal
             break
         agreed = True
     if zero:
-        states = {Outcome.AGREE: State.HOLDS, Outcome.NO_VALUE: State.EMPTY}
-        return Cell(region, states.get(seen.outcome, State.OPEN), sample, seen)
+        states = {PointOutcome.AGREE: CellState.HOLDS, PointOutcome.NO_VALUE: CellState.EMPTY}
+        return LineCell(region, states.get(seen.outcome, CellState.OPEN), sample, seen)
     state = _unproved(seen.outcome)  # of the last sample
-    if found is None or state is State.OPEN:
-        return Cell(region, state, sample, seen)
+    if found is None or state is CellState.OPEN:
+        return LineCell(region, state, sample, seen)
     points = _points(found, name, program, units)
     if points is None and agreed:  # it holds on a part of the cell, perhaps
-        state = State.OPEN
-    return Cell(region, state, sample, seen, points or (), complete=points is not None)
+        state = CellState.OPEN
+    return LineCell(region, state, sample, seen, points or (), complete=points is not None)
 
 
-def _unproved(outcome: Outcome) -> State:
-    if outcome in (Outcome.LEFT_ALONE, Outcome.RIGHT_ALONE):
-        return State.ALONE
-    return {Outcome.NO_VALUE: State.EMPTY, Outcome.DIFFER: State.FAILS, Outcome.APART: State.FAILS}.get(
-        outcome, State.OPEN
-    )
+def _unproved(outcome: PointOutcome) -> CellState:
+    if outcome in (PointOutcome.LEFT_ALONE, PointOutcome.RIGHT_ALONE):
+        return CellState.ALONE
+    if outcome is PointOutcome.NO_VALUE:
+        return CellState.EMPTY
+    return CellState.FAILS if outcome in (PointOutcome.DIFFER, PointOutcome.APART) else CellState.OPEN
 
 
-def _points(found: Difference, name: str, program: Program, units: Units) -> tuple[Root, ...] | None:
+def _points(found: ReducedDifference, name: str, program: Program, units: Units) -> tuple[Root, ...] | None:
     """Where in a cell a difference is 0 that is not 0 everywhere; None where that is not known."""
     kernels = found.kernels
     try:
@@ -188,14 +188,14 @@ def _points(found: Difference, name: str, program: Program, units: Units) -> tup
     holding = []
     for root in inside:
         outcome = compare_end(program, {name: _value(root, region.side, unit)}, REFINED // 2).outcome
-        if outcome is Outcome.AGREE:
+        if outcome is PointOutcome.AGREE:
             holding.append(root)
-        elif outcome is Outcome.OPEN:
+        elif outcome is PointOutcome.OPEN:
             return None
     return tuple(holding)
 
 
-def _spot(a: Cell, b: Cell, name: str, program: Program, unit: int) -> Spot:
+def _spot(a: LineCell, b: LineCell, name: str, program: Program, unit: int) -> Spot:
     """The point between two cells."""
     if a.region.side < 0 < b.region.side:
         place, value = End("0", 0.0), fmpq(0)

@@ -11,7 +11,7 @@ from dgltree.read.functions import BY_NAME
 from dgltree.trees.tree import Tree
 
 
-class Translation:
+class Translator:
     """Makes values of trees.
 
     Raises ``TooLarge`` and ``NoValue`` as the ring does, ``Again`` for another unit, and ``Split`` as the region does.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from dgltree.read.text import error_at
-from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces
+from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece
 from dgltree.read.typed.phrase import phrase
 from dgltree.read.typed.token import Token
 
@@ -58,7 +58,7 @@ def levels(text: str, tokens: Sequence[Token], standing: set[str]) -> list[Piece
             sides.append(phrase(text, level.items, standing))
             stack = [_Level(None)]
         else:
-            level.add(Item(*token, [Piece(token.text, token.start)]))
+            level.add(Item(*token, [TextPiece(token.text, token.start)]))
     _check_closed(text, stack[-1], "")
     return [*sides, phrase(text, stack[-1].items, standing)]
 
@@ -72,7 +72,7 @@ def _finish(text: str, stack: list[_Level], token: Token, standing: set[str]) ->
     inner = phrase(text, level.items, standing, commas=opener.text in "([")
     place = opener.start, token.stop, opener.gap
     if opener.text == "|":
-        pieces: Pieces = [Piece("abs(", opener.start), inner, Piece(")", token.start)]
+        pieces: Pieces = [TextPiece("abs(", opener.start), inner, TextPiece(")", token.start)]
         stack[-1].add(Item("closed", BARS if opener.kind == "bar" else "", *place, pieces))
     else:
         comma = next((item.start for item in level.items if item.kind == ","), None)

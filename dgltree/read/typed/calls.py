@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dgltree.read.text import error_at
-from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces, short, written
+from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, short, written
 from dgltree.read.typed.spelling import INVERSES, LOGARITHMS
 
 ROOTS = ("sqrt", "cbrt")
@@ -21,13 +21,13 @@ class Head(NamedTuple):
     def around(self, stop: int) -> tuple[Pieces, Pieces]:
         """The strict text before the argument, and after it, where it ends in the typed text."""
         before, behind = ("((", ")^(1/3))") if self.name == "cbrt" else (f"{self.name}(", ")")
-        end: list[Piece | Pieces] = [Piece(behind, stop)]
+        end: list[TextPiece | Pieces] = [TextPiece(behind, stop)]
         if self.base is not None:
-            end = [Piece(", ", stop), self.base, *end]
+            end = [TextPiece(", ", stop), self.base, *end]
         if self.exponent is not None:
             before = f"({before}"
-            end += [Piece("^(", stop), self.exponent, Piece("))", stop)]
-        return [Piece(before, self.start)], end
+            end += [TextPiece("^(", stop), self.exponent, TextPiece("))", stop)]
+        return [TextPiece(before, self.start)], end
 
 
 def head(text: str, items: Sequence[Item], at: int) -> tuple[Head, int]:
@@ -38,13 +38,13 @@ def head(text: str, items: Sequence[Item], at: int) -> tuple[Head, int]:
     function = items[at]
     found, at = Head(function.text, function.start), at + 1
     if function.text in LOGARITHMS:
-        found = found._replace(name="log", base=[Piece(LOGARITHMS[function.text], function.start)])
+        found = found._replace(name="log", base=[TextPiece(LOGARITHMS[function.text], function.start)])
     while at < len(items) and items[at].kind in ("sub", "^"):
         mark, below = items[at], items[at].kind == "sub"
         at += 1
-        sign: list[Piece] = []
+        sign: list[TextPiece] = []
         if not below and at < len(items) and items[at].kind == "-":
-            sign, at = [Piece("-", items[at].start)], at + 1
+            sign, at = [TextPiece("-", items[at].start)], at + 1
         if at == len(items) or items[at].kind not in OPERANDS or (found.base if below else found.exponent) is not None:
             shown = text[function.start : mark.stop]
             raise error_at(text, mark.start, f"'{shown}' needs a {'base' if below else 'number'} there, once")

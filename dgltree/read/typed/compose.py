@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from dgltree.read.text import error_at
-from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces, short
+from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, short
 
 INTEGER, POSITIVE = re.compile("-?[0-9]+"), re.compile("0*[1-9][0-9]*")
 
@@ -41,9 +41,9 @@ def _argument(text: str, command: Item, rest: list[Item], what: str) -> Item:
     item = rest.pop()
     if item.kind in ("number", "name") and item.text.isalnum() and 1 < len(item.text) == item.stop - item.start:
         first, more = item.text[0], item.text[1:]
-        behind = item._replace(text=more, start=item.start + 1, gap=False, pieces=[Piece(more, item.start + 1)])
+        behind = item._replace(text=more, start=item.start + 1, gap=False, pieces=[TextPiece(more, item.start + 1)])
         rest.append(behind._replace(kind="number" if more.isdigit() else "name"))
-        item = item._replace(text=first, stop=item.start + 1, pieces=[Piece(first, item.start)])
+        item = item._replace(text=first, stop=item.start + 1, pieces=[TextPiece(first, item.start)])
     return item
 
 
@@ -51,29 +51,35 @@ def _fraction(command: Item, numerator: Item, denominator: Item) -> Item:
     over, under = short(numerator), short(denominator)
     place = command.start, denominator.stop, command.gap
     if INTEGER.fullmatch(over) and POSITIVE.fullmatch(under):
-        literal: Pieces = [Piece(f"{over}/{under}", command.start)]
+        literal: Pieces = [TextPiece(f"{over}/{under}", command.start)]
         if over[0] != "-":
             return Item("fraction", f"{over}/{under}", *place, literal)
-        return Item("closed", "", *place, [Piece("(", command.start), literal, Piece(")", denominator.stop)])
+        return Item("closed", "", *place, [TextPiece("(", command.start), literal, TextPiece(")", denominator.stop)])
     return Item("closed", "", *place, quotient(command.start, numerator.pieces, denominator.pieces))
 
 
 def quotient(place: int, numerator: Pieces, denominator: Pieces) -> Pieces:
     """The strict text of a fraction."""
-    return [Piece("((", place), numerator, Piece(")/(", place), denominator, Piece("))", place)]
+    return [TextPiece("((", place), numerator, TextPiece(")/(", place), denominator, TextPiece("))", place)]
 
 
 def binomial(place: int, above: Pieces, below: Pieces) -> Pieces:
     """The strict text of a binomial coefficient."""
-    return [Piece("binomial(", place), above, Piece(", ", place), below, Piece(")", place)]
+    return [TextPiece("binomial(", place), above, TextPiece(", ", place), below, TextPiece(")", place)]
 
 
 def _root(command: Item, degree: Item | None, value: Item) -> Item:
     place = command.start
     if degree is None or short(degree) == "2":
-        pieces: Pieces = [Piece("sqrt(", place), value.pieces, Piece(")", place)]
+        pieces: Pieces = [TextPiece("sqrt(", place), value.pieces, TextPiece(")", place)]
     elif short(degree).isdigit():
-        pieces = [Piece("((", place), value.pieces, Piece(f")^(1/{short(degree)}))", place)]
+        pieces = [TextPiece("((", place), value.pieces, TextPiece(f")^(1/{short(degree)}))", place)]
     else:
-        pieces = [Piece("((", place), value.pieces, Piece(")^(1/(", place), degree.pieces, Piece(")))", place)]
+        pieces = [
+            TextPiece("((", place),
+            value.pieces,
+            TextPiece(")^(1/(", place),
+            degree.pieces,
+            TextPiece(")))", place),
+        ]
     return Item("closed", "", place, value.stop, command.gap, pieces)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A piece of strict text."""
 
     text: str
@@ -12,7 +12,7 @@ class Piece(NamedTuple):
     """The place in the typed text that it comes from."""
 
 
-Pieces: TypeAlias = Sequence["Piece | Pieces"]
+Pieces: TypeAlias = Sequence["TextPiece | Pieces"]
 """Strict text. Nested, because to join the texts of 10^5 levels one by one would copy each as often."""
 
 
@@ -40,17 +40,17 @@ OPERANDS = frozenset(("number", "fraction", "name", "word", "constant", "blank",
 def written(item: Item) -> Pieces:
     """The strict text of an operand, brackets included."""
     if item.kind in ("group", "fraction"):
-        return [Piece("(", item.start), item.pieces, Piece(")", item.stop - 1)]
+        return [TextPiece("(", item.start), item.pieces, TextPiece(")", item.stop - 1)]
     return item.pieces
 
 
-def flat(pieces: Pieces) -> list[Piece]:
+def flat(pieces: Pieces) -> list[TextPiece]:
     """The pieces in order."""
-    found: list[Piece] = []
-    stack: list[Piece | Pieces] = [pieces]
+    found: list[TextPiece] = []
+    stack: list[TextPiece | Pieces] = [pieces]
     while stack:
         piece = stack.pop()
-        if isinstance(piece, Piece):
+        if isinstance(piece, TextPiece):
             found.append(piece)
         else:
             stack.extend(reversed(piece))

@@ -10,7 +10,7 @@ from dgltree.read.notation import FUNCTIONS, OPERATORS
 from dgltree.read.text import error_at
 from dgltree.read.typed.calls import ROOTS, Head, head
 from dgltree.read.typed.compose import binomial, composed, quotient
-from dgltree.read.typed.items import OPERANDS, Item, Piece, Pieces, written
+from dgltree.read.typed.items import OPERANDS, Item, Pieces, TextPiece, written
 from dgltree.read.typed.patterns import COEFFICIENT
 from dgltree.read.typed.refusals import Refusals
 
@@ -60,7 +60,7 @@ class _Phrase:
         self.items, self.standing, self.commas = items, standing, commas
         self.refusals = Refusals(text)
         self.text = text
-        self.out: list[Piece | Pieces] = []
+        self.out: list[TextPiece | Pieces] = []
         self.at = 0
         self.last: Item | None = None
         """The value that ends here; ``None`` where one is expected."""
@@ -95,7 +95,7 @@ class _Phrase:
         return self.items[self.at] if self.at < len(self.items) else None
 
     def _put(self, text: str, item: Item) -> None:
-        self.out.append(Piece(text, item.start))
+        self.out.append(TextPiece(text, item.start))
 
     def _operand(self, item: Item) -> None:
         if item.kind == "group" and item.comma is not None:
@@ -191,7 +191,7 @@ class _Phrase:
             if item.kind == "-":
                 self.minus = self.term is None
                 self._put("-", item)
-            elif self.out and self.out[-1] != Piece(", ", item.start):
+            elif self.out and self.out[-1] != TextPiece(", ", item.start):
                 self._put("+", item)  # the strict reader says what is wrong
             return
         self._close()

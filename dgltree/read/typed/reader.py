@@ -9,7 +9,7 @@ from dgltree.read.infix import Builder, MakeBuilder, Value, build
 from dgltree.read.notation import EXP1, FUNCTIONS
 from dgltree.read.text import error_at
 from dgltree.read.typed.brackets import levels
-from dgltree.read.typed.items import Piece, Pieces, flat
+from dgltree.read.typed.items import Pieces, TextPiece, flat
 from dgltree.read.typed.names import split_names, standing
 from dgltree.read.typed.postfix import with_postfixes
 from dgltree.read.typed.separators import with_separators
@@ -48,7 +48,7 @@ def read_typed(text: str) -> Typed:
     if not signs:
         raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
     blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
-    equal = Piece(" = ", signs[0].start)
+    equal = TextPiece(" = ", signs[0].start)
     equation = _built(text, [sides[0], equal, sides[1]], "equation")
     return Typed(equation, tuple(blanks), (LOGARITHM,) if _has_bare_log(text, found, equation) else ())
 

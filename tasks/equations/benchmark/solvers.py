@@ -31,7 +31,7 @@ def ranked_list() -> Iterator[Sequence[Solver]]:
 @contextmanager
 def searched(invert: bool = True) -> Iterator[Sequence[Solver]]:
     """The search of ``dgltree complete``, or the same without walking the path back."""
-    asked = Completer(completer().guess, invert=invert)
+    asked = Completer(completer().guesser, invert=invert)
 
     def solve(equation: Equation) -> Sequence[Tree]:
         return [filler.trees[0] for filler in asked.complete(equation, top=SHOWN).fillers]
