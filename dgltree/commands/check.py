@@ -22,7 +22,7 @@ a point shows it.
 
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
-    from dgltree.commands.equation_input import shielded
+    from dgltree.commands.equation_input import add_names, shielded
     from dgltree.equations.checking.check import Checker
     from dgltree.equations.checking.forms import FORMS
 
@@ -32,9 +32,10 @@ def run(name: str, arguments: list[str]) -> int:
         "answers", nargs="+", metavar="ANSWER", help="what goes into the blank; - reads the standard input, one a line"
     )
     made.add_argument("--form", choices=list(FORMS), help="the form that an answer has to have")
+    add_names(made)
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     options = made.parse_intermixed_args(shielded(made, arguments))
-    checker = Checker(options.equation.strip(), options.form)
+    checker = Checker(options.equation.strip(), options.form, options.names)
     if not options.json:
         for note in checker.asked.notes:
             print(f"({note})")
@@ -49,9 +50,10 @@ def run(name: str, arguments: list[str]) -> int:
             print(f"dgltree: answer {number}, {text!r}: {error}", file=sys.stderr)
             continue
         if options.json:
-            print(write_json({"given": text, **checked.described, "notes": list(checker.asked.notes)}))
+            notes = [*checker.asked.notes, *checked.notes]
+            print(write_json({"given": text, **checked.described, "notes": notes}))
         else:
-            print(f"{checked.answer}\n      {checked}")
+            print("\n      ".join([checked.answer, str(checked), *(f"({note})" for note in checked.notes)]))
     return 1 if bad else 0
 
 

@@ -126,12 +126,12 @@ class CompleteCommand(EquationCommand):
 
         self.options = options
         self.completing = BatchCompletion(options.model, **_completing(options))
-        super().__init__(options.json, self.completing.together)
+        super().__init__(options.json, options.names, self.completing.together)
 
     def read(self, text: str) -> "Question":
         from dgltree.read.typed import read_question
 
-        return read_question(text)
+        return read_question(text, self.names)
 
     def answer(self, block: list[EquationInput]) -> "list[Completion]":
         with within(None if self.completing.by_score else self.options.seconds):

@@ -42,12 +42,34 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
             metavar="NAME_OR_FILE",
             help="rank with the model of this file (default: the shipped model)",
         )
+    add_names(made)
     made.add_argument(
         "--json",
         action="store_true",
         help="print a JSON object for each equation, with an error for one that is refused",
     )
     return made
+
+
+def add_names(made: argparse.ArgumentParser) -> None:
+    """The option on letters side by side."""
+    made.add_argument(
+        "--names",
+        type=_names,
+        default=(),
+        metavar="NAME,NAME",
+        help="read these letters side by side as one name, not as a product",
+    )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    from dgltree.read.notation import is_name
+
+    names = tuple(name.strip() for name in text.split(","))
+    for name in names:
+        if not is_name(name):
+            raise argparse.ArgumentTypeError(f"{name!r} is not a name; write --names KE,PE")
+    return names
 
 
 def parsed(made: argparse.ArgumentParser, arguments: list[str]) -> argparse.Namespace:
@@ -81,11 +103,12 @@ class EquationCommand(ABC):
 
     Args:
         as_json: whether answers are printed as JSON.
+        names: runs of letters that are one name.
         block: equations that are answered together, between two updates of the progress bar.
     """
 
-    def __init__(self, as_json: bool, block: int = 64) -> None:
-        self.as_json, self.block = as_json, block
+    def __init__(self, as_json: bool, names: Sequence[str] = (), block: int = 64) -> None:
+        self.as_json, self.names, self.block = as_json, names, block
 
     @abstractmethod
     def read(self, text: str) -> "Typed | Question":

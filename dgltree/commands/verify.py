@@ -27,7 +27,7 @@ class VerifyCommand(EquationCommand):
     def read(self, text: str) -> "Typed":
         from dgltree.read.typed import read_typed
 
-        return read_typed(text)
+        return read_typed(text, self.names)
 
     def answer(self, block: list[EquationInput]) -> "list[Verification]":
         from dgltree.equations.completion.answers import verify
@@ -49,4 +49,4 @@ class VerifyCommand(EquationCommand):
 def run(name: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = parsed(parser(name, COMMANDS[name][1], EXAMPLES, ranks=False), arguments)
-    return VerifyCommand(options.json).run(options.equations)
+    return VerifyCommand(options.json, options.names).run(options.equations)

@@ -75,7 +75,8 @@ class EquationsRoom:
     def read(self, asked: RequestFields) -> dict[str, Any]:
         """The reading of a text, typeset and as a tree."""
         typed = _typed(asked)
-        return {**_written(typed.equation), "blanks": typed.blanks, "nodes": _nodes(typed.equation)}
+        read = {"blanks": typed.blanks, "notes": typed.notes, "nodes": _nodes(typed.equation)}
+        return {**_written(typed.equation), **read}
 
     def rank(self, asked: RequestFields) -> dict[str, Any]:
         """The shipped fillers of the one blank by a model's score."""
@@ -94,14 +95,14 @@ class EquationsRoom:
     def judge(self, asked: RequestFields) -> dict[str, Any]:
         """Where the equation holds with each of some fillers in its one blank."""
         typed = _typed(asked)
-        fillers = [read_typed_expression(text) for text in asked.texts("fillers", TOP, LONGEST)]
+        fillers = [_expression(text, typed) for text in asked.texts("fillers", TOP, LONGEST)]
         judge = Judge()
         return {"verdicts": [_verdict(judge.verdict(typed.equation.fill(filler))) for filler in fillers]}
 
     def own(self, asked: RequestFields) -> dict[str, Any]:
         """A filler of the user's own, judged, with a model's score; None where it does not know a part of it."""
         model, typed = asked.one_of("model", self.models), _typed(asked)
-        filler = read_typed_expression(asked.text("filler", LONGEST))
+        filler = _expression(asked.text("filler", LONGEST), typed)
         whole, score = typed.equation.fill(filler), None
         if _knows_numbers(whole, model):
             with suppress(ValueError), evaluating(model), kernels("off"):
@@ -111,9 +112,8 @@ class EquationsRoom:
 
     def plot(self, asked: RequestFields) -> dict[str, Any]:
         """Both sides as curves, with the blank filled where there is one; nothing for several variables."""
-        equation, filler = _typed(asked).equation, asked.text("filler", LONGEST)
-        if filler:
-            equation = equation.fill(read_typed_expression(filler))
+        typed, filler = _typed(asked), asked.text("filler", LONGEST)
+        equation = typed.equation.fill(_expression(filler, typed)) if filler else typed.equation
         return {"plot": plot(equation, verify(equation).verdict), **_written(equation)}
 
     def verify(self, asked: RequestFields) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class EquationsRoom:
         root; and for each of these the logit that it, as a side by itself, equals the other side.
         """
         model, typed = asked.one_of("model", self.models), _typed(asked)
-        filled = _filled(typed.equation, read_typed_expression(asked.text("filler", LONGEST)), model)
+        filled = _filled(typed.equation, _expression(asked.text("filler", LONGEST), typed), model)
         flat = batch(filled.encoded, model.cell.vocabulary)
         with evaluating(model), kernels("off"):
             h, parts = looked_into(flat, model.cell)
@@ -222,6 +222,11 @@ def _typed(asked: RequestFields) -> Question:
 
 _question = lru_cache(maxsize=128)(read_question)
 """The page asks several things of one text."""
+
+
+def _expression(text: str, typed: Question) -> Tree:
+    """A filler, in the names of the equation."""
+    return read_typed_expression(text, variables(*typed.equation))
 
 
 def _written(equation: Equation) -> dict[str, str]:

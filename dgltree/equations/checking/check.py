@@ -2,6 +2,7 @@
 
 import enum
 import re
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from dgltree.arguments import nearest
@@ -13,7 +14,7 @@ from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.infix_writer import write_infix
-from dgltree.read.typed import read_question, read_typed_expression
+from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
 from dgltree.trees.equation import Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
@@ -40,6 +41,8 @@ class Checked(NamedTuple):
     """Of the equation with the answer in its blank."""
     lack: str = ""
     """The part of the required form that is missing."""
+    notes: tuple[str, ...] = ()
+    """Notes on how the answer was read."""
 
     def __str__(self) -> str:
         if self.mark is Mark.FORM:
@@ -58,7 +61,9 @@ class Checked(NamedTuple):
         return {"answer": self.answer, "mark": self.mark.value, **lack, **self.verdict.described}
 
 
-def check(equation: str | Equation, answer: str | Tree, form: str | None = None) -> Checked:
+def check(
+    equation: str | Equation, answer: str | Tree, form: str | None = None, names: Collection[str] = ()
+) -> Checked:
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
     Args:
@@ -66,28 +71,30 @@ def check(equation: str | Equation, answer: str | Tree, form: str | None = None)
             already.
         answer: what is put into the blank; for several blanks ``"2, 3"``, in the order of the blanks.
         form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
+        names: runs of letters that are one name; others are products, as :func:`dgltree.complete` has it.
 
     An answer is right if it makes the equation true wherever the rest of the equation has a real value. Raises
     ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
     """
-    return Checker(equation, form).check(answer)
+    return Checker(equation, form, names).check(answer)
 
 
 class Checker:
     """Marks many answers to one equation.
 
     Args:
-        equation, form: as of :func:`check`.
+        equation, form, names: as of :func:`check`.
     """
 
-    def __init__(self, equation: str | Equation, form: str | None = None) -> None:
+    def __init__(self, equation: str | Equation, form: str | None = None, names: Collection[str] = ()) -> None:
         if form is not None and form not in FORMS:
             raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
-        self.asked = read_question(equation) if isinstance(equation, str) else question(equation)
+        self.asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
         if not self.asked.blanks:
             raise ValueError("the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _")
         self.form = form or (self.asked.form if self.asked.form in FORMS else None)
         self._names = variables(*self.asked.equation)
+        self._one_name = frozenset(names)
         self._judge = Judge()
 
     def check(self, answer: str | Tree) -> Checked:
@@ -99,17 +106,19 @@ class Checker:
             raise ValueError(
                 f"the equation has {len(blanks)} blank{'s' * (len(blanks) != 1)}, the answer {expressions}"
             )
-        fillers = [read_typed_expression(text, self._names) for text in texts]
+        read = [read_noted_expression(text, self._names, names=self._one_name) for text in texts]
+        fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
         if self.asked.unknown in variables(*fillers):
             raise ValueError(f"the answer has {self.asked.unknown} in it, which is asked for")
         verdict, right = self._verdict(fillers)
         understood = ", ".join(map(write_infix, fillers))
         mark = _mark(verdict, right)
         if mark is Mark.RIGHT and self.form is not None:
-            lacks = [FORMS[self.form](read_typed_expression(text, self._names, as_written=True)) for text in texts]
+            written = (read_typed_expression(text, self._names, True, self._one_name) for text in texts)
+            lacks = [FORMS[self.form](tree) for tree in written]
             lack = next((f"not {_NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
-            return Checked(understood, Mark.FORM if lack else mark, verdict, lack)
-        return Checked(understood, mark, verdict)
+            return Checked(understood, Mark.FORM if lack else mark, verdict, lack, notes)
+        return Checked(understood, mark, verdict, notes=notes)
 
     def _bare(self, answer: str) -> str:
         """``4`` of ``x = 4``, where x is asked for."""

@@ -1,5 +1,6 @@
 """``dgltree.complete`` and ``dgltree.verify``: answers to equations as a person types them."""
 
+from collections.abc import Collection
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -46,6 +47,7 @@ def complete(
     model: "str | EquationModel" = "default",
     budget: int = BUDGET,
     seconds: float | None = None,
+    names: Collection[str] = (),
 ) -> Completion:
     """Find the fillers of an equation's blanks: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
 
@@ -57,11 +59,12 @@ def complete(
         model: what guesses where nothing is found: a shipped model, a file, or a model.
         budget: how many values the search looks at, at most.
         seconds: after which it answers with what it has; None for no limit.
+        names: runs of letters of a text that are one name, as ``("KE",)``; others are products in LaTeX and next to 2x.
 
     Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
     without a blank, and a function without a value.
     """
-    asked = read_question(equation) if isinstance(equation, str) else question(equation)
+    asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
     return completer(model, budget, seconds).answer(asked, top)
 
 
@@ -98,15 +101,16 @@ class ListGuesser(Guesser):
         return FillerList(opened, known(shipped_fillers(), opened.cell.vocabulary))
 
 
-def verify(equation: str | Equation) -> Verification:
+def verify(equation: str | Equation, names: Collection[str] = ()) -> Verification:
     """Whether and where an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
 
     Args:
         equation: as a person types it, or read already.
+        names: as of :func:`complete`.
 
     Raises ``ValueError`` for a text that cannot be read, a blank, and infinity.
     """
-    asked = read_typed(equation).equation if isinstance(equation, str) else equation
+    asked = read_typed(equation, names).equation if isinstance(equation, str) else equation
     if any(node.function == BLANK.function for side in asked for node in side.distinct()):
         raise ValueError("the equation has a blank: complete it, or fill it in")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):

@@ -1,6 +1,6 @@
 """Reader of what people type, more tolerant than the strict notation of infix.py."""
 
 from dgltree.read.typed.question import Question, read_question
-from dgltree.read.typed.reader import Typed, read_typed, read_typed_expression
+from dgltree.read.typed.reader import Typed, read_noted_expression, read_typed, read_typed_expression
 
-__all__ = ["Question", "Typed", "read_question", "read_typed", "read_typed_expression"]
+__all__ = ["Question", "Typed", "read_noted_expression", "read_question", "read_typed", "read_typed_expression"]

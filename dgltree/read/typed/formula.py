@@ -2,7 +2,7 @@
 
 import re
 
-END = re.compile(r"(?<!\.)[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
+END = re.compile(r"(?<![.\\])[.,;]?(?:\s|\\\\|\$|\\[)\]]|\\end\{[a-z]+\*?\})*\Z")
 """Signs that a sentence or LaTeX puts after an equation."""
 LONGEST_END = 80
 WIKIPEDIA = re.compile(r"\{\\displaystyle(?![A-Za-z])")

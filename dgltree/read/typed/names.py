@@ -5,11 +5,11 @@ from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
 from dgltree.read.text import error_at
+from dgltree.read.typed.letters import PART, Letters, Runs, is_run, is_word
 from dgltree.read.typed.spelling import CONSTANTS, GREEK, GREEK_LETTERS, SPELLINGS
 from dgltree.read.typed.token import Token
 
 _FUNCTIONS = "|".join(sorted((s for s in SPELLINGS if s.islower() and s.isalpha()), key=len, reverse=True))
-_PART = re.compile(r"pi|[^\W\d_](?:_?[0-9]+)?")
 _EXPONENTIAL = re.compile(r"[^\W\d_]e")  # xe^x: nobody means a power of a variable xe
 _ARGUMENT = rf"(?:{'|'.join(GREEK)}|[^\W\d_])"
 # the atomic group makes a name of many functions linear
@@ -19,29 +19,53 @@ OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
 """Names that are read as an argument after a function even if they occur nowhere else."""
 
 
-def split_names(text: str, tokens: list[Token], known: Collection[str] = ()) -> list[Token]:
-    """``tokens`` with glued names taken apart; ``known`` are names of variables that are spoken of.
+def split_names(
+    text: str, tokens: list[Token], known: Collection[str] = (), names: Collection[str] = ()
+) -> tuple[list[Token], Runs]:
+    """``tokens`` with glued names taken apart, and how runs of letters were read.
 
-    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; ``ab`` is a product where ``a`` and ``b`` each occur
-    alone elsewhere.
-    Raises ``ValueError`` where ``sint`` could be a name as well.
+    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see letters.py. Raises ``ValueError`` where
+    ``sint`` could be a name as well.
+
+    Args:
+        known: names of variables that are spoken of.
+        names: what is read as one name.
     """
     alone = _alone(tokens).union(known)
+    glued = {token for token, following in zip_longest(tokens, tokens[1:]) if _is_glued(token, following)}
+    words = any(token.kind == "name" and token not in glued and is_word(token.text) for token in tokens)
     unglued: list[Token] = []
-    for token, following in zip_longest(tokens, tokens[1:]):
-        unglued.extend(_unglued(text, token, alone) if _is_glued(token, following) else [token])
-    alone = _alone(unglued).union(known)
+    for token in tokens:
+        try:
+            is_glued = token in glued and token.text not in names
+            unglued.extend(list(_unglued(text, token, alone)) if is_glued else [token])
+        except ValueError:
+            if not words:
+                raise
+            unglued.append(token)  # cost, next to revenue
+    letters = Letters(text, unglued, known, names)
     found: list[Token] = []
+    split: dict[str, tuple[str, ...]] = {}
+    kept: dict[str, None] = {}
     for token, following in zip_longest(unglued, unglued[1:]):
-        if token.kind == "name" and _EXPONENTIAL.fullmatch(token.text) and following and following.kind == "^":
-            found.extend((_letter(token, 0, 1), _letter(token, 1, 2)))
-        else:
-            found.extend(_product(token, alone) if token.kind == "name" else [token])
-    return found
+        exponential = _EXPONENTIAL.fullmatch(token.text) and following is not None and following.kind == "^"
+        if token.kind != "name" or (token.text == "of" and found and found[-1].kind == "percent"):
+            found.append(token)
+            continue
+        factors = tuple(token.text) if exponential else letters.factors(token, following)
+        if len(factors) == 1:
+            if is_run(token.text):
+                kept[token.text] = None
+            found.append(token)
+            continue
+        split[token.text] = factors
+        argument = bool(found) and found[-1].kind == "function" and not (following and following.kind == "^")
+        found.extend(_product(token, factors, argument))
+    return found, Runs(split, tuple(kept))
 
 
 def _alone(tokens: list[Token]) -> set[str]:
-    return {token.text for token in tokens if token.kind == "name" and _PART.fullmatch(token.text)}
+    return {token.text for token in tokens if token.kind == "name" and PART.fullmatch(token.text)}
 
 
 def standing(tokens: list[Token]) -> set[str]:
@@ -108,12 +132,13 @@ def _either(text: str, token: Token, one: str, other: str) -> ValueError:
     return error_at(text, token.start, f"'{shown}' can mean {one} or {other}; write the one you mean")
 
 
-def _product(token: Token, alone: set[str]) -> Iterator[Token]:
-    parts = list(_PART.finditer(token.text))
-    whole = sum(len(part[0]) for part in parts) == len(token.text)
-    said = [part[0] for part in parts]
-    if whole and any(part in alone for part in said) and all(part in alone or part in CONSTANTS for part in said):
-        for part in parts:
-            yield _letter(token, part.start(), part.end())
-    else:
-        yield token
+def _product(token: Token, factors: tuple[str, ...], argument: bool) -> Iterator[Token]:
+    """The factors of a run; in brackets where they are a function's argument."""
+    place = 0
+    if argument:
+        yield Token("open", "(", token.start, token.start, token.gap)
+    for factor in factors:
+        yield _letter(token, place, place + len(factor))
+        place += len(factor)
+    if argument:
+        yield Token("close", ")", token.stop, token.stop, False)

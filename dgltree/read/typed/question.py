@@ -1,9 +1,10 @@
 """``read_question``: an equation with blanks, an unknown to solve it for, or an expression whose form is asked for."""
 
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
-from dgltree.read.typed.reader import read_typed, read_typed_expression
+from dgltree.read.typed.reader import read_typed
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
@@ -35,35 +36,33 @@ class Question(NamedTuple):
     """As of :class:`dgltree.read.typed.Typed`."""
 
 
-def read_question(text: str) -> Question:
+def read_question(text: str, names: Collection[str] = ()) -> Question:
     """``x + _ = 2``, ``2x + 3 = 11, x = _``, ``2^x = 16 => x = _``, ``expand (x + 1)^3``; see docs/reading.md.
 
-    Raises ``ValueError`` as :func:`dgltree.read.typed.read_typed` does, and for an unknown that is not in the equation.
+    ``names`` are runs of letters that are one name. Raises ``ValueError`` as :func:`dgltree.read.typed.read_typed`
+    does, and for an unknown that is not in the equation.
     """
     if command := _COMMAND.match(text):
-        return _form(text, command)
+        return _form(text, command, names)
     for between in reversed(list(_BETWEEN.finditer(text))):
         if "=" in text[: between.start()] and "=" in text[between.end() :]:
-            unknown = _unknown(_blanked(text, between.end()))
+            unknown = _unknown(_blanked(text, between.end()), names)
             if unknown is not None:
-                return _solved(text[: between.start()], unknown)
-    typed = read_typed(text)
+                return _solved(text[: between.start()], unknown, names)
+    typed = read_typed(text, names)
     return Question(typed.equation, typed.blanks, notes=typed.notes)
 
 
-def _form(text: str, command: re.Match[str]) -> Question:
+def _form(text: str, command: re.Match[str], names: Collection[str]) -> Question:
     """``expand (x + 1)^3``."""
     word, rest = command[1].lower(), _blanked(text, command.end())
-    if "=" in rest:
-        equation = read_typed(rest).equation
-        if BLANK not in equation:
-            raise ValueError(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
-        tree = equation.left if equation.right == BLANK else equation.right
-    else:
-        tree = read_typed_expression(rest)
+    equation, _, notes = read_typed(rest if "=" in rest else f"{rest} = _", names)
+    if BLANK not in equation:
+        raise ValueError(f"{word} takes an expression, and this is an equation; write {word} x^2 - 4")
+    tree = equation.left if equation.right == BLANK else equation.right
     if any(node.function == BLANK.function for node in tree.distinct()):
         raise ValueError(f"{word} takes an expression without blanks; write {word} x^2 - 4")
-    return Question(Equation(tree, BLANK), ("_",), FORMS[word])
+    return Question(Equation(tree, BLANK), ("_",), FORMS[word], notes=notes)
 
 
 def _blanked(text: str, stop: int) -> str:
@@ -71,27 +70,31 @@ def _blanked(text: str, stop: int) -> str:
     return re.sub(r"[^\n]", " ", text[:stop]) + text[stop:]
 
 
-def _unknown(text: str) -> Tree | None:
-    """The variable of ``x = _``."""
+_NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=|=\s*([^\W\d]\w*)\s*$")
+
+
+def _unknown(text: str, names: Collection[str]) -> Tree | None:
+    """The variable of ``x = _``; ``KE = _`` asks for one name."""
+    asked = {name for match in _NAMED.finditer(text) for name in match.groups() if name and name.isalpha()}
     try:
-        equation = read_typed(text).equation
+        equation = read_typed(text, asked.union(names)).equation
     except ValueError:
         return None
     variables = [side for side in equation if side.function == "Symbol"]
     return variables[0] if len(variables) == 1 and BLANK in equation else None
 
 
-def _solved(text: str, unknown: Tree) -> Question:
+def _solved(text: str, unknown: Tree, names: Collection[str]) -> Question:
     """The equation before ``x = _``, with the blank in the places of x."""
-    equation, blanks, notes = read_typed(text)
+    equation, blanks, notes = read_typed(text, {*names, unknown.token or ""})
     if blanks:
         raise ValueError(
             f"the equation has another blank than {unknown.token}; write {unknown.token} = _ alone for one"
         )
     leaves = {node for side in equation for node in side.distinct() if not node.children}
     if unknown not in leaves:
-        names = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
-        there = f"its variables are {', '.join(names)}" if names else "it has no variables"
+        found = sorted(leaf.token or "" for leaf in leaves if leaf.function == "Symbol")
+        there = f"its variables are {', '.join(found)}" if found else "it has no variables"
         raise ValueError(f"there is no {unknown.token} in the equation; {there}")
     return Question(
         Equation(*(substitute(side, {unknown: BLANK}) for side in equation)), ("_",), unknown=unknown.token, notes=notes

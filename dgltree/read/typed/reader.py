@@ -10,6 +10,7 @@ from dgltree.read.notation import EXP1, FUNCTIONS
 from dgltree.read.text import error_at
 from dgltree.read.typed.brackets import levels
 from dgltree.read.typed.items import Pieces, TextPiece, flat
+from dgltree.read.typed.letters import Runs
 from dgltree.read.typed.names import split_names, standing
 from dgltree.read.typed.postfix import with_postfixes
 from dgltree.read.typed.separators import with_separators
@@ -30,27 +31,30 @@ class Typed(NamedTuple):
     """The names of its blanks as they first appear, each once. ``dgltree.trees.equation.blank`` gives the leaf of one.
     Where there is only one it is called ``_``, whatever it was called in the text."""
     notes: tuple[str, ...] = ()
-    """Notes on other possible readings: which logarithm ``log`` is."""
+    """Notes on other possible readings: which logarithm ``log`` is, what letters side by side are."""
 
 
-def read_typed(text: str) -> Typed:
+def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     """The equation that a person means by ``text``: ``2x``, ``sin^2 x``, ``√x``, ``\\frac{1}{x}``; see docs/reading.md.
 
     Trees are those of the strict reader (:func:`dgltree.read.infix.read_equation`), but for ``e^x``, which is exp(x).
+    ``names`` are runs of letters that are one name: ``("KE",)``.
+
     Raises ``ValueError`` with line, column and what would be right: for what has no meaning, and with both readings
     for what has two.
     """
-    found = _tokens(text)
+    found, runs = _tokens(text, (), names)
     signs = [token for token in found if token.kind == "="]
     if len(signs) > 1:
         raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not read")
-    sides = levels(text, found, standing(found))
+    sides = levels(text, found, standing(found).union(*runs.split.values()))
     if not signs:
         raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
     blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
     equal = TextPiece(" = ", signs[0].start)
     equation = _built(text, [sides[0], equal, sides[1]], "equation")
-    return Typed(equation, tuple(blanks), (LOGARITHM,) if _has_bare_log(text, found, equation) else ())
+    notes = (LOGARITHM,) if _has_bare_log(text, found, equation) else ()
+    return Typed(equation, tuple(blanks), (*notes, *runs.notes))
 
 
 def _has_bare_log(text: str, found: list[Token], equation: Equation) -> bool:
@@ -61,27 +65,47 @@ def _has_bare_log(text: str, found: list[Token], equation: Equation) -> bool:
     return any(node.function == "log" and node.children[1:] == (EXP1,) for side in equation for node in side.distinct())
 
 
-def read_typed_expression(text: str, known: Collection[str] = (), as_written: bool = False) -> Tree:
+class TypedExpression(NamedTuple):
+    """The reading of a typed expression."""
+
+    tree: Tree
+    notes: tuple[str, ...]
+    """As of :class:`Typed`."""
+
+
+def read_typed_expression(
+    text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
+) -> Tree:
     """The tree of one side of an equation, read and refused as in :func:`read_typed`.
 
     Args:
         known: variables of an equation that the text belongs to: ``x(y + 1)`` is a product then.
         as_written: whether 2/4 is a quotient of two numbers; else it is 1/2.
+        names: as of :func:`read_typed`.
     """
-    found = _tokens(text, known)
+    return read_noted_expression(text, known, as_written, names).tree
+
+
+def read_noted_expression(
+    text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
+) -> TypedExpression:
+    """The tree as :func:`read_typed_expression` has it, with notes."""
+    found, runs = _tokens(text, known, names)
     for token in found:
         if token.kind == "=":
             raise error_at(text, token.start, "unexpected '='; an expression has none")
     builder = _WrittenBuilder if as_written else _TypedBuilder
-    return _built(text, levels(text, found, standing(found).union(known)), "expression", builder)
+    factors = standing(found).union(known, *runs.split.values())
+    return TypedExpression(_built(text, levels(text, found, factors), "expression", builder), runs.notes)
 
 
-def _tokens(text: str, known: Collection[str] = ()) -> list[Token]:
+def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[list[Token], Runs]:
     check_subject(text)
-    found = with_postfixes(text, split_names(text, with_separators(text, tokens(text)), known))
+    split, runs = split_names(text, with_separators(text, tokens(text)), known, names)
+    found = with_postfixes(text, split)
     if len({token.text for token in found if token.kind == "blank"}) > 1:
-        return found
-    return [token._replace(text="_") if token.kind == "blank" else token for token in found]
+        return found, runs
+    return [token._replace(text="_") if token.kind == "blank" else token for token in found], runs
 
 
 class _TypedBuilder(Builder):

@@ -68,7 +68,7 @@ export function make(models) {
       const read = await ask("equation/read", { text: now.text }, signal);
       wrong.textContent = "";
       fill(shown, typeset(read.latex, read.text, true));
-      say(`read as ${read.text}`);
+      say([`read as ${read.text}`, ...read.notes].join(" · "));
       if (read.blanks.length) complete(read);
       else verify();
     }, tellWrong);
