@@ -166,8 +166,8 @@ def _parts(text: str, count: int) -> list[str]:
     return found if len(found) == count else _split(_ANY_SEPARATOR, text)
 
 
-_BETWEEN_EXPRESSIONS = re.compile(r";|,(?!\d)|(?<!\d),")
-_ANY_SEPARATOR = re.compile("[;,]")
+_BETWEEN_EXPRESSIONS = re.compile(r"(?<!\\)(?:;|,(?!\d)|(?<!\d),)")
+_ANY_SEPARATOR = re.compile(r"(?<!\\)[;,]")
 
 
 def _split(separator: re.Pattern[str], text: str) -> list[str]:

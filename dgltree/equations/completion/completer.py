@@ -195,7 +195,7 @@ def _check(equation: Equation, blanks: Sequence[str]) -> None:
     looked = [_looked_through(side) for side in equation]
     there = {leaf for _, leaves in looked for leaf in leaves}
     if not there:
-        raise ValueError("the equation has no blank; write _ where something is missing")
+        raise ValueError("the equation has no blank; write _ where something is missing, or solve EQUATION")
     if there != {blank(name) for name in blanks}:
         raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
     if len(there) > MOST_BLANKS:

@@ -16,9 +16,10 @@ Value = Fraction | None
 def exact(tree: Tree) -> Fraction | None:
     """The value of an integer, fraction or decimal, None for another node; a decimal is what it says."""
     text = tree.token or ""
-    if tree.children or tree.function not in NUMBERS or len(text) > MOST or "e" in text.lower():
+    if tree.children or tree.function not in NUMBERS or len(text) > MOST:
         return None
-    return Fraction(text)
+    _, marked, exponent = text.lower().partition("e")
+    return None if marked and abs(int(exponent)) > MOST else Fraction(text)
 
 
 def exact_value(tree: Tree) -> Value:

@@ -17,12 +17,14 @@ TOKENS = re.compile(  # each group is a method of the lexer
       (?P<space> (?:\s|[&$~])+ | \\(?:begin|end)\{{(?:equation|align|aligned|gather|gathered|split|math)\*?\}} )
     | (?P<dots> \.{{2,}} | … )
     | (?P<braced> [0-9]+\{{,\}}[0-9]+ )
+    | (?P<repeating> [0-9]*\.[0-9]*(?:\([0-9]+\)|\\overline\s*\{{\s*[0-9]+\s*\}}) )
     | (?P<number> {NUMBER} )
     | (?P<fraction> [{"".join(FRACTIONS)}] )
     | (?P<superscript> [⁺⁻]?(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[{"".join(SUPERSCRIPTS)}]) )
     | (?P<subscript> [{"".join(SUBSCRIPTS)}]+ )
     | (?P<base> (?i:log)(?=_[^_\W]|_\{{|[{"".join(SUBSCRIPTS)}]) )
-    | (?P<degree> [°º] ) | (?P<percent> % ) | (?P<unequal> != ) | (?P<factorial> ! )
+    | (?P<degree> [°º] | (?:(?<=[0-9])|(?<=[0-9]\s))deg(?:rees?)?(?!\w) )
+    | (?P<percent> % ) | (?P<unequal> != ) | (?P<factorial> ! )
     | (?P<module> (?<![\w.])(?:{"|".join(MODULES)})\.(?=[^\W\d_])(?:[eE](?!\w))? ) | (?P<called> [pP][iI]\(\s*\) )
     | (?P<name> {LETTER}(?:{WORD})* )
     | (?P<constant> [π∞] ) | (?P<root> [√∛] )
@@ -32,13 +34,13 @@ TOKENS = re.compile(  # each group is a method of the lexer
                 | \\(?:text|textrm|mathrm|mbox)\s*\{{\s*(?:\?|_|\\_|□)+\s*\}} )
     | (?P<word> \\(?:operatorname\*?|mathrm|mathit|mathbf|mathsf|mathop|textrm|textit|text)\s*
                 \{{\s*(?P<said>{LETTER}(?:{WORD}|\\_)*)\s*\}} )
-    | (?P<side> \\(?P<way>left|right)\s*(?P<delimiter>\\[lr]?(?:vert|brace|brack)|\\[{{}}]|[][()|.]) )
+    | (?P<side> \\m?(?P<way>left|right)\s*(?P<delimiter>\\[lr]?(?:vert|brace|brack)|\\[{{}}]|[][()|.]) )
     | (?P<rule> \\[lr]vert )
     | (?P<command> \\(?:[A-Za-z]+|.) )
     | (?P<power> \*\*|\^ )
     | (?P<equals> ==?=? )
     | (?P<open> [(\[{{] ) | (?P<close> [)\]}}] ) | (?P<bar> \| )
-    | (?P<arrow> -> ) | (?P<sign> [-+*/,:;] )
+    | (?P<arrow> -> ) | (?P<either> \+/?- ) | (?P<sign> [-+*/,:;] )
     """,
     re.VERBOSE,
 )
@@ -53,6 +55,8 @@ TORN = re.compile(rf"\s*([0-9]{{2,}}|{LETTER}(?:{LETTER})+)")
 """Text that ``^`` and ``_`` would split in LaTeX, where they take one character."""
 COEFFICIENT = re.compile("[0-9]+/[0-9]+")
 """A factor by itself if a space follows it: ``1/2 x``."""
+SCIENTIFIC = re.compile(r"(?<=[0-9])(\s*)[xX](?=\s*10\s*(?:\^|\*\*|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]))")
+"""The x of 3.0x10^8."""
 GROUPED = re.compile("[0-9]+(_[0-9]+)")
 """A number as Python groups it."""
 UNNAMED = re.compile(rf"[_?□]+(?!_){WORD}(?:{WORD})*")

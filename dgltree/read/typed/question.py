@@ -17,6 +17,8 @@ FORMS = {
 }
 """The words that ask for a form, each with the form's name."""
 _COMMAND = re.compile(rf"\s*({'|'.join(FORMS)})\b(?=\s*[^\s=])", re.IGNORECASE)
+_SOLVE = re.compile(r"\s*solve\b:?(?=\s*[^\s=])", re.IGNORECASE)
+_FOR = re.compile(r"\s+for\s+([^\W\d]\w*)\s*[.:]?\s*$", re.IGNORECASE)
 _BETWEEN = re.compile(r"[,;]|[-=]>|[⇒⟹→]|\\(?:Rightarrow|Longrightarrow|implies|to)\b")
 """Separators between an equation and ``x = _``."""
 
@@ -44,6 +46,8 @@ def read_question(text: str, names: Collection[str] = ()) -> Question:
     """
     if command := _COMMAND.match(text):
         return _form(text, command, names)
+    if (command := _SOLVE.match(text)) and "=" in text:
+        return _solve(_blanked(text, command.end()), names)
     for between in reversed(list(_BETWEEN.finditer(text))):
         if "=" in text[: between.start()] and "=" in text[between.end() :]:
             unknown = _unknown(_blanked(text, between.end()), names)
@@ -63,6 +67,19 @@ def _form(text: str, command: re.Match[str], names: Collection[str]) -> Question
     if any(node.function == BLANK.function for node in tree.distinct()):
         raise ValueError(f"{word} takes an expression without blanks; write {word} x^2 - 4")
     return Question(Equation(tree, BLANK), ("_",), FORMS[word], notes=notes)
+
+
+def _solve(text: str, names: Collection[str]) -> Question:
+    """``solve 2x + 3 = 11`` and ``solve A = 1/2 g h for h``."""
+    if found := _FOR.search(text):
+        return _solved(text[: found.start()], Tree("Symbol", token=found[1]), names)
+    equation = read_typed(text, names).equation
+    leaves = (leaf.token or "" for side in equation for leaf in side.distinct_preorder() if leaf.function == "Symbol")
+    unknowns = list(dict.fromkeys(leaves))
+    if len(unknowns) != 1:
+        there = f"its variables are {', '.join(unknowns)}" if unknowns else "it has no variables"
+        raise ValueError(f"for which variable is the equation to be solved? {there}; write solve EQUATION for x")
+    return _solved(text, Tree("Symbol", token=unknowns[0]), names)
 
 
 def _blanked(text: str, stop: int) -> str:

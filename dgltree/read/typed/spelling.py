@@ -108,11 +108,11 @@ COMMANDS = {
     **dict.fromkeys(["frac", "dfrac", "tfrac", "cfrac", "nicefrac"], "frac"),
     **dict.fromkeys(["binom", "dbinom", "tbinom"], "binom"),
     "%": "percent",
-    **dict.fromkeys(["circ", "degree"], "degree"),
+    **dict.fromkeys(["circ", "degree", "deg"], "degree"),
     **dict.fromkeys(["square", "Box", "_", "blacksquare"], "blank"),
     **dict.fromkeys([" ", ",", ";", ":", "!", ">", "(", ")", "[", "]", "/", "quad", "qquad", "enspace"], "space"),
     **dict.fromkeys(["displaystyle", "textstyle", "limits", "nonumber", "notag", "thinspace", "rm"], "space"),
-    **dict.fromkeys(["boxed", "fbox", "underline", "overline", "mathstrut"], "space"),
+    **dict.fromkeys(["boxed", "fbox", "underline", "mathstrut"], "space"),
     **dict.fromkeys([size + side for size in ("big", "Big", "bigg", "Bigg") for side in ("", "l", "r", "m")], "space"),
 }
 """LaTeX's commands without the backslash, each with what it stands for."""
@@ -128,7 +128,7 @@ REASONS = {
     "->": f"is not read; {_EQUATIONS_ONLY}",
     **dict.fromkeys(["...", "…"], _DOTS),
     **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),
-    **dict.fromkeys(["±", "∓", "\\pm", "\\mp"], _SIGNS),
+    **dict.fromkeys(["±", "∓", "\\pm", "\\mp", "+-", "+/-"], _SIGNS),
     "'": "is not read; a derivative is no part of an equation here",
     "′": "is not read; a derivative is no part of an equation here",
     "’": "is not read; a derivative is no part of an equation here",

@@ -12,6 +12,7 @@ _UNITS = (
     "km|cm|mm|dm|nm|μm|µm|kg|ml|kW|kWh|kJ|kPa|Hz|kHz|MHz|GHz|mol|min|hrs?|hours?|minutes?|"
     "seconds?|days?|meters?|metres?|miles?|inch|inches|feet|ft|lbs?|oz|mph|km/h|kcal|dollars?|euros?|cents?"
 )
+_ROMAN = r"\\(?:mathrm|text|operatorname)\{"
 _WORDS = (
     "solve|find|what|plus|minus|times|equals?|divided|multiplied|and|or|if|then|where|compute|evaluate|calculate|"
     "how|let|choose|show|prove|half|twice|of"
@@ -57,10 +58,31 @@ SUBJECTS = (
     _subject("a congruence", r"≡|\\(?:equiv|pmod|bmod|mod)(?![A-Za-z])|(?<!\w)mod(?=\s+[^\s=])"),
     _subject("a set", r"[∈∉∪∩⊂⊆∅]|\\(?:in|notin|cup|cap|subset|subseteq|emptyset|varnothing)(?![A-Za-z])"),
     _subject("a definition", r":="),
+    _subject(
+        "an inverse function",
+        r"(?<![^\W_])[fghFG]\s*\^\s*[{(]?\s*[-−]\s*1\s*[})]?\s*(?:\\left)?\s*\(",
+        "write 1/f for a power",
+    ),
+    _subject(
+        "a line over letters, as of a conjugate or a mean",
+        r"\\(?:overline|bar|overbar|widebar)(?![A-Za-z])(?!\s*\{\s*[0-9]+\s*\})",
+        r"a line over digits repeats them: 0.\overline{3}",
+    ),
+    _subject(
+        "the number of an item",
+        r"^\s*(?:\([a-z0-9]{1,2}\)|\(?[ivx]+\)|[0-9]+[.)])\s+(?=[^\s=+*/^.)-])",
+        "delete it, or write * after it for a factor",
+    ),
+    _subject(
+        "the number of an equation",
+        r"(?:\\q?quad|\s{2,})\s*\([0-9]+[a-z]?(?:\.[0-9]+)?\)\s*$|\\tag\*?\s*\{[^{}]*\}?",
+        "delete it, or write * before it for a factor",
+    ),
     _subject("a unit", r"[€£¥]|(?<=[0-9])\s*(?:[°º]\s?[CF]|℃|℉)(?!\w)", "write numbers alone"),
     _subject(
         "a unit",
-        rf"(?<![\w.])(?:[0-9]*[.,])?[0-9]+\s*(?:\\(?:mathrm|text)\{{\s*)?(?:{_UNITS})(?![\w(])",
+        rf"(?<![\w.])(?:[0-9]*[.,])?[0-9]+\s*(?:{_ROMAN}\s*)?(?:{_UNITS})(?![\w(])"
+        rf"|(?<=[0-9])(?:\s|~|\\[,; ])*{_ROMAN}\s*[a-zA-ZΩ°/]*[msgNVAWJLKΩ](?:[²³]|\^[0-9])?\s*\}}",
         "write numbers alone, or * before a variable",
     ),
     _subject(
@@ -81,7 +103,7 @@ _ARROWS = re.compile(r"->|→|⟶|⇌|\\(?:long)?rightarrow(?![A-Za-z])|\\to(?![
 _COMPOUND = re.compile(rf"(?=.*(?:[0-9]|[A-Z][a-z]))(?:{_ELEMENT})[0-9]*(?:{_ELEMENT}|\().*")
 _LOWERED = re.compile(r"_\{?\s*([0-9]+)\s*\}?")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-_CROSS = re.compile(r"(?<![\w.])([0-9]+)([xXC])([0-9]+)(?!\w)")
+_CROSS = re.compile(r"(?<![\w.])([0-9]+(?:\.[0-9]+)?)([xXC])(?!10\s*(?:\^|\*\*|[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]))([0-9]+)(?!\w)")
 _APOSTROPHES = re.compile(r"(?<![\w.])[0-9]{1,3}(?:['’][0-9]{3})+(?![0-9])")
 
 

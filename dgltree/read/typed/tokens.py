@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 
 from dgltree.arguments import nearest
 from dgltree.read.text import CONTROL, error_at
@@ -16,6 +17,7 @@ from dgltree.read.typed.patterns import (
     LATEX_NAME,
     MATHEMATICA,
     NAMED,
+    SCIENTIFIC,
     SUBSCRIPT,
     SUBSCRIPT_DIGITS,
     TOKENS,
@@ -43,11 +45,15 @@ def tokens(text: str) -> list[Token]:
     return list(_Lexer(text).run())
 
 
+_LOWERED = re.compile(r"_\s*\{?\s*[^\W\d_]+\s*\}?")
+"""A subscript of letters."""
+
+
 class _Lexer:
     def __init__(self, text: str) -> None:
         self.source = text
         # one character each: the places stay
-        self.text = WORD_FUNCTION.sub(r"  \1", text).translate(CHARACTERS)
+        self.text = SCIENTIFIC.sub(r"\1·", WORD_FUNCTION.sub(r"  \1", text)).translate(CHARACTERS)
         self.latex = LATEX.search(text) is not None
         self.mathematica = MATHEMATICA.search(text) is not None
         self.ids: dict[str, str] = {}
@@ -62,6 +68,8 @@ class _Lexer:
                 raise self.unread(self.at, self.text[self.at])
             kind = match.lastgroup or ""
             if kind == "space":
+                if "~" in match[0] and not self.latex:
+                    raise self.unread(self.at + match[0].index("~"), "~")
                 self.at, self.gap = match.end(), True
             else:
                 for token in getattr(self, f"_{kind}", self.plain)(match):
@@ -88,6 +96,22 @@ class _Lexer:
             number, shown = grouped[0].replace("_", ""), f"{match[0]}*{grouped[1]}"
             message = f"'{grouped[0]}' can mean {number} or {shown}; write the one you mean"
             raise self.error(match.start(), message)
+
+    def _repeating(self, match: re.Match[str]) -> Iterator[Token]:
+        """``0.1(6)`` and ``0.1\\overline{6}`` are 1/6."""
+        whole, _, rest = match[0].partition(".")
+        [*fixed, repeated] = re.findall("[0-9]+", rest)
+        places = len("".join(fixed))
+        period = Fraction(int(repeated), 10**places * (10 ** len(repeated) - 1))
+        value = Fraction(f"{whole or 0}.{''.join(fixed) or 0}") + period
+        yield self.token("number" if value.denominator == 1 else "fraction", str(value), match.end())
+
+    def _either(self, match: re.Match[str]) -> Iterator[Token]:
+        """``+-2`` is no minus; ``x^2+-5`` can be one."""
+        if self.gap or not self.at or match[0] == "+/-" or self.text[self.at - 1] in "=([{,":
+            raise self.unread(self.at, match[0])
+        yield self.token("+", "+", self.at + 1)
+        yield Token("-", "-", self.at, match.end(), False)
 
     def _fraction(self, match: re.Match[str]) -> Iterator[Token]:
         yield self.token("fraction", FRACTIONS[match[0]], match.end())
@@ -227,6 +251,9 @@ class _Lexer:
         yield self.token("blank", f"_{number}" if known else "_", match.end())
 
     def _blank(self, match: re.Match[str]) -> Iterator[Token]:
+        lowered = self.latex and not self.gap and self.text[self.at - 1 : self.at] in ("}", "|")
+        if lowered and (found := _LOWERED.match(self.text, match.start())):
+            raise self.error(self.at, f"the subscript '{found[0]}' belongs to no name; a variable is written x_1")
         if after := NAMED.match(self.text, match.end() - (match[0] == "_")):
             yield self.named_blank(after)
         elif found := UNNAMED.match(self.text, match.start()):
@@ -266,6 +293,8 @@ class _Lexer:
         elif meaning:
             kind = {"{": "open", "[": "open", "}": "close", "]": "close", "|": "bar"}.get(meaning, meaning)
             yield self.token(kind, "sqrt" if kind in ("root", "function") else meaning, stop)
+        elif name in ("exponentialE", "imaginaryI"):
+            yield self.token(*(("constant", "e") if name == "exponentialE" else ("name", "i")), stop)
         elif name == "infty":
             yield self.token("constant", "oo", stop)
         elif name in GREEK_COMMANDS or function_named(name):
