@@ -11,12 +11,12 @@ EXAMPLES = """\
 examples:
   dgltree check "(x + 1)^2 = _" "x^2 + 2x + 1" "x^2 + 1"
   dgltree check "2x^2 - 18 = _" "2(x^2 - 9)" --form factored
-  dgltree check "x^2 = 16, x = _" "x = -4" 5
+  dgltree check "x^2 = 16, x = _" "x = 4 or x = -4" "±4" -4 5 "no solution"
   dgltree check "x^2 - 5x + 6 = (x - _1)(x - _2)" "2, 3"
   cat answers.txt | dgltree check "sqrt(x^2) = _" - --json
 
 An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
-a point shows it.
+a point shows it. Where an unknown is asked for, an answer lists all real solutions.
 """
 
 
@@ -33,9 +33,12 @@ def run(name: str, arguments: list[str]) -> int:
     )
     made.add_argument("--form", choices=list(FORMS), help="the form that an answer has to have")
     add_names(made)
+    made.add_argument(
+        "--rounded", action="store_true", help="take a decimal that is the value rounded to its digits, and say so"
+    )
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     options = made.parse_intermixed_args(shielded(made, arguments))
-    checker = Checker(options.equation.strip(), options.form, options.names)
+    checker = Checker(options.equation.strip(), options.form, options.names, options.rounded)
     if not options.json:
         for note in checker.asked.notes:
             print(f"({note})")

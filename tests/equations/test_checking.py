@@ -27,11 +27,37 @@ def test_every_pair_gets_the_mark_that_was_written_before_the_code() -> None:
     assert [(pair, mark) for pair, mark in zip(PAIRS, marks, strict=True) if mark != pair["mark"]] == []
 
 
+with (Path(__file__).parent / "pupils.tsv").open(encoding="utf-8") as opened:
+    PUPILS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("row", PUPILS, ids=lambda row: f"{row['question']} {row['answer']}")
+def test_what_pupils_type_gets_the_mark_that_was_written_before_the_code(row: dict[str, str]) -> None:
+    try:
+        mark = check(row["question"], row["answer"]).mark.value
+    except ValueError:
+        mark = "refused"
+    assert mark == row["mark"]
+
+
+def test_a_rounded_decimal_is_right_if_that_is_asked_for() -> None:
+    for question, answer, exact in (("1/3 = _", "0.333", "1/3"), ("x^2 = 2, x = _", "±1.414", "sqrt(2)")):
+        assert check(question, answer).mark is Mark.WRONG
+        found = check(question, answer, rounded=True)
+        assert found.mark is Mark.RIGHT and f"rounds {exact}" in " ".join(found.notes)
+    assert check("1/3 = _", "0.334", rounded=True).mark is Mark.WRONG
+    assert check("1/3 = _", "0.33333", rounded=True).mark is Mark.RIGHT
+
+
 @pytest.mark.parametrize(
     ("asked", "answer", "said"),
     [
         ("2x + 3 = 11, x = _", "4", "right: holds everywhere (proved)"),
-        ("x^2 = 16 => x = _", "x = -4", "right: holds everywhere (proved)"),
+        ("x^2 = 16 => x = _", "x = -4", "right, but not all solutions: x = 4 is missing"),
+        ("x^2 = 16 => x = _", "4, -4", "right: 2 solutions"),
+        ("x^2 = 16 => x = _", "4, 5", "5 is wrong: left is 25, right is 16"),
+        ("x^2 = 16, x = _", "no solution", "wrong: x = 4 is a solution"),
+        ("2^x = -1, x = _", "no solution", "right: there is no real solution (proved)"),
         ("x^2 = 16, x = _", "5", "wrong: left is 25, right is 16"),
         ("A = 1/2 g h, h = _", "2A/g", "right: holds everywhere but g = 0 (proved)"),
         ("factor x^2 - 9", "x^2 - 9", "right, but not factored: x^2 - 9 can be factored"),

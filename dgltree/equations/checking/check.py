@@ -1,68 +1,35 @@
 """``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
 
-import enum
 import re
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from functools import cached_property
 
 from dgltree.arguments import nearest
 from dgltree.equations.checking.forms import FORMS
+from dgltree.equations.checking.marks import Checked, Mark
+from dgltree.equations.checking.rounding import rounds
+from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listed
 from dgltree.equations.completion.answers import question
+from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.coverage import covers
+from dgltree.equations.completion.values import Values
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
+from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.read.functions import names as functions
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
-from dgltree.trees.equation import Equation, blank, substitute
+from dgltree.trees.equation import BLANK, Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
 
-class Mark(enum.Enum):
-    """Of an answer; the values are the codes in JSON."""
-
-    RIGHT = "right"
-    FORM = "form"
-    """Right, but not in the form that was asked for."""
-    PART = "part"
-    """Right on a part of the numbers for which the rest of the equation has a value."""
-    WRONG = "wrong"
-    UNDECIDED = "undecided"
-
-
-class Checked(NamedTuple):
-    """An answer with its mark and its verdict."""
-
-    answer: str
-    """As it was understood."""
-    mark: Mark
-    verdict: Verdict
-    """Of the equation with the answer in its blank."""
-    lack: str = ""
-    """The part of the required form that is missing."""
-    notes: tuple[str, ...] = ()
-    """Notes on how the answer was read."""
-
-    def __str__(self) -> str:
-        if self.mark is Mark.FORM:
-            return f"right, but {self.lack}"
-        if self.mark is Mark.PART:
-            return f"right on a part only: {self.verdict}"
-        if self.mark is Mark.WRONG:
-            shown = self.verdict.counterexample
-            return f"wrong: {shown if shown is not None else self.verdict}"
-        return f"right: {self.verdict.short}" if self.mark is Mark.RIGHT else str(self.verdict)
-
-    @property
-    def described(self) -> dict[str, Any]:
-        """For JSON."""
-        lack = {"lack": self.lack} if self.lack else {}
-        return {"answer": self.answer, "mark": self.mark.value, **lack, **self.verdict.described}
-
-
 def check(
-    equation: str | Equation, answer: str | Tree, form: str | None = None, names: Collection[str] = ()
+    equation: str | Equation,
+    answer: str | Tree,
+    form: str | None = None,
+    names: Collection[str] = (),
+    rounded: bool = False,
 ) -> Checked:
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
@@ -72,21 +39,30 @@ def check(
         answer: what is put into the blank; for several blanks ``"2, 3"``, in the order of the blanks.
         form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
         names: runs of letters that are one name; others are products, as :func:`dgltree.complete` has it.
+        rounded: whether a decimal is right that is the value rounded to its digits.
 
-    An answer is right if it makes the equation true wherever the rest of the equation has a real value. Raises
-    ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
+    An answer is right if it makes the equation true wherever the rest of the equation has a real value. Where an
+    unknown is asked for, it lists all real solutions: ``"2, 3"``, ``"x = 2 or x = 3"``, ``"±2"``, ``"no solution"``.
+
+    Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
     """
-    return Checker(equation, form, names).check(answer)
+    return Checker(equation, form, names, rounded).check(answer)
 
 
 class Checker:
     """Marks many answers to one equation.
 
     Args:
-        equation, form, names: as of :func:`check`.
+        equation, form, names, rounded: as of :func:`check`.
     """
 
-    def __init__(self, equation: str | Equation, form: str | None = None, names: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        equation: str | Equation,
+        form: str | None = None,
+        names: Collection[str] = (),
+        rounded: bool = False,
+    ) -> None:
         if form is not None and form not in FORMS:
             raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
         self.asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
@@ -94,25 +70,42 @@ class Checker:
             raise ValueError("the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _")
         self.form = form or (self.asked.form if self.asked.form in FORMS else None)
         self._names = variables(*self.asked.equation)
-        self._one_name = frozenset(names)
+        self._one_name, self.rounded = frozenset(names), rounded
         self._judge = Judge()
 
     def check(self, answer: str | Tree) -> Checked:
-        """The mark of one answer."""
-        blanks = self.asked.blanks
-        texts = _parts(self._bare(answer), len(blanks)) if isinstance(answer, str) else [write_infix(answer)]
-        if len(texts) != len(blanks):
-            expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
-            raise ValueError(
-                f"the equation has {len(blanks)} blank{'s' * (len(blanks) != 1)}, the answer {expressions}"
-            )
+        """The mark of one answer, which has all solutions where an unknown is asked for."""
+        if isinstance(answer, Tree):
+            return self._one([write_infix(answer)])
+        text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
+        if claim is not None:
+            return self._claimed(claim, answer.strip())
+        if self.asked.unknown is None:
+            blanks = len(self.asked.blanks)
+            texts = _parts(text, blanks)
+            if len(texts) != blanks:
+                expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
+                raise ValueError(f"the equation has {blanks} blank{'s' * (blanks != 1)}, the answer {expressions}")
+            return self._one(texts)
+        if is_decimal(text) and (decimal := self._one([text])).mark is Mark.RIGHT:
+            return self._list([decimal])
+        return self._list([self._one([part]) for part in listed(text, self.asked.unknown)])
+
+    def _one(self, texts: list[str]) -> Checked:
+        """The mark of an expression for each blank."""
         read = [read_noted_expression(text, self._names, names=self._one_name) for text in texts]
         fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
         if self.asked.unknown in variables(*fillers):
             raise ValueError(f"the answer has {self.asked.unknown} in it, which is asked for")
+        self._check_names(fillers)
         verdict, right = self._verdict(fillers)
         understood = ", ".join(map(write_infix, fillers))
         mark = _mark(verdict, right)
+        if mark is Mark.WRONG and self.rounded and len(fillers) == 1:
+            exact = next((tree for tree in self._solutions if rounds(fillers[0], tree)), None)
+            if exact is not None:
+                notes = (*notes, f"{understood} rounds {write_infix(exact)}")
+                return Checked(understood, Mark.RIGHT, verdict, notes=notes, said="right, rounded")
         if mark is Mark.RIGHT and self.form is not None:
             written = (read_typed_expression(text, self._names, True, self._one_name) for text in texts)
             lacks = [FORMS[self.form](tree) for tree in written]
@@ -120,10 +113,79 @@ class Checker:
             return Checked(understood, Mark.FORM if lack else mark, verdict, lack, notes)
         return Checked(understood, mark, verdict, notes=notes)
 
-    def _bare(self, answer: str) -> str:
-        """``4`` of ``x = 4``, where x is asked for."""
-        name, equals, value = answer.partition("=")
-        return value if equals and name.strip() == self.asked.unknown else answer
+    def _check_names(self, fillers: list[Tree]) -> None:
+        """Raises ``ValueError`` for a word or a unit as the answer to an equation of numbers."""
+        strange = [name for name in variables(*fillers) if name not in (*self._names, *UNITS)]
+        if strange and not self._names:
+            raise ValueError(f"the answer has {strange[0]} in it, which is no variable here; write a number alone")
+
+    def _list(self, parts: list[Checked]) -> Checked:
+        """The mark of several solutions, or of one."""
+        parts = list({part.answer: part for part in parts}.values())
+        answer = ", ".join(part.answer for part in parts)
+        notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
+        worst = max(parts, key=lambda part: _SEVERITY.index(part.mark))
+        if len(parts) == 1 and worst.mark is not Mark.RIGHT:
+            return worst
+        if worst.mark is not Mark.RIGHT:
+            said = f"{worst.answer} is {worst}"
+            return worst._replace(answer=answer, notes=notes, said=said)
+        missing = self._missing([read_typed_expression(part.answer, self._names) for part in parts])
+        if missing:
+            named = ", ".join(f"{self.asked.unknown} = {write_infix(tree)}" for tree in missing)
+            said = f"right, but not all solutions: {named} {'is' if len(missing) == 1 else 'are'} missing"
+            return Checked(answer, Mark.INCOMPLETE, worst.verdict, notes=notes, said=said)
+        if self._is_periodic:
+            notes = (*notes, f"more solutions may exist: {self.asked.unknown} is in a periodic function")
+        if len(parts) == 1:
+            return worst._replace(notes=notes)
+        return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=f"right: {len(parts)} solutions")
+
+    def _missing(self, given: list[Tree]) -> list[Tree]:
+        """Solutions that are not given, as far as they are found; of periodic functions none is missed."""
+        missing: list[Tree] = []
+        if self._is_periodic:
+            return missing
+        for solution in self._solutions:
+            if not any(self._same(solution, tree) for tree in (*given, *missing)):
+                missing.append(solution)
+        return missing
+
+    def _same(self, solution: Tree, given: Tree) -> bool:
+        return self._judge.verdict(Equation(solution, given)).holds or (self.rounded and rounds(given, solution))
+
+    @cached_property
+    def _solutions(self) -> list[Tree]:
+        """What fills the blank, or solves for the unknown: the real values where there are any."""
+        found = Completer(seconds=SECONDS).answer(self.asked, MOST)
+        return [filler.trees[0] for filler in found.fillers if filler.verdict.grade in (Grade.PROVED, Grade.TESTED)]
+
+    @property
+    def _is_periodic(self) -> bool:
+        """Whether the unknown is in a circular function."""
+        inside = (node for side in self.asked.equation for node in side.distinct() if node.function in CIRCULAR)
+        return any(leaf == BLANK for node in inside for leaf in node.distinct())
+
+    def _claimed(self, claim: Claim, text: str) -> Checked:
+        """The mark of an answer that there is no solution, or that all numbers are some."""
+        unknown = self.asked.unknown
+        if unknown is None:
+            raise ValueError(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
+        variable = Tree("Symbol", token=unknown)
+        whole = Equation(*(substitute(side, {BLANK: variable}) for side in self.asked.equation))
+        verdict = self._judge.verdict(whole)
+        known = verdict.grade is not Grade.UNDECIDED
+        if claim is ALL:
+            right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
+            mark = Mark.RIGHT if right else Mark.WRONG if known else Mark.UNDECIDED
+            return Checked(text, mark, verdict)
+        if verdict.domain is Domain.NONE and verdict.only:
+            return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
+        real = [tree for tree in self._solutions if Values(()).is_real(tree)]
+        if real:
+            said = f"wrong: {unknown} = {write_infix(real[0])} is a solution"
+            return Checked(text, Mark.WRONG, verdict, said=said)
+        return Checked(text, Mark.UNDECIDED, verdict, said="undecided: no solution was found, which is no proof")
 
     def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
         """Of the filled equation, and whether that holds wherever the rest has a value."""
@@ -141,6 +203,10 @@ class Checker:
         return verdict, covers(equation, fillers[0], verdict)
 
 
+SECONDS, MOST = 4.0, 30
+"""Of a search for all solutions, and how many are looked for."""
+_SEVERITY = (Mark.RIGHT, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
+CIRCULAR = frozenset(functions("circular", inverse=False))
 _NAMES = {
     "expanded": "expanded",
     "factored": "factored",

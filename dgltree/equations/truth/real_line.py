@@ -156,7 +156,7 @@ def _cell(equation: Equation, name: str, program: Program, region: Region, units
     state = _unproved(seen.outcome)  # of the last sample
     if found is None or state is CellState.OPEN:
         return LineCell(region, state, sample, seen)
-    points = _points(found, name, program, units)
+    points = () if _is_signed(found) else _points(found, name, program, units)
     if points is None and agreed:  # it holds on a part of the cell, perhaps
         state = CellState.OPEN
     return LineCell(region, state, sample, seen, points or (), complete=points is not None)
@@ -168,6 +168,14 @@ def _unproved(outcome: PointOutcome) -> CellState:
     if outcome is PointOutcome.NO_VALUE:
         return CellState.EMPTY
     return CellState.FAILS if outcome in (PointOutcome.DIFFER, PointOutcome.APART) else CellState.OPEN
+
+
+def _is_signed(found: ReducedDifference) -> bool:
+    """Whether a difference is above 0 in a whole cell, or below 0. Raises ``Split``."""
+    try:
+        return found.kernels.sign(found.value) in (2, -2)
+    except ArithmeticError:
+        return False
 
 
 def _points(found: ReducedDifference, name: str, program: Program, units: Units) -> tuple[Root, ...] | None:

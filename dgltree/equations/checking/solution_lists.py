@@ -1,0 +1,67 @@
+"""Lists of solutions as pupils write them: ``2, 3``, ``x = 2 or x = 3``, ``±2``, ``{2, -2}``, ``no solution``."""
+
+import enum
+import re
+from collections.abc import Collection, Iterator
+
+
+class Claim(enum.Enum):
+    """An answer that names no number."""
+
+    NONE = "none"
+    ALL = "all"
+
+
+NONE, ALL = Claim.NONE, Claim.ALL
+_NONE = re.compile(
+    r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|answers?|roots?|numbers?)|none|dne|does not exist|impossible"
+    r"|undefined|not possible|never|∅|\\emptyset|\\varnothing|\{\s*\}",
+    re.IGNORECASE,
+)
+_ALL = re.compile(
+    r"(?:all|every|any) (?:real )?(?:numbers?|reals?|values?|x)|infinitely many(?: solutions)?|ℝ|always", re.IGNORECASE
+)
+_BETWEEN = re.compile(r"(?<!\\);|(?<!\\),|\s(?:or|and|oder|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_DECIMAL = re.compile(r"\s*[-−]?\s*[0-9]+,[0-9]+\s*")
+_BRACES = re.compile(r"\s*\\?\{(.*?)\\?\}\s*", re.DOTALL)
+_BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
+_NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
+
+
+def claimed(text: str) -> Claim | None:
+    """What an answer in words says."""
+    said = " ".join(text.strip().rstrip(".!").split())
+    return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
+
+
+def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
+    """``15`` of ``=15``, and of ``x = 15`` where x is asked for, or is no name of the equation."""
+    text = re.sub(r"^\s*=(?!=)", "", text)
+    found = _NAME.match(text)
+    return text[found.end() :] if found and text.count("=") == 1 and _is_asked(found[1], unknown, names) else text
+
+
+def _is_asked(name: str, unknown: str | None, names: Collection[str]) -> bool:
+    return name == unknown if unknown is not None else name not in names
+
+
+def is_decimal(text: str) -> bool:
+    """Whether ``2,3`` may be one decimal."""
+    return _DECIMAL.fullmatch(text) is not None
+
+
+def listed(text: str, unknown: str) -> list[str]:
+    """The solutions of a list, one by one, both of ``±2``."""
+    if found := _BRACES.fullmatch(text):
+        text = found[1]
+    parts = [part for part in _BETWEEN.split(text) if part.strip()] or [text]
+    return [one for part in parts for one in _both(bare(part, unknown, ()))]
+
+
+def _both(text: str) -> Iterator[str]:
+    if not (found := _BOTH.search(text)):
+        yield text
+        return
+    before, behind = text[: found.start()], text[found.end() :]
+    for sign in "+-" if before.strip() else ("", "-"):
+        yield f"{before} {sign} {behind}" if before.strip() else f"{sign}{behind.strip()}"
