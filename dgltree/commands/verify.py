@@ -40,6 +40,7 @@ class VerifyCommand(EquationCommand):
         understood, notes = write_equation(found.equation), list(asked.typed.notes)
         if self.as_json:
             unit = {"imaginary_unit": found.unit} if found.unit else {}
+            notes += [f"{found.variable} is a variable here"] if found.variable else []
             row = {"equation": asked.text, "understood": understood}
             print(write_json({**row, **found.verdict.described, **unit, "notes": notes}))
         else:

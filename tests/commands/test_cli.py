@@ -146,12 +146,12 @@ def test_several_blanks_have_a_filler_each(capsys: pytest.CaptureFixture[str]) -
     assert "_1, _2 = 2, 3" in out
 
 
-def test_an_equation_without_a_solution_has_guesses_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["complete", "0*_ = 1", "--budget", "2000", "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert not answer["found"]
-    assert answer["tried"] > 2000
-    assert all(row["verdict"] != "holds everywhere" for row in answer["fillers"])
+def test_an_equation_without_a_solution_has_none_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["complete", "0*_ = x^2 + 1", "0*_ = 1", "--budget", "2000", "--json"]) == 0
+    searched, proved = map(json.loads, capsys.readouterr().out.splitlines())
+    assert not searched["found"] and searched["tried"] > 2000
+    assert not proved["found"] and proved["reason"] == "there is no real solution (proved)"
+    assert searched["fillers"] == proved["fillers"] == []
 
 
 def test_the_clock_ends_a_search(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import dgltree
 from dgltree import read_equation, read_infix, write_infix
 from dgltree.equations.completion.completer import Completer, Guesser, Listener
 from dgltree.equations.completion.result import Completion
-from dgltree.equations.truth.verdict import Domain, Grade
+from dgltree.equations.truth.verdict import Domain
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -40,17 +40,34 @@ def test_what_restates_a_side_comes_behind_what_is_no_longer() -> None:
     assert texts("_ = x + x") == ["2*x"]
 
 
-def test_where_nothing_holds_there_are_guesses() -> None:
+def test_where_nothing_holds_nothing_refuted_is_listed() -> None:
     class Fixed(Guesser):
         def guess(self, equation: Equation) -> list[Tree]:
             return [read_infix("x"), read_infix("5")]
 
-    made = Completer(Fixed(), budget=500)
-    found = made.complete(read_equation("0*_ = 1"))
-    assert not found.found
-    assert [str(filler) for filler in found.fillers][-2:] == ["x", "5"]
-    assert all(filler.verdict.grade is Grade.REFUTED for filler in found.fillers)
-    assert "nothing was found that holds; guesses:" in str(found)
+    found = Completer(Fixed(), budget=500).complete(read_equation("0*_ = x^2 + 1"))
+    assert not found.found and found.fillers == ()
+    assert "nothing was found that holds" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "answers", "said"),
+    [
+        ("abs(x) + 1 = 0", [], "there is no real solution (proved)"),
+        ("1/x = 0", [], "there is no real solution (proved)"),
+        ("sqrt(2x + 7) = -6", [], "there is no real solution (proved)"),
+        ("e^x + x^2 = -1", [], "there is no real solution (proved)"),
+        ("2(x - 3) = 5x - 3(x + 2)", [], "every x is a solution: holds everywhere (proved)"),
+        ("x - sqrt(x^2) = 0", [], "not single numbers: holds for x ≥ 0 (proved)"),
+        ("x^5 - x - 1 = 0", ["1.16730397826"], "holds to 12 digits"),
+        ("cos(x) = x", ["0.739085133215"], "holds to 12 digits"),
+        ("e^x = 3x", ["0.619061286736", "1.51213455166"], "holds to 12 digits"),
+    ],
+)
+def test_what_has_no_solution_or_no_form_is_said_as_such(text: str, answers: list[str], said: str) -> None:
+    found = dgltree.complete(f"{text}, x = _")
+    assert [str(filler) for filler in found.fillers] == answers
+    assert said in str(found)
 
 
 def test_an_answer_on_a_part_of_the_reals_is_shown_with_the_part() -> None:

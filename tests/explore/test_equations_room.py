@@ -102,7 +102,7 @@ def test_a_filler_of_ones_own_is_judged_and_scored(client: Any) -> None:
         assert (own["texts"], own["source"]) == (row["texts"], "yours")
         assert own["score"] == pytest.approx(row["score"], abs=1e-3)
     unknown = ask(client, "equation/own", text=TEXT, model="default", filler="48611")
-    assert (unknown["score"], unknown["verdict"]) == (None, "does not hold")
+    assert (unknown["score"], unknown["verdict"]) == (None, "holds for no real y")
     assert "line 1, column" in refusal(client, "equation/own", text=TEXT, model="default", filler="cos(")
     assert "not a list of up to" in refusal(client, "equation/judge", text=TEXT, fillers="x")
 

@@ -179,6 +179,8 @@ class Checker:
             right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
             mark = Mark.RIGHT if right else Mark.WRONG if known else Mark.UNDECIDED
             return Checked(text, mark, verdict)
+        if verdict.domain is not Domain.NONE and known:
+            return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
         if verdict.domain is Domain.NONE and verdict.only:
             return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
         real = [tree for tree in self._solutions if Values(()).is_real(tree)]

@@ -9,9 +9,9 @@ from dgltree.equations.completion.result import Completion
 from dgltree.equations.pretrained.files import model_file
 from dgltree.equations.ranking.equation_size import is_small
 from dgltree.equations.search.search import BUDGET
-from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
+from dgltree.equations.truth.imaginary import imaginary_unit, possible_units, with_unit
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.verdict import Counterexample, Verdict
+from dgltree.equations.truth.verdict import Counterexample, Domain, Verdict
 from dgltree.read.typed import Question, read_question, read_typed
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
@@ -31,6 +31,8 @@ class Verification(NamedTuple):
     verdict: Verdict
     unit: str | None = None
     """The name that was read as the imaginary unit."""
+    variable: str | None = None
+    """The name of a variable that could be the imaginary unit."""
 
     @property
     def counterexample(self) -> Counterexample | None:
@@ -38,7 +40,9 @@ class Verification(NamedTuple):
         return self.verdict.counterexample
 
     def __str__(self) -> str:
-        return f"{self.verdict}{f'; {self.unit} is the imaginary unit' if self.unit else ''}"
+        if self.unit:
+            return f"{self.verdict}; {self.unit} is the imaginary unit"
+        return f"{self.verdict}; {self.variable} is a variable here" if self.variable else str(self.verdict)
 
 
 def complete(
@@ -115,8 +119,15 @@ def verify(equation: str | Equation, names: Collection[str] = ()) -> Verificatio
         raise ValueError("the equation has a blank: complete it, or fill it in")
     if any(node.function == "Infinity" for side in asked for node in side.distinct()):
         raise ValueError("infinity (oo) is not a number; an equation is verified for numbers")
-    unit = imaginary_unit(asked)
-    return Verification(asked, Judge().verdict(asked if unit is None else with_unit(asked, unit)), unit)
+    unit, judge = imaginary_unit(asked), Judge()
+    if unit is not None:
+        return Verification(asked, judge.verdict(with_unit(asked, unit)), unit)
+    verdict, [name, *others] = judge.verdict(asked), [*possible_units(asked), None]
+    if name is None or others != [None]:
+        return Verification(asked, verdict)
+    if verdict.domain is Domain.NONE and (complex_one := judge.verdict(with_unit(asked, name))).holds:
+        return Verification(asked, complex_one, name)  # e^(i*k*x) = cos(k*x) + i*sin(k*x)
+    return Verification(asked, verdict, variable=name)
 
 
 def question(equation: Equation) -> Question:

@@ -16,8 +16,8 @@ from dgltree.equations.search.search import BUDGET, Search, SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
-from dgltree.equations.truth.verdict import Domain
-from dgltree.read.notation import NUMBERS
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.read.notation import NUMBERS, number
 from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
@@ -106,7 +106,7 @@ class Completer:
             return asked.completion(lines.of(rewritten, top), SearchResult(rewritten, 0, asked.clock.late, 0))
         if lines.is_one_sided and variables(*equation):
             algebra().start()  # while the search is running
-        search = Search(asked.equation, self.budget, clock, self.invert, asked.verdicts)
+        search = Search(asked.equation, self.budget, clock, self.invert, asked.verdicts, unknown)
         heard = 0
         with np.errstate(all="ignore"):
             for _ in search.steps():
@@ -115,8 +115,10 @@ class Completer:
                     listener.hear(asked.completion(lines.of(search.fillers, top), search))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
-        fillers = lines.of(search.fillers, top) or self._guesses(asked, lines, search.fillers, top)
-        return asked.completion(fillers, search)
+        fillers = (lines.of(search.fillers, top) + [_rounded(root) for root in search.roots])[:top]
+        if not fillers and not search.reason:
+            fillers = self._guesses(asked, lines, search.fillers, top)
+        return asked.completion(fillers, search, search.reason)
 
     def _several(self, asked: "_Asked", top: int) -> Completion:
         """Several blanks."""
@@ -132,8 +134,8 @@ class Completer:
         guesses = dict.fromkeys([*lines.agreed(found, max(1, top // 2)), *liked])
         fillers = [Filler((tree,), lines.verdict(tree), found.get(tree, "a guess")) for tree in list(guesses)[:top]]
         valued = [filler for filler in fillers if "value" not in filler.verdict.reason]
-        on_a_part = [filler for filler in valued if filler.verdict.domain is not Domain.NONE]
-        return sorted(on_a_part or valued, key=lambda filler: filler.verdict.rank)
+        kept = [filler for filler in valued if filler.verdict.grade is not Grade.REFUTED]
+        return sorted(kept, key=lambda filler: filler.verdict.rank)
 
 
 class _Asked:
@@ -147,7 +149,9 @@ class _Asked:
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
         self.verdicts = Verdicts(self.equation, self.leaves, clock)
 
-    def completion(self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult | Search) -> Completion:
+    def completion(
+        self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult | Search, reason: str = ""
+    ) -> Completion:
         """The answer, in the names of the question."""
         taken = {node.token for side in self._shown for node in side.distinct()}
         name = self._unit or next((name for name in UNITS if name not in taken), None)
@@ -164,7 +168,13 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
+            "" if fillers else reason,
         )
+
+
+def _rounded(root: str) -> Filler:
+    """A real root without an expression."""
+    return Filler((number(root),), Verdict(Grade.ROUNDED, Domain.EVERYWHERE), "a root of the equation")
 
 
 def _named(filler: Filler, unit: str) -> Filler:

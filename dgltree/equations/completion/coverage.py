@@ -36,7 +36,7 @@ def covers(equation: Equation, filler: Tree, verdict: Verdict) -> bool:
     for point in points(variables(*equation.fill(filler)), "real"):
         if all(_real(part.at(point, BITS)[0]) for part in parts):
             outcome = compare(filled, point, "real").outcome
-            if outcome not in (PointOutcome.AGREE, PointOutcome.OPEN, PointOutcome.NO_VALUE):
+            if outcome not in (PointOutcome.AGREE, PointOutcome.BLURRED, PointOutcome.OPEN, PointOutcome.NO_VALUE):
                 return False
     return True
 

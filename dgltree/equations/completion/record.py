@@ -22,6 +22,7 @@ def described(found: Completion, notes: Sequence[str] = ()) -> dict[str, Any]:
         "imaginary_unit": found.unit,
         "notes": list(notes),
         "found": found.found,
+        **({"reason": found.reason} if found.reason else {}),
         "fillers": [_row(filler, found.blanks) for filler in found.fillers],
         "tried": found.tried,
         "seconds": round(found.seconds, 6),

@@ -57,11 +57,13 @@ class Completion:
     """The variable that the blank replaces, where the equation was to be solved."""
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
+    reason: str = ""
+    """Why there are no fillers, where that is known."""
 
     @property
     def found(self) -> bool:
         """Whether any filler holds, on a part at least; else they are guesses."""
-        return any(filler.verdict.grade in (Grade.PROVED, Grade.TESTED) for filler in self.fillers)
+        return any(filler.verdict.grade in (Grade.PROVED, Grade.TESTED, Grade.ROUNDED) for filler in self.fillers)
 
     def __str__(self) -> str:
         return "\n".join([self.understood(), *self.lines()])
@@ -93,6 +95,8 @@ class Completion:
         return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]
 
     def _nothing(self) -> str:
+        if self.reason:
+            return self.reason
         return f"nothing was found that holds{'; guesses:' if self.fillers else ''}"
 
     def _repr_html_(self) -> str:

@@ -26,10 +26,15 @@ from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.search.world import World, world
+from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
+from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.real_roots import real_roots
+from dgltree.equations.truth.verdict import Domain, Grade
 from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import BLANK, Equation
+from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
 BUDGET = 250_000  # values of a table
@@ -62,6 +67,7 @@ class Search:
         clock: when to stop.
         invert: whether to work out the value of the blank where that can be done.
         verdicts: on fillers of the equation, asked for and remembered.
+        unknown: the variable that the blank replaces.
     """
 
     def __init__(
@@ -71,8 +77,10 @@ class Search:
         clock: Clock | None = None,
         invert: bool = True,
         verdicts: Verdicts | None = None,
+        unknown: str | None = None,
     ) -> None:
         self.equation, self.budget, self.clock = equation, budget, clock or Clock()
+        self.unknown = unknown
         self.world: World = world(equation)
         self.names = variables(*equation)
         self.path = _path(equation) if invert else None
@@ -81,6 +89,10 @@ class Search:
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
+        self.none, self.reason = False, ""
+        """Whether it is proved that no real number is a filler; what is known of all fillers."""
+        self.roots: list[str] = []
+        """Real fillers as decimals, where no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
         self._copies: dict[Tree, bool] = {}
 
@@ -104,15 +116,55 @@ class Search:
             self._take("isolated", filter(self._has_value, isolated(self.equation, self.path)))
         elif self.solves:
             self._take("solved", algebra().solutions(self.equation, self.clock.left))
+        if not self.names and not self._settled():
+            self._look_at_the_line()
+            if self.reason and not self.none:
+                return
         yield
-        for region in self.regions:
+        for region in [COMPLEX] if self.none else self.regions:
             targets = self._targets(points(region, self.names, MORE))
             if targets:
                 yield from self._by_value(region, targets)
                 if self._settled():
                     break
-        if not self.clock.late and not any(map(self._verdicts.likely, self.fillers)):
-            yield from self._by_trial()
+        if self.clock.late or self.none or any(map(self._verdicts.likely, self.fillers)):
+            return
+        yield from self._by_trial()
+        if not self.names and not self._settled():
+            self._take_roots()
+
+    def _look_at_the_line(self) -> None:
+        """Find out whether no real number is a filler, or, where an unknown is asked for, infinitely many are."""
+        verdict = Judge().verdict(self._of_x)
+        if verdict.domain is Domain.NONE and verdict.only:
+            self.none, self.reason = True, "there is no real solution (proved)"
+            if self.path is not None:  # all complex ones
+                self._take("solved", algebra().solutions(self.equation, self.clock.left))
+        elif self.unknown is not None and verdict.grade is Grade.PROVED:
+            if verdict.domain is Domain.EVERYWHERE:
+                self.reason = f"every {self.unknown} is a solution: {verdict.short}"
+            elif not all(part.is_point for part in verdict.part):
+                self.reason = f"not single numbers: {verdict.short}"
+
+    def _take_roots(self) -> None:
+        """Real fillers: by their names, or else as decimals."""
+        try:
+            roots = real_roots(Program(self._of_x, school=True), self.unknown or "x")
+        except Unjudged:
+            return
+        for root in roots:
+            written = next((tree for tree in named(float(root)) if self._verdicts.holds(tree)), None)
+            if written is None:
+                self.roots.append(root)
+            else:
+                self._take("a number", [written])
+
+    @property
+    def _of_x(self) -> Equation:
+        """The equation with a variable for the blank."""
+        return Equation(
+            *(substitute(side, {BLANK: Tree("Symbol", token=self.unknown or "x")}) for side in self.equation)
+        )
 
     def so_far(self) -> SearchResult:
         """The results so far."""
@@ -185,7 +237,7 @@ class Search:
         few, many = (points(region, self.names, count) for count in (COUNT, MORE))
         table = self._table(few, self.world.operations(every=False), min(QUICK, self.budget))
         forms = Forms(table)
-        for stage in (self._short, self._joined, self._wrapped):
+        for stage in (self._short,) if self.none else (self._short, self._joined, self._wrapped):
             for target in targets:
                 stage(target, table, forms, many)
                 if self.clock.late:
@@ -237,7 +289,8 @@ class Search:
     def _by_trial(self) -> Iterator[None]:
         """Each entry put into the blank, of a small table in each region and of large ones in the first."""
         small = min(QUICK, self.budget)
-        for size, every in ((small, False), (self.budget, False), (self.budget, True)):
+        large = [(self.budget, False), (self.budget, True)] if self.names else []  # of numbers roots tell more
+        for size, every in ((small, False), *large):
             for region in self.regions if size == small else self.regions[:1]:
                 few = points(region, self.names, COUNT)
                 table = self._table(few, self.world.operations(every), size)

@@ -43,6 +43,7 @@ ON_CUTS = 320
 """Bits with which values on cuts are compared: the points are known to more."""
 MOST_NAMES = 12
 DOMAINS = {Domain.EVERYWHERE: "complex", Domain.REALS: "real", Domain.POSITIVE: "positive"}
+APART = "at some of these points one side is not real; it holds where both are"
 ROOTS = "odd roots of negative numbers are read as real"
 
 
@@ -53,6 +54,8 @@ class Trial(NamedTuple):
     skipped: int
     holes: int
     """Points at which exactly one side has a value of any kind."""
+    apart: int
+    """Points at which exactly one side is real."""
     against: tuple[Point, Comparison] | None
     """The first point that refutes."""
 
@@ -73,7 +76,7 @@ class Case:
     def trial(self, kind: str, at: Iterable[Point], reading: Reading | None = None) -> Trial:
         """The outcome at points of a kind, up to the first that refutes."""
         program, reading = self.principal if kind == "complex" else self.school, reading or kind
-        agreed = skipped = holes = 0
+        agreed = skipped = holes = apart = 0
         for point in at:
             found = compare(program, point, reading)
             if found.outcome in (PointOutcome.OPEN, PointOutcome.APART):
@@ -81,11 +84,12 @@ class Case:
                 found = on_axes if counts_against(on_axes.outcome, reading) else found
             hole = found.outcome in ONE_SIDED and None in (found.left, found.right)  # as at a pole
             holes += hole
+            apart += found.outcome in ONE_SIDED and not hole
             if counts_against(found.outcome, reading) and not (hole and holes <= self.most_holes):
-                return Trial(agreed, skipped, holes, (point, found))
+                return Trial(agreed, skipped, holes, apart, (point, found))
             agreed += found.outcome is PointOutcome.AGREE
-            skipped += found.outcome is PointOutcome.OPEN
-        return Trial(agreed, skipped, holes, None)
+            skipped += found.outcome in (PointOutcome.OPEN, PointOutcome.BLURRED)
+        return Trial(agreed, skipped, holes, apart, None)
 
     def next_to_breakpoints(self, kind: str) -> tuple[Point, Comparison] | None:
         """A real point next to a breakpoint that refutes what other points did not."""

@@ -27,6 +27,8 @@ class PointOutcome(enum.Enum):
     """They are not the same, and one of them is real; whether the other is, that is open."""
     NO_VALUE = "no value"
     """Neither side has one."""
+    BLURRED = "blurred"
+    """They meet, and a term is too small next to its sum to be seen."""
     OPEN = "open"
     """The balls do not decide."""
 
@@ -50,10 +52,14 @@ def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits:
     """The outcome at a point; a side that is not real counts as one without a value, unless ``reading`` is complex."""
     found = Comparison(PointOutcome.OPEN, None, None)
     for count in bits:
-        left, right = program.at(point, count)
+        values = program.values(point, count)
+        left, right = (values[side] for side in program.sides)
         with ctx.workprec(count):
             found = Comparison(_outcome(left, right, reading != "complex"), left, right)
-        if found.outcome not in (PointOutcome.OPEN, PointOutcome.APART):
+        exact = _exact(left) and _exact(right)
+        if found.outcome is PointOutcome.AGREE and not exact and program.swallows(values, count):
+            found = found._replace(outcome=PointOutcome.BLURRED)
+        if found.outcome not in (PointOutcome.OPEN, PointOutcome.APART, PointOutcome.BLURRED):
             return found
     return found
 

@@ -34,7 +34,7 @@ def everywhere(case: Case) -> Verdict | None:
     elif len(case.names) > 1:
         but = conditions(case.equation)
     grade = Grade.PROVED if sure else Grade.TESTED
-    both = Trial(agreed, checked.skipped + real.skipped, 0, None)
+    both = Trial(agreed, checked.skipped + real.skipped, 0, 0, None)
     tested = None if sure else case.tested(both, "complex")
     variable = case.name if part else ""
     return Verdict(grade, Domain.EVERYWHERE, variable, conditions=but, tested=tested, notes=notes)

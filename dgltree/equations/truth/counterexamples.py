@@ -1,6 +1,7 @@
 """Points at which sides differ, written with enough digits to see it."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from flint import arb, ctx, fmpq
@@ -20,10 +21,22 @@ def counterexample(point: Mapping[str, Any], found: Comparison) -> Counterexampl
         digits = FEWEST
         while digits < MOST:
             left, right = (_side(side, digits) for side in (found.left, found.right))
-            if left != right:
+            if not _is_same(left, right):
                 break
             digits += 4
+        else:
+            if found.left is not None and found.right is not None:
+                off = written(ball(found.left) - ball(found.right), FEWEST)
+                left, right = _side(found.left, FEWEST), f"is that less {off}"
         return Counterexample({name: _value(value) for name, value in point.items()}, left, right)
+
+
+def _is_same(left: str, right: str) -> bool:
+    """Whether two texts name one number: 0.25 and 1/4."""
+    try:
+        return Fraction(left.removeprefix("is ")) == Fraction(right.removeprefix("is "))
+    except ValueError:
+        return left == right
 
 
 def _side(side: Ball, digits: int) -> str:
@@ -61,5 +74,6 @@ def written(value: Ball, digits: int) -> str:
 def _number(real: Any, digits: int) -> str:
     """A real number as ``%g`` writes it."""
     middle = real.mid().str(digits + 2, radius=False)
-    text = f"{float(middle):.{digits}g}" if digits <= 15 else real.mid().str(digits, radius=False)
+    short = digits <= 15 and abs(real) < arb(10) ** 300
+    text = f"{float(middle):.{digits}g}" if short else real.mid().str(digits, radius=False)
     return "0" if text in ("-0", "0.0") else text

@@ -12,13 +12,18 @@ BESIDE = frozenset(["x", "y", "z", "w", "t", "a", "b", "r", "theta", "phi", "alp
 
 def imaginary_unit(equation: Equation) -> str | None:
     """The name that means the imaginary unit; None where there is none."""
-    names = variables(*equation)
-    units = [name for name in UNITS if name in names]
+    names, units = variables(*equation), possible_units(equation)
     if len(units) != 1:
         return None
     others = {name.split("_")[0] for name in names} - set(units)
     indexed = any(name.endswith(f"_{units[0]}") for name in names)
     return units[0] if others <= BESIDE and not indexed else None
+
+
+def possible_units(equation: Equation) -> list[str]:
+    """The names in an equation that can mean the imaginary unit."""
+    names = variables(*equation)
+    return [name for name in UNITS if name in names]
 
 
 def with_unit(equation: Equation, name: str) -> Equation:

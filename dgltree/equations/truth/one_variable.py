@@ -5,7 +5,7 @@ from typing import Any
 
 from flint import ctx, fmpq
 
-from dgltree.equations.truth.case import CHECKED, DOMAINS, NEEDED, ROOTS, Case, no_value
+from dgltree.equations.truth.case import APART, CHECKED, DOMAINS, NEEDED, ROOTS, Case, no_value
 from dgltree.equations.truth.compare import PointOutcome, compare
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
@@ -103,7 +103,8 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
         if trial.against is None and trial.agreed >= NEEDED:
             trial = trial._replace(against=case.next_to_breakpoints(kind))
         if trial.against is None and trial.agreed >= NEEDED:
-            notes = (ROOTS,) if case.roots else ()
+            notes: tuple[str, ...] = (ROOTS,) if case.roots else ()
+            notes += (APART,) if domain is Domain.POSITIVE and trial.apart else ()
             return Verdict(
                 Grade.TESTED, domain, case.name, tested=case.tested(trial, kind), notes=notes,
                 conditions=tuple(f"{case.name} = {hole}" for hole in line.holes) if line else (),

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flint import acb, ctx
+from flint import acb, arb, ctx
 
 from dgltree.equations.expressions.definitions import expression
-from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, constant, power, root_of
+from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, ball, constant, power, root_of
 from dgltree.equations.truth.exact import exact
 from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.equation import Equation
@@ -14,6 +14,10 @@ from dgltree.trees.tree import Tree
 
 MOST_NODES = 3000
 """Distinct nodes of an equation that is judged."""
+
+
+SPARE = 120
+"""Bits of a sum below which a term is not seen."""
 
 
 class ProgramStep(NamedTuple):
@@ -39,6 +43,7 @@ class Program:
         """The places of arguments that have cuts."""
         self._leaves: dict[int, Tree] = {}
         self._steps: list[tuple[int, ProgramStep]] = []
+        self._sums: list[tuple[int, tuple[int, ...]]] = []
         numbers: dict[Tree, int] = {}
         if sum(side.size for side in equation) > 20 * MOST_NODES:
             raise Unjudged(f"it has more than {20 * MOST_NODES:,} nodes")
@@ -58,6 +63,8 @@ class Program:
             cut = _cut(node)
             if cut is not None:
                 self.cuts[arguments[0]] = cut
+            if node.function == "Add":
+                self._sums.append((place, arguments))
             self._steps.append((place, ProgramStep(self._operation(node, school), arguments)))
         elif node.function == "Symbol" and node.token:
             self.variables[node.token] = place
@@ -87,6 +94,16 @@ class Program:
         left, right = (values[side] for side in self.sides)
         return left, right
 
+    def swallows(self, values: Sequence[Ball], bits: int) -> bool:
+        """Whether a term is too small next to its sum to be seen with so many bits: 1 in 9^9^9 + 1."""
+        with ctx.workprec(bits):
+            for place, terms in self._sums:
+                total = ball(values[place])
+                least = abs(total).abs_lower() * arb(2) ** -(bits - SPARE)
+                if any(_is_below(values[term], least) for term in terms):
+                    return True
+        return False
+
     def values(
         self, point: Mapping[str, Ball], bits: int, adjust: Callable[[Any], Ball] | None = None
     ) -> Sequence[Ball]:
@@ -105,6 +122,12 @@ class Program:
                 value = None if None in below else apply(*below)
                 values[place] = adjust(value) if adjust is not None and isinstance(value, acb) else value
             return values
+
+
+def _is_below(value: Ball, least: Any) -> bool:
+    if value is None or value == 0:
+        return False
+    return bool(abs(ball(value)).abs_upper() < least)
 
 
 def _cut(node: Tree) -> Cut | None:

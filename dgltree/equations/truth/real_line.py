@@ -151,7 +151,8 @@ def _cell(equation: Equation, name: str, program: Program, region: Region, units
             break
         agreed = True
     if zero:
-        states = {PointOutcome.AGREE: CellState.HOLDS, PointOutcome.NO_VALUE: CellState.EMPTY}
+        states = dict.fromkeys((PointOutcome.AGREE, PointOutcome.BLURRED), CellState.HOLDS)
+        states[PointOutcome.NO_VALUE] = CellState.EMPTY
         return LineCell(region, states.get(seen.outcome, CellState.OPEN), sample, seen)
     state = _unproved(seen.outcome)  # of the last sample
     if found is None or state is CellState.OPEN:

@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
+from dgltree.equations.truth.case import APART, CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.sample_points import points
@@ -21,7 +21,8 @@ def several(case: Case) -> Verdict:
             continue
         if not sure and case.next_to_breakpoints(kind) is not None:
             continue
-        notes = (ROOTS,) if case.roots and domain is Domain.REALS else ()
+        notes: tuple[str, ...] = (ROOTS,) if case.roots and domain is Domain.REALS else ()
+        notes += (APART,) if domain is Domain.POSITIVE and trial.apart else ()
         but = conditions(case.equation) if domain is Domain.REALS else ()
         against = None
         if domain is Domain.POSITIVE:

@@ -15,6 +15,8 @@ class Grade(enum.Enum):
     """The difference of the sides is 0 by rational arithmetic with true relations."""
     TESTED = "tested"
     """The sides agree to 60 digits at every point that was tried."""
+    ROUNDED = "rounded"
+    """The sides agree at a number next to the one that is written, to 12 digits of it."""
     REFUTED = "refuted"
     """There is a point at which balls that surely contain the sides' values do not meet."""
     UNDECIDED = "undecided"
@@ -104,6 +106,8 @@ class Verdict:
         """Where it holds, in words."""
         if self.grade is Grade.UNDECIDED:
             return "undecided"
+        if self.grade is Grade.ROUNDED:
+            return "holds to 12 digits"
         but = f" but {' and '.join(self.conditions)}" if self.conditions else ""
         if self.domain is Domain.EVERYWHERE:
             return f"holds everywhere{but}"
