@@ -1,6 +1,7 @@
-"""Internals of torch without a public call, in one place, for the day on which torch changes it."""
+"""Internals of torch without a public call, and calls with exceptions, in one place, for the day when torch changes."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -10,6 +11,12 @@ from torch import Tensor, nn
 def version_of(tensor: Tensor) -> int:
     """How often a tensor was changed in place; -1 for an inference tensor, for which torch does not count."""
     return -1 if tensor.is_inference() else tensor._version
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
+    """Within it operations keep the dtypes that they are given, also on devices without autocast, which torch refuses."""
+    there = torch.amp.is_autocast_available(device.type)
+    return torch.autocast(device.type, enabled=False) if there else nullcontext()
 
 
 def library() -> str:

@@ -162,7 +162,7 @@ class Device(TorchDispatchMode):
             waits = not (kwargs.get("non_blocking") and self.is_pinned(args[0]))
             self._count(self.copies if waits else self.flights)
         back = bool(ours) and target is not None and not there
-        self._look(function, args, given, back)
+        self._look(function, args, given, back, kwargs)
         plain = [each.behind if isinstance(each, Elsewhere) else each for each in given]
         plain_args, plain_kwargs = tree_unflatten(plain, shape)
         if "device" in plain_kwargs:
@@ -186,7 +186,7 @@ class Device(TorchDispatchMode):
             return known
         return Elsewhere(each)
 
-    def _look(self, function: Any, args: Sequence[Any], given: list[Any], back: bool) -> None:
+    def _look(self, function: Any, args: Sequence[Any], given: list[Any], back: bool, names: Any) -> None:
         """Refuse an operation that mixes devices, and count one that waits."""
         apart = [e for e in given if isinstance(e, Tensor) and not isinstance(e, Elsewhere) and e.dim()]
         here = any(isinstance(each, Elsewhere) for each in given)
@@ -208,7 +208,8 @@ class Device(TorchDispatchMode):
                 f"Expected all tensors to be on the same device, but found at least two devices, {DEVICE} and cpu! "
                 f"({function})"
             )
-        if back or (here and function in WAITS):
+        sized = function is not aten.repeat_interleave.Tensor or "output_size" not in names
+        if back or (here and function in WAITS and sized):
             self._count(self.reads)
 
     def pinned_copy(self, tensor: Tensor) -> Tensor:

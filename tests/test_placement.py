@@ -4,14 +4,16 @@ import pickle
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import torch
+from engines import gradients
 from helpers import VOCABULARY, random_tree, suited
 from own_trees import QUIET, table
 from rows import ROWS, make_cell, make_sequence_encoder
-from second_device import DEVICE, Device, second_device
+from second_device import DEVICE, Device, Elsewhere, second_device
 
 import dgltree
 from dgltree import batch, plan, propagate
@@ -20,7 +22,9 @@ from dgltree.batching.subtrees import number_subtrees
 from dgltree.commands.main import main
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import TreeEncoder
+from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.kernel import States
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
@@ -146,3 +150,66 @@ def tensors_of(value: Movable) -> list[torch.Tensor]:
 
     value.map(collect)
     return found
+
+
+class Behind:
+    """The CPU's kernel for the second device: it reads and writes what lies behind the tensors."""
+
+    family: ClassVar[str]
+    made: ClassVar[list[str]] = []
+
+    def __init__(self, options: tuple[int, ...], states: States, table: torch.Tensor) -> None:
+        self.made.append(self.family)
+        self._kernel = NUMBA.load(self.family)(options, States(*map(behind, states)), table)
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._kernel, name)
+
+        def run(*given: Any) -> None:
+            function(*(type(each)(*map(behind, each)) if isinstance(each, tuple) else behind(each) for each in given))
+
+        return run
+
+
+def behind(each: Any) -> Any:
+    return each.behind if isinstance(each, Elsewhere) else each
+
+
+class Kernels:
+    """A backend for the second device."""
+
+    families: ClassVar = {"stack": "", "lstm": ""}
+
+    def kernel(self, family: str, options: Any, dtype: torch.dtype, backward: bool, compile_it: bool) -> Any:
+        NUMBA.kernel(family, options, dtype, backward, compile_it=True)
+        return type(family, (Behind,), {"family": family})
+
+
+@pytest.mark.parametrize("name", ["tree_smu, no_op", "tree_lstm", "tree_lstm, leaf gates", "tree_smu, leaf gates"])
+def test_a_pass_through_kernels_stays_on_the_device(name: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(BACKENDS, "cuda", Kernels())
+    cell = make_cell(name)
+    trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(5)]), cell.vocabulary)
+    expected, wanted = propagate(trees, cell), gradients(cell, propagate(trees, cell))
+    planned = plan(trees, cell.to(DEVICE)).to(DEVICE)
+    device.reads.clear()
+    Behind.made.clear()
+    with kernels("on"):
+        found = propagate(planned, cell)
+        given = gradients(cell, found)
+    assert Behind.made
+    assert not device.reads
+    for part, states in (expected | wanted).items():
+        torch.testing.assert_close((found | given)[part].cpu(), states, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_planned_pass_reads_no_value(name: str) -> None:
+    """On "meta" there are none, whatever asks."""
+    cell = make_cell(name)
+    trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(3)]), cell.vocabulary)
+    planned = plan(trees, cell.to("meta")).to("meta")
+    with kernels("off"):
+        states = propagate(planned, cell)
+        states["h"].sum().backward()
+    assert {part: tuple(rows.shape[1:]) for part, rows in states.items()} == cell.state

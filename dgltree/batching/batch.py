@@ -117,6 +117,13 @@ class TreeBatch(Movable):
         object.__setattr__(numbered, "numbered_versions", numbered.versions)
         return numbered
 
+    def within(self, vocabulary: Vocabulary) -> "TreeBatch":
+        """The same batch, which knows that its ids are those of a vocabulary; itself where it knows one."""
+        if self.vocabulary is not None:
+            return self
+        known = replace(self, vocabulary=vocabulary)
+        return known if self.subtree is None else known.with_subtrees(self.subtree)
+
     def _tensors(self) -> dict[str, Tensor]:
         return {name: column for name in _columns() if isinstance(column := getattr(self, name), Tensor)}
 
@@ -140,7 +147,8 @@ class TreeBatch(Movable):
     @cached_property
     def parent_index(self) -> Tensor:
         """(E,) int64: edge e runs from ``child_index[e]`` to ``parent_index[e]``."""
-        return torch.repeat_interleave(torch.arange(self.num_nodes, device=self.device), self.arity)
+        nodes = torch.arange(self.num_nodes, device=self.device)
+        return torch.repeat_interleave(nodes, self.arity, output_size=len(self.child_index))
 
     @cached_property
     def slot(self) -> Tensor:

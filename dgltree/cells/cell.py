@@ -186,14 +186,17 @@ class Cell(MessagePassing):
         beginnings = tuple(f"{name}." for name in ours)
         return {name: p for name, p in self.named_parameters() if not name.startswith(beginnings)}
 
-    def node_inputs(self, function: Tensor, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
+    def node_inputs(
+        self, function: Tensor, token: Tensor | None, value: Tensor | None, x: Tensor | None
+    ) -> Tensor | None:
         """(rows, d): x where it is given, else the embedding, and that of the function where the cell reads it.
 
-        None for a cell, or for rows, without inputs.
+        None for a cell, or for rows, without inputs. Whether any row has a token a GPU would have to be waited for, so
+        there all rows have inputs, unless ``token`` is None.
         """
         if self.input_size is None:
             return None
-        if x is None and (value is not None or bool((token >= 0).any())):
+        if x is None and token is not None and (value is not None or token.device.type != "cpu" or (token >= 0).any()):
             x = self.input_embedding(token, value)
         if not self.functions:
             return x

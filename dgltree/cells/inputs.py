@@ -102,15 +102,32 @@ class Embedding(nn.Module):
         nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
-        """(rows, size) from token ids (rows,) int64 and numbers (rows,), NaN where there is none; 0 without either."""
-        known = torch.nonzero(token != NO_TOKEN).squeeze(-1)
-        rows = nn.functional.embedding(token[known], self.weight)
-        if self.bias is not None:
-            assert self.layer is not None
-            rows = torch.sigmoid(self.layer(torch.sigmoid(rows + self.bias)))
-        if len(rows) < len(token):
-            rows = rows.new_zeros(len(token), rows.shape[1]).index_copy(0, known, rows)
-        if value is not None and self.number is not None:
-            numbers = torch.nonzero(~value.isnan()).squeeze(-1)
-            rows = rows.index_copy(0, numbers, self.number(value[numbers]))
-        return rows
+        """(rows, size) from token ids (rows,) int64 and numbers (rows,), NaN where there is none; 0 without either.
+
+        A CPU computes the rows that have one. A GPU computes all, because to know which these are it is waited for.
+        """
+        known, everywhere = token != NO_TOKEN, token.device.type != "cpu"
+        if everywhere:
+            rows = token.new_zeros(len(token), self.weight.shape[1], dtype=self.weight.dtype)
+            if len(self.weight):
+                rows = self._of_tokens(token.clamp(min=0)).where(known.unsqueeze(1), rows)
+        else:
+            places = torch.nonzero(known).squeeze(-1)
+            rows = self._of_tokens(token[places])
+            if len(rows) < len(token):
+                rows = rows.new_zeros(len(token), rows.shape[1]).index_copy(0, places, rows)
+        if value is None or self.number is None:
+            return rows
+        numbered = ~value.isnan()
+        if everywhere:
+            return self.number(value.nan_to_num()).where(numbered.unsqueeze(1), rows)
+        places = torch.nonzero(numbered).squeeze(-1)
+        return rows.index_copy(0, places, self.number(value[places]))
+
+    def _of_tokens(self, token: Tensor) -> Tensor:
+        """(rows, size) of tokens that are there."""
+        rows = nn.functional.embedding(token, self.weight)
+        if self.bias is None:
+            return rows
+        assert self.layer is not None
+        return torch.sigmoid(self.layer(torch.sigmoid(rows + self.bias)))

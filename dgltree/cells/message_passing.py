@@ -13,6 +13,7 @@ from dgltree.cells.check import check_batch, check_device, check_nodes
 from dgltree.cells.contract import CellContract
 from dgltree.cells.step import Children, Computed
 from dgltree.cells.typed import Linear, Segments, sorted_by
+from dgltree.torch_internals import without_autocast
 
 Frame = dict[str, Tensor]
 C = TypeVar("C", bound="MessagePassing")
@@ -24,7 +25,7 @@ def outside_autocast(function: Callable[[C, Any], Result]) -> Callable[[C, Any],
 
     @wraps(function)
     def run(cell: C, given: Any) -> Result:
-        with torch.autocast(next(cell.parameters()).device.type, enabled=False):
+        with without_autocast(next(cell.parameters()).device):
             return function(cell, given)
 
     return run
@@ -38,7 +39,9 @@ class MessagePassing(CellContract):
         """States of leaves; these four are :class:`dgltree.cells.Cell`'s."""
 
     @abstractmethod
-    def node_inputs(self, function: Tensor, token: Tensor, value: Tensor | None, x: Tensor | None) -> Tensor | None:
+    def node_inputs(
+        self, function: Tensor, token: Tensor | None, value: Tensor | None, x: Tensor | None
+    ) -> Tensor | None:
         """(rows, d)"""
 
     @abstractmethod

@@ -22,16 +22,24 @@ class Positions(nn.Linear):
         super().__init__(WIDTH, size, bias=False)
 
     def forward(self, slot: Tensor) -> Tensor:
-        """(..., size) from positions (...) int64, counted from 0."""
+        """(..., size) from positions (...) int64, counted from 0.
+
+        A CPU computes each once, up to the largest, for which other devices would have to be waited.
+        """
         if not slot.numel():
             return self.weight.new_zeros(*slot.shape, self.out_features)
-        table = super().forward(sinusoids(int(slot.max()) + 1, self.weight))
-        return table[slot]
+        if slot.device.type != "cpu":
+            return super().forward(sinusoids_at(slot.to(self.weight.dtype), WIDTH))
+        return super().forward(sinusoids(int(slot.max()) + 1, self.weight))[slot]
 
 
 def sinusoids(count: int, like: Tensor) -> Tensor:
     """(count, n) for a tensor (..., n): row t is sin(t / 10000^(2i / n)) in column 2i, its cosine in column 2i + 1."""
-    n = like.shape[-1]
-    even = torch.arange(0, n, 2, device=like.device, dtype=like.dtype)
-    angles = torch.arange(count, device=like.device, dtype=like.dtype).unsqueeze(1) * (-math.log(1e4) / n * even).exp()
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)[:, :n]
+    return sinusoids_at(torch.arange(count, device=like.device, dtype=like.dtype), like.shape[-1])
+
+
+def sinusoids_at(t: Tensor, n: int) -> Tensor:
+    """(..., n), the same rows for some t (...), of the dtype of t."""
+    even = torch.arange(0, n, 2, device=t.device, dtype=t.dtype)
+    angles = t.unsqueeze(-1) * (-math.log(1e4) / n * even).exp()
+    return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[..., :n]

@@ -127,8 +127,10 @@ def concatenate(parts: Sequence[Tensor]) -> Tensor:
 
 def sorted_by(function: Tensor) -> tuple[Tensor, Segments, Tensor]:
     """The order that sorts rows by function, its segments, and the order that puts them back."""
-    order = torch.argsort(function, stable=True)
-    ids, counts = torch.unique_consecutive(function[order], return_counts=True)
+    known = function.cpu()  # all that a GPU has to be waited for
+    order = torch.argsort(known, stable=True)
+    ids, counts = torch.unique_consecutive(known[order], return_counts=True)
+    order = order.to(function.device)
     return order, list(_segments(ids.tolist(), counts.tolist())), torch.argsort(order)
 
 

@@ -94,11 +94,13 @@ def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> Pla
 
     Raises ``ValueError`` where the cell cannot run on the batch.
     """
-    any_arity = cell is not None and cell.any_arity
+    any_arity, flat = cell is not None and cell.any_arity, batch.to("cpu")
     if cell is not None:
         check_batch(cell, batch)
-        check_nodes(cell, batch)
+        check_nodes(cell, flat)
+        batch = batch.within(cell.vocabulary)
     checked = None if cell is None else read_of(cell)
-    steps = schedule(batch, share, by_arity=not any_arity)
+    steps = schedule(flat, share, by_arity=not any_arity)
     layout = None if cell is None else planned_layout(cell, steps)
-    return PlannedBatch(batch, steps, share, any_arity, checked, layout)
+    layout = layout and layout.to(batch.device)
+    return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout)

@@ -18,7 +18,7 @@ from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
-from dgltree.torch_internals import hooks_of, inside_transform
+from dgltree.torch_internals import hooks_of, inside_transform, without_autocast
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _planned_states(
         raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
     if planned.share and x is not None and x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")
-    with torch.autocast(planned.device.type, enabled=False):  # the buffers of states have one dtype, the cell's
+    with without_autocast(planned.device):  # the buffers of states have one dtype, the cell's
         return planned, _run(cell, planned, traced, recompute)
 
 
@@ -161,8 +161,8 @@ def _input_products(cell: Cell, schedule: Schedule, batch: TreeBatch) -> list[Te
         return []
     inner = schedule.node[schedule.leaves :]
     x = None if batch.x is None else batch.x.index_select(0, inner)
-    function, token = (column.index_select(0, inner) for column in (batch.function, batch.token))
-    inputs = cell.node_inputs(function, token, None, x)
+    token = batch.token.index_select(0, inner) if schedule.tokens_inside else None
+    inputs = cell.node_inputs(batch.function.index_select(0, inner), token, None, x)
     if inputs is None:
         return []
     by_arity: dict[int | None, list[int]] = {}

@@ -50,10 +50,11 @@ def prop_nodes_topo(
     As in DGL, the cost is O(levels * N), because every frontier copies whole frames. The level engine does not.
     """
     batch = graph.batch
-    for level in range(int(batch.level.max()) + 1):
-        frontier = batch.level == level
-        for degree in torch.unique(batch.arity[frontier]).tolist():
-            nodes = torch.nonzero(frontier & (batch.arity == degree)).squeeze(-1)
+    levels, arity = torch.stack([batch.level, batch.arity]).cpu()  # read once, not for every frontier
+    for level in range(int(levels.max()) + 1):
+        frontier = levels == level
+        for degree in torch.unique(arity[frontier]).tolist():
+            nodes = torch.nonzero(frontier & (arity == degree)).squeeze(-1).to(batch.device)
             mailbox = {}
             if degree:
                 edges = (batch.child_ptr[nodes].unsqueeze(-1) + torch.arange(degree, device=batch.device)).flatten()

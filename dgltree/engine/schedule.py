@@ -11,6 +11,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.moving import Movable
 from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import twins
+from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.cells.typed import Segments
 from dgltree.engine.step_order import step_numbers
 
@@ -54,6 +55,8 @@ class Schedule(Movable):
     leaf_segments: Segments
     """The leaves' runs of rows with one function."""
     steps: list[Step]
+    tokens_inside: bool
+    """Whether any row that is no leaf has a token."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -71,7 +74,7 @@ class Schedule(Movable):
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
-        return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps)
+        return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps, self.tokens_inside)
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
@@ -80,10 +83,11 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     A step has one arity (see step_order.py). ``by_arity=False`` makes one step a level, whatever the arities, for
     cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
-    level, arity, function = (t.cpu().numpy() for t in (batch.level, batch.arity, batch.function))
-    pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
+    flat = batch.to("cpu")
+    level, arity, function = (t.numpy() for t in (flat.level, flat.arity, flat.function))
+    pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
     every = np.arange(len(level))
-    node, row = _distinct(twins(batch)) if share else (every, every)
+    node, row = _distinct(twins(flat)) if share else (every, every)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
@@ -94,8 +98,11 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
     leaves = int((level[node] == 0).sum())
-    tensors = [torch.from_numpy(index).to(batch.device) for index in (node, row, row[child[edge]], parent)]
-    return Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, _segments(function[node[:leaves]]), steps)
+    tensors = [torch.from_numpy(index) for index in (node, row, row[child[edge]], parent)]
+    inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
+    segments = _segments(function[node[:leaves]])
+    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside)
+    return made.to(batch.device)
 
 
 def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

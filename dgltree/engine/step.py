@@ -85,8 +85,8 @@ class LevelRows(StepRows):
 
 def slots_of(parent: Tensor, count: int) -> Tensor:
     """(edges,) int64: the positions of children among their siblings, of edges to ``count`` rows, row after row."""
-    children = torch.bincount(parent, minlength=count)
-    return torch.arange(len(parent), device=parent.device) - (children.cumsum(0) - children)[parent]
+    first = torch.searchsorted(parent, torch.arange(count, device=parent.device))
+    return torch.arange(len(parent), device=parent.device) - first[parent]
 
 
 class Local(NamedTuple):

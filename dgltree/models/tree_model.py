@@ -11,6 +11,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.cells import Cell
 from dgltree.encoders import Encoder, Planned, TreeEncoder
 from dgltree.models.readouts import EquationReadout
+from dgltree.torch_internals import without_autocast
 
 NO_GRAPH = (
     "a tree model cannot be exported to TorchScript or ONNX: which products it computes depends on the shape of each "
@@ -81,7 +82,7 @@ def evaluating(model: nn.Module) -> Iterator[None]:
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
     try:
-        with torch.no_grad(), torch.autocast(next(model.parameters()).device.type, enabled=False):
+        with torch.no_grad(), without_autocast(next(model.parameters()).device):
             yield
     finally:
         for part, training in modes:

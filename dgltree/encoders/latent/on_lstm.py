@@ -23,6 +23,7 @@ from dgltree.encoders.sequence.recurrent import (
     check_layer,
     drawn_weight,
 )
+from dgltree.torch_internals import without_autocast
 
 
 class ONLSTMLayer(nn.Module):
@@ -77,7 +78,7 @@ class ONLSTMLayer(nn.Module):
         present = x.new_ones(x.shape[:2], dtype=torch.bool) if padding is None else ~padding
         h, c = (x.new_zeros(len(x), self.hidden_size),) * 2 if state is None else map(ends.sorted, state)
         pre = linear(ends.packed(x), self.input.weight, self.input.bias + self.hidden.bias)
-        with torch.autocast(x.device.type, enabled=False):
+        with without_autocast(x.device):
             pre, h, c = (part.to(weight.dtype) for part in (pre, h, c))
             packed = Recurrence.apply(pre, weight, h, c, ends, ends.packed(present), self.chunks)
         states, cells, master_gates = (part.split(ends.counts) for part in packed)

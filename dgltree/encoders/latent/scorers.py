@@ -10,9 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-
-def _exactly(like: Tensor) -> torch.autocast:
-    return torch.autocast(like.device.type, enabled=False)
+from dgltree.torch_internals import without_autocast
 
 
 class QueryScore(nn.Module):
@@ -35,7 +33,7 @@ class QueryScore(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """(...) of what two states would become, (..., n)."""
-        with _exactly(h):
+        with without_autocast(h.device):
             return h.to(self.query.dtype) @ self.query / self.divisor
 
 
@@ -54,7 +52,7 @@ class LinearScore(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """(...) of (..., n)."""
-        with _exactly(h):
+        with without_autocast(h.device):
             return self.linear(h.to(self.linear.weight.dtype)).squeeze(-1)
 
 
@@ -77,7 +75,7 @@ class ChildrenScore(nn.Module):
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """(...) of two states (..., n)."""
         both = torch.cat([left[..., : self.slice_size], right[..., : self.slice_size]], -1)
-        with _exactly(both):
+        with without_autocast(both.device):
             hidden = nn.functional.gelu(self.first(both.to(self.first.weight.dtype)))
             return self.second(hidden).squeeze(-1)
 

@@ -121,9 +121,10 @@ class CellPass(ABC):
         found = []
         for rows in self.layout.by_slot.split(list(self.layout.rows.values())):
             nodes = self.schedule.node.index_select(0, rows)
-            columns = (batch.function, batch.token, value, batch.x)
+            token = batch.token if self.cell.leaf == "gates" or self.schedule.tokens_inside else None
+            columns = (batch.function, token, value, batch.x)
             function, token, number, x = (None if each is None else each.index_select(0, nodes) for each in columns)
-            assert function is not None and token is not None
+            assert function is not None
             found.append(self.cell.node_inputs(function, token, number, x))
         return found
 

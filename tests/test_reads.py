@@ -1,0 +1,64 @@
+"""How often a pass on a GPU would have to be waited for: numbers that may only fall.
+
+Counted on a second device (tests/second_device.py), for a forward and backward pass over 32 trees of 7 levels, planned
+before. ``PYTHONPATH=tests .venv/bin/python -m pytest tests/test_reads.py`` says by which lines, where a number rises.
+"""
+
+import random
+
+import pytest
+from helpers import leaf
+from rows import ROWS, make_cell
+from second_device import DEVICE, Device, second_device
+
+from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate, root_states
+from dgltree.engine import Graph, prop_nodes_topo
+from dgltree.engine.kernels.choice import kernels
+
+RUNNER = {"tree_smu": 31, "child_sum": 44}
+
+
+def tree(depth: int, rng: random.Random) -> Tree:
+    """A tree of exactly this depth, of functions with one or two children."""
+    if not depth:
+        return leaf(rng)
+    if depth > 1 and rng.random() < 0.2:
+        return Tree(rng.choice(["sin", "neg"]), [tree(depth - 1, rng)])
+    return Tree(rng.choice(["add", "pow"]), [tree(depth - 1, rng), tree(rng.randrange(depth), rng)])
+
+
+def trees_of(vocabulary: Vocabulary) -> TreeBatch:
+    rng = random.Random(0)
+    return batch([tree(7, rng) for _ in range(32)], vocabulary)
+
+
+def check(device: Device, most: int) -> None:
+    reads = device.reads.total()
+    assert reads <= most, f"{reads} reads by {device.reads.most_common()}"
+    assert reads == most, f"{reads} reads instead of {most}: write down that it fell"
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_planned_pass_of_a_cell_is_never_waited_for(name: str) -> None:
+    cell = make_cell(name)
+    flat = trees_of(cell.vocabulary)
+    with second_device() as device, kernels("off"):
+        planned = plan(flat, cell.to(DEVICE)).to(DEVICE)
+        device.reads.clear()
+        device.copies.clear()
+        root_states(planned, cell).sum().backward()
+        propagate(planned, cell)["h"].sum().backward()
+        check(device, 0)
+        assert not device.copies
+
+
+@pytest.mark.parametrize("name", RUNNER)
+def test_message_passing_on_a_gpu(name: str) -> None:
+    cell = make_cell(name)
+    flat = trees_of(cell.vocabulary)
+    with second_device() as device:
+        graph = Graph(flat.to(DEVICE))
+        cell.to(DEVICE).prepare(graph)
+        prop_nodes_topo(graph, cell.message_func, cell.reduce_func, cell.apply_node_func)
+        graph.ndata["h"].sum().backward()
+        check(device, RUNNER[name])
