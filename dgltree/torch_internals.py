@@ -14,7 +14,7 @@ def version_of(tensor: Tensor) -> int:
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[Any]:
-    """Within it operations keep the dtypes that they are given, also on devices without autocast, which torch refuses."""
+    """Within it operations keep the dtypes that they are given; torch refuses this for devices without autocast."""
     there = torch.amp.is_autocast_available(device.type)
     return torch.autocast(device.type, enabled=False) if there else nullcontext()
 

@@ -130,9 +130,9 @@ class Device(TorchDispatchMode):
         self.reads: Counter[str] = Counter()
         """By the line of ours, how often the host had to wait for a value or a size."""
         self.copies: Counter[str] = Counter()
-        """By the line of ours, what was copied to the device while the host waited."""
+        """By the line of ours, what was copied to the device after the host had waited for its stream."""
         self.flights: Counter[str] = Counter()
-        """The same from pinned memory, without waiting."""
+        """The same with ``non_blocking``, for which CUDA waits only until it has read the memory."""
         self.pinned: set[int] = set()
         self._process = os.getpid()
 
@@ -159,8 +159,7 @@ class Device(TorchDispatchMode):
             return function(*args, **kwargs)
         assert os.getpid() == self._process, f"a forked process used the device: {function} at {line_of_ours()}"
         if function is aten._to_copy.default and not ours:
-            waits = not (kwargs.get("non_blocking") and self.is_pinned(args[0]))
-            self._count(self.copies if waits else self.flights)
+            self._count(self.flights if kwargs.get("non_blocking") else self.copies)
         back = bool(ours) and target is not None and not there
         self._look(function, args, given, back, kwargs)
         plain = [each.behind if isinstance(each, Elsewhere) else each for each in given]

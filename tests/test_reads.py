@@ -7,8 +7,9 @@ before. ``PYTHONPATH=tests .venv/bin/python -m pytest tests/test_reads.py`` says
 import random
 
 import pytest
+import torch
 from helpers import leaf
-from rows import ROWS, make_cell
+from rows import ROWS, make_cell, make_sequence_encoder
 from second_device import DEVICE, Device, second_device
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate, root_states
@@ -16,6 +17,21 @@ from dgltree.engine import Graph, prop_nodes_topo
 from dgltree.engine.kernels.choice import kernels
 
 RUNNER = {"tree_smu": 31, "child_sum": 44}
+READ = {
+    "lstm": 1,
+    "on_lstm": 4,
+    "ordered_memory": 3,
+    "balanced_tree": 3,
+    "gumbel_tree": 3,
+    "crvnn": 35,  # one a round, of 5 groups of similar lengths
+    "beam_tree": 180,  # one a word but the first, and 3 before
+    "efficient_beam_tree": 180,
+    "recurrent_grc": 1,
+    "transformer": 1,
+    "universal_transformer": 1,
+    "tree_transformer": 1,
+}
+"""In training, of sequences of up to 178 words."""
 
 
 def tree(depth: int, rng: random.Random) -> Tree:
@@ -50,6 +66,26 @@ def test_a_planned_pass_of_a_cell_is_never_waited_for(name: str) -> None:
         propagate(planned, cell)["h"].sum().backward()
         check(device, 0)
         assert not device.copies
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_planned_pass_of_a_sequence_encoder_is_waited_for_once_a_round(name: str) -> None:
+    rng = random.Random(0)
+    trees = [tree(7, rng) for _ in range(32)]
+    vocabulary = Vocabulary.from_trees(trees)
+    encoder = make_sequence_encoder(name, vocabulary).double()
+    planned = encoder.plan(batch(trees, vocabulary), share=False)
+    expected = encoder(planned)
+    with second_device() as device, kernels("off"):
+        encoder.to(DEVICE)
+        there = planned.to(DEVICE)
+        device.reads.clear()
+        device.copies.clear()
+        found = encoder(there)
+        found.sum().backward()
+        assert not device.copies
+        check(device, READ[name])
+        torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", RUNNER)

@@ -130,7 +130,7 @@ def sorted_by(function: Tensor) -> tuple[Tensor, Segments, Tensor]:
     known = function.cpu()  # all that a GPU has to be waited for
     order = torch.argsort(known, stable=True)
     ids, counts = torch.unique_consecutive(known[order], return_counts=True)
-    order = order.to(function.device)
+    order = order.to(function.device, non_blocking=True)
     return order, list(_segments(ids.tolist(), counts.tolist())), torch.argsort(order)
 
 

@@ -54,7 +54,7 @@ def prop_nodes_topo(
     for level in range(int(levels.max()) + 1):
         frontier = levels == level
         for degree in torch.unique(arity[frontier]).tolist():
-            nodes = torch.nonzero(frontier & (arity == degree)).squeeze(-1).to(batch.device)
+            nodes = torch.nonzero(frontier & (arity == degree)).squeeze(-1).to(batch.device, non_blocking=True)
             mailbox = {}
             if degree:
                 edges = (batch.child_ptr[nodes].unsqueeze(-1) + torch.arange(degree, device=batch.device)).flatten()

@@ -8,7 +8,7 @@ from dgltree.encoders.sequence.length_groups import in_groups, length_groups
 
 def test_groups_end_at_powers_of_two_and_are_as_wide_as_their_longest() -> None:
     lengths = torch.tensor([9, 3, 1, 8, 2, 5, 4, 16, 17])
-    found = {longest: sorted(lengths[rows].tolist()) for rows, longest in length_groups(lengths)}
+    found = {longest: sorted(lengths[rows].tolist()) for rows, longest in length_groups(lengths, lengths.device)}
     assert found == {1: [1], 2: [2], 4: [3, 4], 8: [5, 8], 16: [9, 16], 17: [17]}
 
 

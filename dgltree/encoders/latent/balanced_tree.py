@@ -31,18 +31,22 @@ class SequenceBalancedTree(JoiningCore):
 
     def join(self, items: Items) -> JoinResult:
         """There is nothing to trace."""
-        there = torch.arange(items.rows.shape[1], device=items.rows.device) < items.lengths.unsqueeze(1)
-        row, _ = there.nonzero(as_tuple=True)
-        h, sizes = items.states[items.rows[there]], items.lengths
+        lengths, width = items.lengths.cpu(), items.rows.shape[1]  # all places are known by these
+        row, column = (torch.arange(width) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+
+        def there(index: Tensor) -> Tensor:
+            return index.to(items.states.device, non_blocking=True)
+
+        h, sizes = items.states[items.rows.flatten()[there(row * width + column)]], lengths
         while len(h) > len(sizes):
             start = sizes.cumsum(0) - sizes
-            place = torch.arange(len(h), device=h.device) - start[row]
-            left = torch.nonzero((place % 2 == 0) & (place + 1 < sizes[row])).squeeze(1)
+            place = torch.arange(len(h)) - start[row]
+            left = there(torch.nonzero((place % 2 == 0) & (place + 1 < sizes[row])).squeeze(1))
             joined = self.cell(h[left], h[left + 1], self.norm)
-            stays = place % 2 == 0
-            h = h.index_copy(0, left, joined)[stays]
+            stays = torch.nonzero(place % 2 == 0).squeeze(1)
+            h = h.index_copy(0, left, joined)[there(stays)]
             row, sizes = row[stays], (sizes + 1) // 2
-        return JoinResult(h, Merges(level_order(items.lengths, items.rows.shape[1])))
+        return JoinResult(h, Merges(there(level_order(lengths, width))))
 
 
 def level_order(lengths: Tensor, longest: int) -> Tensor:

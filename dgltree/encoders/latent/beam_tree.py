@@ -6,7 +6,7 @@ from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Beams
 from dgltree.encoders.latent.beams import search
 from dgltree.encoders.latent.chunks import Items, JoinResult
-from dgltree.encoders.latent.core import JoiningCore, longest_first
+from dgltree.encoders.latent.core import JoiningCore, sorted_on_cpu
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
 
@@ -43,12 +43,11 @@ class BeamSearch(JoiningCore):
 
     def join(self, items: Items) -> JoinResult:
         """The trace has the ``totals`` (B, K), the logarithm of each beam's probability, in the order of the parse."""
-        order = longest_first(items.lengths)
+        rows, lengths, back = sorted_on_cpu(items)
         nodes = Nodes(self.cell, self.norm, self.score, items.states)
         noise, soft = self.training and self.noise, self.training and self.soft
-        rows, lengths = items.rows[order], items.lengths[order].tolist()
         found = search(nodes, rows, lengths, self.beam_size, noise=noise, soft=soft)
-        back, weights = order.argsort(), found.weights
+        weights = found.weights
         state = (weights.unsqueeze(2) * nodes.states.read(found.rows)).sum(1)
         best = weights.detach().argsort(dim=1, descending=True, stable=True)
         orders = found.orders.gather(1, best.unsqueeze(2).expand_as(found.orders))

@@ -5,6 +5,9 @@ A selection that carries no gradient changes two pairs of neighbours, so a beam 
 not T²/2, with the same numbers and gradients. A beam is an array of row numbers
 (:class:`dgltree.encoders.latent.nodes.Nodes`): nothing is copied, and beams that come to one node by different ways
 share its row.
+
+Those arrays are on the CPU. A step computes on the model's device what is chosen, and a GPU is waited for once a step,
+for the numbers of what was.
 """
 
 import math
@@ -29,23 +32,19 @@ class Beams(NamedTuple):
     gaps: Tensor
     """(b, K, S - 1) int64, the gap between the words of the two."""
     total: Tensor
-    """(b, K), the sum of the logarithms of the probabilities of what was joined."""
+    """(b, K), the sum of the logarithms of the probabilities of what was joined; on the model's device."""
+    usable: Tensor
+    """(b, K) bool, on the model's device: what a beam that is not holds has no meaning."""
     alive: Tensor
-    """(b, K) bool; what a beam that is not holds has no meaning."""
+    """The same on the CPU."""
 
     def first(self, count: int) -> "Beams":
         """Of the first sequences."""
         return self if count == len(self.rows) else Beams(*(part[:count] for part in self))
 
-    def of(self, parent: Tensor) -> "Beams":
-        """The beams with these numbers (b, K')."""
-        wide = parent.unsqueeze(2)
-        rows, pairs, gaps = (part.gather(1, wide.expand(-1, -1, part.shape[2])) for part in self[:3])
-        return Beams(rows, pairs, gaps, self.total.gather(1, parent), self.alive.gather(1, parent))
-
 
 class Proposals(NamedTuple):
-    """Candidates for the next step of the beams of b sequences: k joins each, P in all."""
+    """Candidates for the next step of the beams of b sequences: k joins each, P in all. On the model's device."""
 
     at: Tensor
     """(b, P) int64, the place of the pair in its beam."""
@@ -59,11 +58,24 @@ class Proposals(NamedTuple):
     """(b, P), by which they are kept, -inf of what is not usable."""
 
 
+class Chosen(NamedTuple):
+    """The proposals that become the next beams of b sequences, on the CPU."""
+
+    at: Tensor
+    """(b, K) int64, the place of the pair that each joins."""
+    parent: Tensor
+    """(b, K) int64, the number of the beam that it is in."""
+    alive: Tensor
+    """(b, K) bool"""
+    mixed: Tensor
+    """(b,) bool, whether anything is left for the beam of all others."""
+
+
 class Found(NamedTuple):
     """The beams of B sequences of up to T words at their end."""
 
     rows: Tensor
-    """(B, K) int64, the root of each."""
+    """(B, K) int64, the root of each; on the CPU."""
     total: Tensor
     """(B, K)"""
     alive: Tensor
@@ -84,62 +96,80 @@ def search(
 
     Args:
         nodes: of all sequences.
-        rows: (B, T) int64, the words' rows.
+        rows: (B, T) int64, the words' rows, on the CPU.
         lengths: of the sequences, which never rise.
         beam_size: K.
         noise: whether Gumbel noise chooses the proposals and beams; it never enters ``total``.
         soft: whether all proposals but the K - 1 best become one beam (OneSoft).
     """
-    longest = lengths[0]
-    beams = _begin(nodes, rows[:, :longest], lengths)
+    longest, known = lengths[0], torch.tensor(lengths)
+    there = known.to(nodes.states.buffer.device, non_blocking=True)
+    beams = _begin(nodes, rows[:, :longest], known)
     ended, history = [], []
     for t in range(longest - 1):
         count = sum(length > t + 1 for length in lengths)
         ended.append(_ended(beams, count, beam_size))
-        candidates = torch.tensor(lengths[:count], device=rows.device) - 1 - t
+        candidates = known[:count] - 1 - t, there[:count] - 1 - t
         beams, parent, gap = _step(nodes, beams.first(count), candidates, beam_size, noise, soft)
         history.append((parent, gap))
     ended.append(_ended(beams, 0, beam_size))
-    roots, total, alive = (torch.cat(part[::-1]) for part in zip(*ended, strict=True))
-    return Found(roots, total, alive, pad(_orders(history, alive), (0, rows.shape[1] - longest), value=CLOSED))
+    roots, total, usable, alive = (torch.cat(part[::-1]) for part in zip(*ended, strict=True))
+    orders = pad(_orders(history, alive), (0, rows.shape[1] - longest), value=CLOSED)
+    return Found(roots, total, usable, orders.to(total.device, non_blocking=True))
 
 
-def _begin(nodes: Nodes, rows: Tensor, lengths: list[int]) -> Beams:
+def _begin(nodes: Nodes, rows: Tensor, lengths: Tensor) -> Beams:
     """One beam a sequence, of its words."""
-    gaps = torch.arange(rows.shape[1] - 1, device=rows.device).expand(len(rows), -1)
-    there = gaps < torch.tensor(lengths, device=rows.device).unsqueeze(1) - 1
+    gaps = torch.arange(rows.shape[1] - 1).expand(len(rows), -1)
+    there = gaps < lengths.unsqueeze(1) - 1
     pairs = torch.zeros_like(gaps)
     pairs[there] = nodes.pairs(rows[:, :-1][there], rows[:, 1:][there])
     total = nodes.states.buffer.new_zeros(len(rows), 1)
-    return Beams(rows.unsqueeze(1), pairs.unsqueeze(1), gaps.unsqueeze(1), total, total == 0)
+    alive = torch.ones(len(rows), 1, dtype=torch.bool)
+    return Beams(rows.unsqueeze(1), pairs.unsqueeze(1), gaps.unsqueeze(1), total, total == 0, alive)
 
 
-def _ended(beams: Beams, count: int, beam_size: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Roots, totals and whether there is a beam, (b, K) each, of all but the first sequences."""
+def _ended(beams: Beams, count: int, beam_size: int) -> tuple[Tensor, ...]:
+    """Roots, totals and whether there is a beam (twice), (b, K) each, of all but the first sequences."""
     more = (0, beam_size - beams.total.shape[1])
-    return pad(beams.rows[count:, :, 0], more), pad(beams.total[count:], more), pad(beams.alive[count:], more)
+    return tuple(pad(part[count:], more) for part in (beams.rows[:, :, 0], *beams[3:]))
 
 
 def _step(
-    nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, noise: bool, soft: bool
+    nodes: Nodes, beams: Beams, candidates: tuple[Tensor, Tensor], beam_size: int, noise: bool, soft: bool
 ) -> tuple[Beams, Tensor, Tensor]:
     """The next beams, the number of the one that each comes from, and the gap that it closed, (b, K) both.
 
     Args:
-        candidates: (b,) how many pairs a beam of each sequence has, 1 at least.
+        candidates: (b,) how many pairs a beam of each sequence has, 1 at least; on the CPU and on the model's device.
         nodes, beams, beam_size, noise, soft: as of :func:`search`.
     """
-    proposals = _proposed(nodes, beams, candidates, beam_size, noise)
+    known, there = candidates
+    proposals = _proposed(nodes, beams, there, beam_size, noise)
     keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
-    at, parent = proposals.at.gather(1, keep), proposals.beam.gather(1, keep)
-    kept = beams.of(parent)._replace(total=proposals.total.gather(1, keep), alive=proposals.usable.gather(1, keep))
-    gap = kept.gaps.gather(2, at.unsqueeze(2)).squeeze(2)
+    rest = proposals.usable.scatter(1, keep[:, :-1], False) if soft else proposals.usable  # all but the K - 1 best
+    chosen = _chosen(proposals, keep, rest)
+    parts = (beams.rows, beams.pairs, beams.gaps)
+    of = chosen.parent.unsqueeze(2)
+    rows, pairs, gaps = (part.gather(1, of.expand(-1, -1, part.shape[2])) for part in parts)
+    total, usable = proposals.total.gather(1, keep), proposals.usable.gather(1, keep)
+    kept = Beams(rows, pairs, gaps, total, usable, chosen.alive)
+    gap = gaps.gather(2, chosen.at.unsqueeze(2)).squeeze(2)
     if not soft or keep.shape[1] < beam_size:
-        return _joined(nodes, kept, at, candidates), parent, gap
-    hard = torch.arange(beam_size, device=keep.device) < beam_size - 1
-    joined = _joined(nodes, kept._replace(alive=kept.alive & hard), at, candidates)
-    mixed = _mixed(nodes, beams, proposals, keep[:, :-1], candidates)
-    return _with_last(joined, *mixed), parent, gap
+        return _joined(nodes, kept, chosen.at, known), chosen.parent, gap
+    hard = torch.arange(beam_size) < beam_size - 1
+    joined = _joined(nodes, kept._replace(alive=kept.alive & hard), chosen.at, known)
+    mixed = _mixed(nodes, beams, proposals, rest, chosen.mixed, known)
+    return _with_last(joined, *mixed), chosen.parent, gap
+
+
+def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> Chosen:
+    """The choice of ``keep`` (b, K), and whether there is anything of ``rest`` (b, P), read from the device at once."""
+    parts = [part.gather(1, keep).long() for part in (proposals.at, proposals.beam, proposals.usable)]
+    at, parent, alive, mixed = (
+        torch.cat([*parts, rest.any(1, keepdim=True).long()], 1).cpu().split([keep.shape[1]] * 3 + [1], 1)
+    )
+    return Chosen(at, parent, alive.bool(), mixed.squeeze(1).bool())
 
 
 def _proposed(nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, noise: bool) -> Proposals:
@@ -149,7 +179,7 @@ def _proposed(nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, no
     scores, each = nodes.scores.read(beams.pairs).squeeze(3), min(beam_size, size)
     noisy = scores + gumbel(scores) if noise else scores
     at = leftmost_best(noisy.masked_fill(~there, -math.inf), each)
-    usable = (there.expand_as(scores).gather(2, at) & beams.alive.unsqueeze(2)).flatten(1)
+    usable = (there.expand_as(scores).gather(2, at) & beams.usable.unsqueeze(2)).flatten(1)
     total = (beams.total.unsqueeze(2) + log_probabilities(scores, there).gather(2, at)).flatten(1)
     ranked = (total + gumbel(total) if noise else total).masked_fill(~usable, -math.inf)
     beam = torch.arange(at.shape[1], device=at.device).repeat_interleave(each).expand(len(at), -1)
@@ -157,7 +187,7 @@ def _proposed(nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, no
 
 
 def _joined(nodes: Nodes, beams: Beams, at: Tensor, candidates: Tensor) -> Beams:
-    """The beams after joining the pair at place ``at`` (b, K) of each; two of its pairs are new."""
+    """The beams after joining the pair at place ``at`` (b, K) of each; two of its pairs are new. All on the CPU."""
     pair = beams.pairs.gather(2, at.unsqueeze(2)).squeeze(2)
     node = torch.zeros_like(pair)
     node[beams.alive] = nodes.built(pair[beams.alive])
@@ -165,7 +195,7 @@ def _joined(nodes: Nodes, beams: Beams, at: Tensor, candidates: Tensor) -> Beams
     size = beams.pairs.shape[2]
     if size == 1:
         return beams._replace(rows=rows, pairs=beams.pairs[:, :, 1:], gaps=beams.gaps[:, :, 1:])
-    places = torch.arange(size - 1, device=at.device)
+    places = torch.arange(size - 1)
     rest = places + (places >= at.unsqueeze(2))
     before, after = (at - 1).clamp(min=0).unsqueeze(2), (at + 1).clamp(max=size - 1).unsqueeze(2)
     left = torch.stack([rows.gather(2, before).squeeze(2), node])
@@ -181,17 +211,15 @@ def _joined(nodes: Nodes, beams: Beams, at: Tensor, candidates: Tensor) -> Beams
 
 
 def _mixed(
-    nodes: Nodes, beams: Beams, proposals: Proposals, hard: Tensor, candidates: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Rows (b, S - 1), pairs (b, S - 2), total and alive (b,) of the beam that all proposals but ``hard`` (b, K - 1)
-    become.
+    nodes: Nodes, beams: Beams, proposals: Proposals, rest: Tensor, known: Tensor, candidates: Tensor
+) -> tuple[Tensor, ...]:
+    """Rows (b, S - 1), pairs (b, S - 2), total, usable and alive (b,) of the beam that the proposals ``rest`` (b, P)
+    become; ``known`` (b,) is whether there are any, on the CPU.
 
     States, what pairs become, the selection and the total are averaged each by itself, as published, by the softmax of
     the totals; so this beam has new rows, and all its pairs are new.
     """
-    rest = proposals.usable.scatter(1, hard, False)
-    alive = rest.any(1)
-    total = proposals.total
+    alive, total = rest.any(1), proposals.total
     weights = total.masked_fill(~rest & alive.unsqueeze(1), -math.inf).softmax(1).masked_fill(~rest, 0)
     of_beam = weights.unflatten(1, (beams.total.shape[1], -1)).sum(2)
     h, merged = (
@@ -201,28 +229,27 @@ def _mixed(
     selected = torch.zeros_like(merged[:, :, 0]).scatter_add(1, proposals.at, weights)
     states = shrink(h, selected, merged)
     rows = nodes.states.write(states.flatten(0, 1)).view(states.shape[:2])
-    places = torch.arange(states.shape[1] - 1, device=rows.device)
-    wanted = (places < candidates.unsqueeze(1) - 1) & alive.unsqueeze(1)
+    places = torch.arange(states.shape[1] - 1)
+    wanted = (places < candidates.unsqueeze(1) - 1) & known.unsqueeze(1)
     pairs = torch.zeros_like(rows[:, 1:])
     pairs[wanted] = nodes.pairs(rows[:, :-1][wanted], rows[:, 1:][wanted])
-    return rows, pairs, (weights * total).sum(1), alive
+    return rows, pairs, (weights * total).sum(1), alive, known
 
 
-def _with_last(beams: Beams, rows: Tensor, pairs: Tensor, total: Tensor, alive: Tensor) -> Beams:
+def _with_last(beams: Beams, rows: Tensor, pairs: Tensor, total: Tensor, usable: Tensor, alive: Tensor) -> Beams:
     """The beams, of which the last has other rows, pairs and total."""
 
     def last(part: Tensor, other: Tensor) -> Tensor:
         return torch.cat([part[:, :-1], other.unsqueeze(1)], 1)
 
-    return Beams(
-        last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, last(beams.total, total), last(beams.alive, alive)
-    )
+    totals = last(beams.total, total), last(beams.usable, usable), last(beams.alive, alive)
+    return Beams(last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, *totals)
 
 
 def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> Tensor:
     """(B, K, T - 1), the gaps that each beam closed, read backwards from its end."""
-    beam = torch.arange(alive.shape[1], device=alive.device).repeat(len(alive), 1)
-    orders = torch.full((*alive.shape, len(history)), CLOSED, device=alive.device)
+    beam = torch.arange(alive.shape[1]).repeat(len(alive), 1)
+    orders = torch.full((*alive.shape, len(history)), CLOSED)
     for t in reversed(range(len(history))):
         parent, gap = history[t]
         here = beam[: len(gap)].clamp(max=gap.shape[1] - 1)

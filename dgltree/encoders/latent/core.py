@@ -96,11 +96,22 @@ class JoiningCore(InducingCore):
         """The words of ids (B, T): one row for equal words, unless their dropout differs."""
         present = torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)
         if self.training and self.drops:
-            rows = torch.zeros_like(ids)
-            rows[present] = torch.arange(int(lengths.sum()), device=ids.device)
-            return Items(self.words(ids[present]), rows, lengths)
+            places = present.flatten().nonzero().squeeze(1)
+            rows = torch.zeros_like(ids).flatten()
+            rows[places] = torch.arange(len(places), device=ids.device)
+            return Items(self.words(ids.flatten()[places]), rows.view(ids.shape), lengths)
         distinct, rows = ids.masked_fill(~present, PADDING).unique(return_inverse=True)
         return Items(self.words(distinct), rows, lengths)
+
+
+def sorted_on_cpu(items: Items) -> tuple[Tensor, list[int], Tensor]:
+    """Rows (B, S) and lengths of the sequences, the longest first, on the CPU; and the order (B,) that puts them back.
+
+    A GPU is waited for once.
+    """
+    lengths, rows = torch.cat([items.lengths.unsqueeze(1), items.rows], 1).cpu().split([1, items.rows.shape[1]], 1)
+    order = longest_first(lengths.squeeze(1))
+    return rows[order], lengths[order, 0].tolist(), order.argsort().to(items.states.device, non_blocking=True)
 
 
 def longest_first(lengths: Tensor) -> Tensor:

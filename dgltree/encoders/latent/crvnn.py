@@ -133,7 +133,7 @@ class SequenceCRvNN(JoiningCore):
         """The trace has the ``existence`` (B, T) of each word at the end."""
         (count, most), lengths = items.rows.shape, items.lengths
         everything = [(torch.arange(count, device=lengths.device), most)]
-        groups = everything if self.batch_maximum else length_groups(lengths)
+        groups = everything if self.batch_maximum else length_groups(lengths, lengths.device)
         found = [self._pass(items.states[items.rows[rows, :longest]], lengths[rows]) for rows, longest in groups]
         back = torch.cat([rows for rows, _ in groups]).argsort()
         order, existence = lengths.new_full((count, most - 1), CLOSED), items.states.new_zeros(count, most)
@@ -147,15 +147,20 @@ class SequenceCRvNN(JoiningCore):
         return JoinResult(root, Merges(order), losses, {"existence": existence})
 
     def _pass(self, states: Tensor, lengths: Tensor) -> State:
-        """All rounds over states (b, T, D), lengths (b,). What is done is left out of the rounds after it."""
+        """All rounds over states (b, T, D), lengths (b,). What is done is left out of the rounds after it.
+
+        A GPU is waited for once a round, to know what is done.
+        """
         now, ended = self._at_first(states, lengths), []
         for t in range(states.shape[1]):
             going = ~now.done & (now.lengths > t)
-            if not bool(going.any()):
+            known = going.cpu()
+            if not known.any():
                 break
-            if not self.batch_maximum and not bool(going.all()):
-                ended.append(now.taken((~going).nonzero().squeeze(1)))
-                now = now.taken(going.nonzero().squeeze(1))
+            if not self.batch_maximum and not known.all():
+                done, more = (rows.nonzero().squeeze(1).to(going.device, non_blocking=True) for rows in (~known, known))
+                ended.append(now.taken(done))
+                now = now.taken(more)
                 going = ~now.done
             now = self._round(now, going, t)
         together = State(*map(torch.cat, zip(*ended, now, strict=True)))

@@ -12,7 +12,7 @@ from dgltree.encoders.encoded import Merges
 from dgltree.encoders.latent.beams import search
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
 from dgltree.encoders.latent.chunks import Items, JoinResult
-from dgltree.encoders.latent.core import JoiningCore, longest_first
+from dgltree.encoders.latent.core import JoiningCore, longest_first, sorted_on_cpu
 from dgltree.encoders.latent.leaf_lstm import LeafLSTM
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore, QueryScore, Score
@@ -37,6 +37,8 @@ class Drawn(NamedTuple):
     """(b, T - 1, T - 1)"""
     nodes: Tensor
     """(b, 2 T - 1, n), for attention alone: h of the words and of what each step joined, 0 where there is none."""
+    joined: int
+    """Steps."""
 
 
 class SequenceGumbelTree(JoiningCore):
@@ -119,28 +121,30 @@ class SequenceGumbelTree(JoiningCore):
 
     def join(self, items: Items) -> JoinResult:
         """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
+        if not self.training and not self.attention:
+            rows, known, back = sorted_on_cpu(items)
+            nodes = Nodes(self.cell, self.norm, self.score, items.states)
+            found = search(nodes, rows, known, 1)
+            return JoinResult(nodes.states.read(found.rows[:, 0])[back], Merges(found.orders[back, 0]))
         order = longest_first(items.lengths)
         back, rows, lengths = order.argsort(), items.rows[order], items.lengths[order]
-        if not self.training and not self.attention:
-            nodes = Nodes(self.cell, self.norm, self.score, items.states)
-            found = search(nodes, rows, lengths.tolist(), 1)
-            return JoinResult(nodes.states.read(found.rows[:, 0])[back], Merges(found.orders[back, 0]))
-        drawn = self._drawn(items.states[rows], lengths.tolist())
+        drawn = self._drawn(items.states[rows], lengths)
         state = self._attended(drawn, lengths) if self.attention else drawn.state
         return JoinResult(state[back], Merges(drawn.merges[back]), trace={"choices": drawn.choices[back]})
 
-    def _drawn(self, h: Tensor, lengths: list[int]) -> Drawn:
+    def _drawn(self, h: Tensor, lengths: Tensor) -> Drawn:
         """Of words (B, T, D), the longest first."""
         rows, longest = h.shape[:2]  # padding may be wider than what is longest
+        known = lengths.tolist()
         gaps = torch.arange(longest - 1, device=h.device).expand(rows, -1)
         merges = torch.full_like(gaps, CLOSED)
         choices = h.new_zeros(rows, longest - 1, longest - 1)
         ended, nodes = [], [self.cell.h(h)] if self.attention else []
-        for t in range(lengths[0] - 1):
-            count = sum(length > t + 1 for length in lengths)
+        for t in range(known[0] - 1):
+            count = sum(length > t + 1 for length in known)
             ended.append(h[count:, 0])
             h, gaps = h[:count], gaps[:count]
-            candidates = torch.tensor(lengths[:count], device=h.device).unsqueeze(1) - 1 - t
+            candidates = lengths[:count].unsqueeze(1) - 1 - t
             left, right = h[:, :-1], h[:, 1:]
             composed = self.cell(left, right, self.norm)
             scores = self._scores(left, right, composed, candidates)
@@ -155,12 +159,11 @@ class SequenceGumbelTree(JoiningCore):
             places = torch.arange(gaps.shape[1] - 1, device=gaps.device)
             gaps = gaps.gather(1, places + (places >= at))
         ended.append(h[:, 0])
-        return Drawn(torch.cat(ended[::-1]), merges, choices, torch.cat(nodes, 1) if nodes else h[:, :0])
+        return Drawn(torch.cat(ended[::-1]), merges, choices, torch.cat(nodes, 1) if nodes else h[:, :0], known[0] - 1)
 
     def _attended(self, drawn: Drawn, lengths: Tensor) -> Tensor:
         """(b, D), with h the sum over all nodes, weighed by how they agree with their mean."""
-        longest = int(lengths[0])
-        words = drawn.nodes.shape[1] - longest + 1  # padding may be wider
+        words = drawn.nodes.shape[1] - drawn.joined  # padding may be wider
         places = torch.arange(drawn.nodes.shape[1], device=lengths.device)
         step = places - words + 1
         there = torch.where(places < words, places < lengths.unsqueeze(1), step < lengths.unsqueeze(1))

@@ -1,4 +1,7 @@
-"""The nodes that beams are made of: each is computed once, and known by the numbers of its two children."""
+"""The nodes that beams are made of: each is computed once, and known by the numbers of its two children.
+
+Numbers of rows and pairs are on the CPU, states and scores where the model is.
+"""
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +32,7 @@ class Nodes:
         self.states = Table(cell.state_size, leaves, 4 * len(leaves))
         self.scores = Table(1, leaves, 4 * len(leaves))
         self._known: dict[int, int] = {}
-        self._pairs = torch.empty(4 * len(leaves), 3, dtype=torch.int64, device=leaves.device)
+        self._pairs = torch.empty(4 * len(leaves), 3, dtype=torch.int64)
         self.states.write(leaves)
 
     def pairs(self, left: Tensor, right: Tensor) -> Tensor:
@@ -42,9 +45,9 @@ class Nodes:
                 fresh.append(i)
             found.append(number)
         if fresh:
-            at = torch.tensor(fresh, device=left.device)
+            at = torch.tensor(fresh)
             self._add(left[at], right[at])
-        return torch.tensor(found, dtype=torch.int64, device=left.device)
+        return torch.tensor(found, dtype=torch.int64)
 
     def built(self, pairs: Tensor) -> Tensor:
         """The row (...) of what each pair (...) becomes, which is composed where it was not yet."""

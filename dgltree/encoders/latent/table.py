@@ -33,17 +33,17 @@ class Table:
         return self._rows.buffer
 
     def write(self, values: Tensor) -> Tensor:
-        """(m,) int64, the numbers of new rows (m, width)."""
+        """(m,) int64, the numbers of new rows (m, width); on the CPU, as all numbers of rows are."""
         start, stop = self.count, self.count + len(values)
         while stop > len(self.buffer):
             self._rows.buffer = torch.cat([self.buffer, torch.empty_like(self.buffer)])
         self._order = _Write.apply(values.to(self.buffer.dtype), self._order, self._rows, start)
         self.count = stop
-        return torch.arange(start, stop, device=values.device)
+        return torch.arange(start, stop)
 
     def read(self, rows: Tensor) -> Tensor:
         """(..., width) of numbers (...) int64."""
-        return _Read.apply(self._order, self._rows, rows)
+        return _Read.apply(self._order, self._rows, rows.to(self.buffer.device, non_blocking=True))
 
 
 class _Rows:

@@ -58,8 +58,10 @@ class SequenceCore(nn.Module, ABC):
 
         Raises ``ValueError`` for other shapes, lengths and ids, and for a sequence longer than ``max_length``.
         """
-        check_sequences(ids, lengths, self.size, self.max_length)
-        return in_groups(self.encode, ids, lengths, *more) if self.grouped else self.encode(ids, lengths, *more)
+        known = check_sequences(ids, lengths, self.size, self.max_length)
+        if not self.grouped:
+            return self.encode(ids, lengths, *more)
+        return in_groups(self.encode, ids, lengths, *more, known=known)
 
 
 class InducingCore(SequenceCore):

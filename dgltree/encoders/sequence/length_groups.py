@@ -6,7 +6,9 @@ import torch
 from torch import Tensor
 
 
-def in_groups(encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
+def in_groups(
+    encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more: Tensor, known: Tensor | None = None
+) -> Tensor:
     """(B, n) by ``encode``, called for sequences of similar lengths.
 
     Args:
@@ -14,8 +16,9 @@ def in_groups(encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more
         ids: (B, T) int64.
         lengths: (B,) int64.
         more: what else there is for each id, (B, T, ...).
+        known: the lengths on the CPU, if they are there.
     """
-    groups = length_groups(lengths)
+    groups = length_groups(lengths if known is None else known, ids.device)
     found = []
     for rows, longest in groups:
         parts = [column[rows, :longest] for column in (ids, *more)]
@@ -23,9 +26,10 @@ def in_groups(encode: Callable[..., Tensor], ids: Tensor, lengths: Tensor, *more
     return torch.cat(found)[torch.cat([rows for rows, _ in groups]).argsort()]
 
 
-def length_groups(lengths: Tensor) -> list[tuple[Tensor, int]]:
-    """Rows (b,) int64 of the sequences up to 1, 2, 4, 8, ... long, and the largest length of each group."""
+def length_groups(lengths: Tensor, device: torch.device) -> list[tuple[Tensor, int]]:
+    """Rows (b,) int64 on a device of the sequences up to 1, 2, 4, 8, ... long, and the largest length of each group."""
     known = lengths.cpu()
     doublings = known.double().log2().ceil()
     groups = [torch.nonzero(doublings == d).squeeze(1) for d in doublings.unique().tolist()]
-    return [(rows.to(lengths.device), int(known[rows].max())) for rows in groups]
+    every = torch.cat(groups).to(device, non_blocking=True).split(list(map(len, groups)))  # one copy for all groups
+    return [(rows, int(known[own].max())) for rows, own in zip(every, groups, strict=True)]

@@ -18,8 +18,12 @@ def turned(lengths: Tensor, width: int) -> Tensor:
     return (lengths.unsqueeze(1) - 1 - places).where(places < lengths.unsqueeze(1), places)
 
 
-def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> None:
-    """``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than ``max_length``."""
+def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> Tensor:
+    """The lengths on the CPU, (B,), for which a GPU is waited for once.
+
+    Raises ``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than
+    ``max_length``.
+    """
     if ids.dim() != 2 or lengths.shape != ids.shape[:1] or ids.is_floating_point() or lengths.is_floating_point():
         raise ValueError(
             f"ids are {tuple(ids.shape)} {ids.dtype} and lengths {tuple(lengths.shape)} {lengths.dtype}; "
@@ -27,15 +31,18 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
         )
     if not len(ids):
         raise ValueError("an empty batch: give at least one sequence")
-    shortest, longest, lowest, highest = torch.stack([*lengths.aminmax(), *ids.aminmax()]).tolist()
+    read = torch.cat([lengths, torch.stack(ids.aminmax())]).cpu()
+    known, (lowest, highest) = read[:-2], read[-2:].tolist()
+    shortest, longest = (int(most) for most in known.aminmax())
     if shortest < 1 or longest > ids.shape[1]:
         raise ValueError(f"lengths run from {shortest} to {longest}; ids (B, {ids.shape[1]}) allow 1 to {ids.shape[1]}")
     if max_length is not None and longest > max_length:
         raise ValueError(
-            f"sequence {int(lengths.argmax())} has length {longest}; this encoder takes max_length={max_length}"
+            f"sequence {int(known.argmax())} has length {longest}; this encoder takes max_length={max_length}"
         )
     if lowest < 0 or highest >= size:
         raise ValueError(f"ids run from {lowest} to {highest}; this encoder knows 0 to {size - 1}")
+    return known
 
 
 def check_vectors(x: Tensor, padding: Tensor | None, input_size: int) -> None:
