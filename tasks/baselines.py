@@ -14,7 +14,7 @@ from dgltree.induction.binary_trees import balanced, left_branching, random_tree
 from dgltree.induction.evalb import score
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.words import words_of
-from tasks.classifier import PARAMETERS
+from dgltree.training.brackets import PARAMETERS
 from tasks.listops.data import ListOps
 from tasks.listops.language import tree
 from tasks.logic.data import LogicPairs

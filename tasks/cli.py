@@ -12,8 +12,9 @@ from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveCon
 
 import dgltree
 from dgltree.files import replacing
-from dgltree.training import harness, threads
-from dgltree.training.checkpoints import checked
+from dgltree.training import threads
+from dgltree.training.stepping import trainer as harness
+from dgltree.training.stepping.checkpoints import checked
 
 DESCRIPTION = "Train and test a model of this task: fit --config FILE, with a file of the task's folder configs."
 TEST = "test.json"

@@ -19,7 +19,7 @@ There is one training for each model, variant and seed; a finished one is not re
 What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops")
 """Those with a module ``variants``."""
-GROUPED = re.compile(r"(\w+)_(\d+)_accuracy")
+GROUPED = re.compile(r"(\w+)_(\d+)")
 
 
 def main(arguments: list[str] | None = None) -> int:

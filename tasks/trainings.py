@@ -1,6 +1,5 @@
 """Trainings by the command lines of the tasks."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
@@ -9,10 +8,29 @@ from typing import Any
 
 import yaml
 
-from dgltree.training.checkpoints import LAST
-from dgltree.training.folder import read_epochs
-from tasks.cli import TEST
+from dgltree.training.folder import CARD, read_epochs
 from tasks.jobs import Job
+from tasks.road import NEVER, figures
+
+ORDERED_MEMORY: dict[str, Any] = {
+    "hidden_size": 64,
+    "lr": 1e-3,
+    "optimizer": "adam",
+    "eps": 1e-9,
+    "weight_decay": 1.2e-6,
+    "clip": 1.0,
+    "warmup": 0,
+    "batch_size": 128,
+    "patience": NEVER,
+    "input_size": 0,
+    "dropout": 0.0,
+    "input_dropout": 0.0,
+    "token_dropout": 0.0,
+    "min_count": 1,
+    "no_baseline": True,
+}
+"""The training of Ordered Memory (Shen et al. 2019, arXiv 1910.13466), of which logic and ListOps have all or most; the
+published program has beta1 = 0."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +61,15 @@ class Training(Job):
 
     @property
     def done(self) -> bool:
-        return (self.folder / TEST).exists()
+        return (self.folder / CARD).exists()
 
     def run(self) -> None:
-        last = self.folder / "checkpoints" / LAST
-        arguments = ["fit", f"--config={self.config}", "--trainer.devices=1", *self._given]
-        arguments += [f"--trainer.default_root_dir={self.folder.resolve()}", "--trainer.enable_progress_bar=false"]
-        arguments += [f"--ckpt_path={last.resolve()}"] if last.exists() else []
+        arguments = ["fit", f"--config={self.config}", *self._given, f"--out={self.folder.resolve()}"]
         import_module(f"tasks.{self.task}.__main__").main(arguments)
 
     def figures(self) -> dict[str, float]:
         """Of the best epoch on the test data."""
-        return json.loads((self.folder / TEST).read_text(encoding="utf-8"))
+        return figures(self.folder)
 
     def epochs(self) -> list[dict[str, Any]]:
         """The report of each epoch."""
@@ -62,7 +77,7 @@ class Training(Job):
 
     @property
     def _given(self) -> tuple[str, ...]:
-        return (f"--seed_everything={self.seed}", *self.options)
+        return (f"--fit.seed={self.seed}", *self.options)
 
 
 def configs(task: str) -> Path:

@@ -23,7 +23,7 @@ from dgltree.datasets.formats.source import TOO_LONG
 from dgltree.datasets.loading.cache import cache_path
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
-from dgltree.training.checkpoints import WholeCheckpoints, checked
+from dgltree.training.stepping.checkpoints import WholeCheckpoints, checked
 
 FILES = {
     ".tsv": "id\ttree\tlabel\tsplit\n1\t(+ x y)\ta\ttrain\n2\t(- x (+ y z))\tb\ttest\n",

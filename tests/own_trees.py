@@ -2,7 +2,7 @@
 
 import random
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -43,6 +43,22 @@ def table(count: int, label: str = "class", seed: int = 0) -> str:
         value = dgltree.read_infix(text).fold(worth)
         lines.append(f"e{i}\t{text}\t{('pos' if value > 0 else 'neg') if label == 'class' else value}")
     return "\n".join(lines) + "\n"
+
+
+class Built(NamedTuple):
+    """A training before its first step, and its settings with all that followed from the data."""
+
+    module: Any
+    options: Any
+
+
+def built(data: Any, options: Any) -> Built:
+    """The training on a data set that is also its validation set."""
+    from dgltree.training.building import build
+    from dgltree.training.deciding import decide
+
+    decision = decide({"train": data, "validation": data}, options)
+    return Built(build(decision), decision.options)
 
 
 def rows_of(text: str) -> list[list[str]]:

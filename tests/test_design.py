@@ -158,9 +158,12 @@ for arguments in json.loads(sys.argv[1]):
     print("{DONE}")
 """
 MAIN = """
+from tasks import road
+from tasks.toy.data import Sums
 
-def main(arguments=None):
-    run(SumClassifier, Sums, "accuracy", program="toy", arguments=arguments)
+
+def main(arguments):
+    road.main("toy", Sums, {"hidden_size": 16, "batch_size": 32, "no_baseline": True}, arguments)
 """
 
 
@@ -239,18 +242,16 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def add_task(package: Path, kind: Kind) -> None:
     """The task of docs/howto/task.md, with what ``tasks.compare`` needs."""
-    classes, command, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/howto/task.md").read_text(), re.DOTALL)
+    classes, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/howto/task.md").read_text(), re.DOTALL)
     task = package / kind.write.replace("NAME", "toy").partition("/toy/")[0] / "toy"
     (task / "configs").mkdir(parents=True)
     (task / "__init__.py").touch()
-    (task / "model.py").write_text(classes, encoding="utf-8")
-    imports = "from tasks.cli import run\nfrom tasks.toy.model import SumClassifier, Sums\n"
-    assert command.startswith("from tasks.cli import run\n")
-    (task / "__main__.py").write_text(imports + MAIN, encoding="utf-8")
+    (task / "data.py").write_text(classes, encoding="utf-8")
+    (task / "__main__.py").write_text(MAIN, encoding="utf-8")
     (task / "variants.py").write_text(
         'VARIANTS = {"full": ()}\nAXIS = "depth"\nLOGARITHMIC = False\n', encoding="utf-8"
     )
-    (task / "configs" / "small.yaml").write_text("trainer: {max_epochs: 2}\ndata: {count: 200}\n", encoding="utf-8")
+    (task / "configs" / "small.yaml").write_text("fit: {epochs: 2}\ndata: {count: 200}\n", encoding="utf-8")
     registry = package / kind.where
     registry.write_text(registered(registry.read_text(encoding="utf-8"), kind, '"toy",'), encoding="utf-8")
 

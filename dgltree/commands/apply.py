@@ -161,13 +161,11 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    from dgltree.training.evaluation import evaluate
-
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
     known = model.objective.labelled(model.dataset(data))
     report_bad(options.file, known.bad, options.strict)
-    return _say(evaluate(model, known), len(known.bad), options)
+    return _say(model.evaluate(known), len(known.bad), options)
 
 
 def _say(found: "Evaluation", left_out: int, options: argparse.Namespace) -> int:

@@ -263,6 +263,15 @@ class TreeDataset(Dataset[Any]):
         sizes = self._flat.sizes.view(-1, self.each)
         return (sizes if self._chosen is None else sizes[torch.from_numpy(self._chosen)]).sum(1)
 
+    @property
+    def leaves(self) -> torch.Tensor:
+        """(E,) int64, the leaves of each example, of a pair those of the tree that has more."""
+        found = []
+        for block in self.blocks():
+            tree = torch.repeat_interleave(block.trees.sizes)
+            found.append(torch.bincount(tree[block.trees.arity == 0]).view(-1, self.each).amax(1))
+        return torch.cat(found)
+
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
     """Whole numbers of 32 bits, as a file has them, as ``TreeBatch`` has them."""

@@ -1,5 +1,7 @@
 """Steps after a training: a baseline, the average of both, their metrics, pictures and the card."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -7,18 +9,20 @@ from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
+from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
-from dgltree.training import pictures
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
+from dgltree.training.brackets import InducedBrackets
 from dgltree.training.compared import Compared
+from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.model_card import card, markdown
 from dgltree.training.objectives import Objective
-from dgltree.training.preparing import Prepared
+from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.processes import say
 from dgltree.training.sight import all_equal
-from dgltree.training.stepping import say_last
+from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
 
 EQUAL_VECTORS = (
@@ -27,9 +31,9 @@ EQUAL_VECTORS = (
 )
 
 
-def finish(prepared: Prepared, folder: Path, command: str) -> None:
+def finish(decision: Decision, module: TreeTraining, folder: Path, command: str) -> None:
     """Evaluate the model of a training whose epochs are over, and write all that it leaves."""
-    trained, splits = prepared.trained(prepared.module.model.cpu()), prepared.splits
+    trained, splits = TrainedModel.of(decision, module.model.cpu()), decision.splits
     objective, validation = trained.objective, splits["validation"]
     targets = {name: objective.targets(data.labels) for name, data in splits.items() if name != "train"}
     outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
@@ -37,9 +41,9 @@ def finish(prepared: Prepared, folder: Path, command: str) -> None:
     _divide(trained, temperature)
     tested = {name: splits[name] for name in targets if name != "validation"}
     answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
-    if not prepared.options.no_baseline and (baseline := _baseline(splits["train"], objective)):
+    if not decision.options.no_baseline and (baseline := _baseline(splits["train"], objective)):
         temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
-        baseline = baseline.divided(temperature)
+        baseline = replace(baseline, temperature=temperature)
         trained.average = average = Average.best(
             baseline, answers["network"]["validation"], calibrated, targets["validation"]
         )
@@ -49,17 +53,41 @@ def finish(prepared: Prepared, folder: Path, command: str) -> None:
     compared = Compared.of(objective, answers, targets)
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
-    say_last(prepared, folder)
+    _say_last(objective.monitored, folder)
     for line in compared.lines(trained.average):
         say(line)
+    further = _further(decision, trained)
+    for name, value in further.items():
+        say(f"test: {name} {value:.4f}")
     trained.save(folder)
     monitored = objective.monitored
     level = compared.metrics["baseline"]["validation"].metrics[monitored] if trained.average else None
-    if why := pictures.leave(folder, compared.used, monitored, level):
+    if why := _draw(folder, compared.used, monitored, level):
         say(why)
-    made = card(prepared, trained, compared, command, read_epochs(folder))
+    made = card(decision, trained, compared, command, read_epochs(folder)) | {"further": further}
     write(folder / "card.md", markdown(made))
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
+
+
+def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
+    """Metrics of the test set that some encoders or tasks have, 0 to 1, by their names.
+
+    The unlabelled F1 of all brackets together, of an encoder that finds trees; the accuracy at all nodes that have a
+    label, of a training on these.
+    """
+    data, encoder, finds = decision.splits.get("test"), trained.model.encoder, trained.model.encoder.induces_trees
+    if data is None or not (finds or decision.options.nodes):
+        return {}
+    brackets, right, count = InducedBrackets(), 0, 0
+    for part in trained.batches(data, baseline=False):
+        with evaluating(trained.model):
+            if finds:
+                brackets.update(encoder, part.trees, encoder.encoded(part.inputs).parse)
+            else:
+                labels = part.trees.label
+                found = trained.model.read_out(trained.nodes(part)).argmax(-1)
+                right, count = right + int((found == labels)[labels >= 0].sum()), count + int((labels >= 0).sum())
+    return {"f1": brackets.f1} if finds else {"node_accuracy": right / max(1, count)}
 
 
 def _divide(trained: TrainedModel, temperature: float) -> None:
@@ -84,3 +112,41 @@ def _baseline(train: TreeDataset, objective: Objective) -> Baseline | None:
         say(f"no baseline: {error}")
         return None
     return choose(train, objective)
+
+
+def _say_last(monitored: str, folder: Path) -> None:
+    """Where the last epoch was the best, that more of them may be better."""
+    values = [epoch[monitored] for epoch in read_epochs(folder)]
+    if len(values) > 1 and max(values[:-1]) < values[-1]:
+        say(
+            f"the last epoch, {len(values) - 1}, was the best: more may be better; --epochs {2 * len(values)} continues"
+        )
+
+
+def _draw(folder: Path, evaluations: Mapping[str, Evaluation], monitored: str, baseline: float | None) -> str | None:
+    """Write tables and pictures of the test set, or else of the validation set; why there are no pictures, if so.
+
+    Args:
+        folder: of the training.
+        evaluations: of the splits.
+        monitored: the metric by which the best epoch was chosen.
+        baseline: the same of the baseline in validation.
+    """
+    name = "test" if "test" in evaluations else "validation"
+    found = evaluations[name]
+    if found.confusion is not None:
+        write(folder / "confusion.tsv", found.confusion_table())
+    try:
+        from dgltree.plotting import charts, curves
+
+        charts.save(curves.learning(read_epochs(folder), monitored, baseline), folder / "learning")
+        if found.confusion is not None:
+            accuracy = f"{name} set: accuracy {found.metrics['accuracy']:.1%} of {found.examples}"
+            charts.save(charts.confusion(found.confusion.numpy(), found.names, accuracy), folder / "confusion")
+        elif found.answers is not None:
+            title = f"{name} set: R² {found.metrics['r2']:.3f} on {found.examples}"
+            answers, labels = (numbers.numpy() for numbers in found.answers)
+            charts.save(curves.predicted(labels, answers, title), folder / "predicted")
+    except ModuleNotFoundError as error:
+        return f"no pictures: {error}; install it with: pip install {error.name}"
+    return None

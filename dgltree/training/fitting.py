@@ -1,6 +1,6 @@
-"""A training on own trees, from data to a folder with the model, its metrics and its card."""
+"""A training on own trees: from data that was read to a decision, a model, its steps, its end and its answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,24 +9,35 @@ from lightning import Callback
 from lightning.pytorch.loggers import Logger
 
 from dgltree.arguments import nearest
+from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import Cell
+from dgltree.datasets.settings.field_texts import number
+from dgltree.datasets.splitting.splits import shared_examples, shared_groups
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.tree_model import TreeModel
 from dgltree.training import threads
+from dgltree.training.building import build
+from dgltree.training.deciding import Decision, decide
 from dgltree.training.finishing import finish
 from dgltree.training.folder import finished
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
-from dgltree.training.preparing import prepare
 from dgltree.training.processes import check_started, say
-from dgltree.training.stepping import loggers_of, threads_for, train
+from dgltree.training.sight import sight_of
+from dgltree.training.stepping.module import TreeTraining
+from dgltree.training.stepping.trainer import step
 from dgltree.training.trained_model import TrainedModel
+
+FEW_NUMBERS = 12
+"""Different labels that are whole numbers: more of them may be meant as numbers, not as classes."""
 
 
 def fit(
     data: TreeDataset,
     *,
     validation: TreeDataset | None = None,
-    test: TreeDataset | None = None,
+    test: TreeDataset | Mapping[str, TreeDataset] | None = None,
+    vocabulary: Vocabulary | None = None,
     out: str | Path = "runs/fit",
     command: str = "dgltree.fit",
     cell: type[Cell] | str | None = None,
@@ -47,7 +58,8 @@ def fit(
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
             where ``validation`` and ``test`` are given.
         validation: to choose the epoch by.
-        test: for the metrics at the end.
+        test: for the metrics at the end; or several such sets by their names, each of which is measured by itself.
+        vocabulary: what the model knows. Default: what the training set has.
         out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
@@ -69,20 +81,52 @@ def fit(
     folder, settings = Path(out), FitOptions(**options)
     check_started(settings.devices, settings.machines)
     given_callbacks = _listed("callbacks", callbacks, Callback)
-    loggers = [*_listed("logger", logger, Logger), *loggers_of(settings, folder)]
-    given = {"train": data, "validation": validation, "test": test}
+    loggers = _listed("logger", logger, Logger)
+    tests = test if isinstance(test, Mapping) else {"test": test}
+    given = {"train": data, "validation": validation, **tests}
     with threads.limited(settings.threads or 1):
-        prepared = prepare({name: dataset for name, dataset in given.items() if dataset is not None}, settings)
-    if finished(folder, prepared.options, prepared.digest):
-        say(f"the training in {folder} is already finished; nothing to do")
-        return TrainedModel.load(folder)
-    prepared.say()
-    with threads.limited(threads_for(prepared)):
-        trainer = train(prepared, folder, given_callbacks, loggers)
+        decision = decide(
+            {name: dataset for name, dataset in given.items() if dataset is not None}, settings, vocabulary
+        )
+        module = build(decision)
+        if finished(folder, decision.options, decision.digest):
+            say(f"the training in {folder} is already finished; nothing to do")
+            return TrainedModel.load(folder)
+        _tell(decision, module)
+    with threads.limited(decision.threads):
+
+        def leave(model: TreeModel) -> None:
+            TrainedModel.of(decision, model).save(folder)
+
+        trainer = step(decision, module, folder, leave, given_callbacks, loggers)
         if trainer.is_global_zero:
-            finish(prepared, folder, command)
+            finish(decision, module, folder, command)
     trainer.strategy.barrier()  # until the first process has written all
     return TrainedModel.load(folder)
+
+
+def _tell(decision: Decision, module: TreeTraining) -> None:
+    """Print a summary of the training: what the encoder reads, the model and the data."""
+    splits, options, classes = decision.splits, decision.options, decision.objective.classes
+    found = sight_of(module.encoder, splits["train"])
+    say(f"the encoder reads {found}")
+    for what in found.unseen:
+        say(f"warning: the encoder does not see {what}: trees that differ in nothing else get the same vector")
+    counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
+    weights = sum(p.numel() for p in module.parameters())
+    say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
+    whole = options.task == "classify" and not options.nodes and all(number(name) is not None for name in classes)
+    if whole and len(classes) > FEW_NUMBERS:
+        say(f"the labels are {len(classes)} numbers, learnt as classes; --task regress learns them as numbers")
+    for name, count in shared_examples(splits).items():
+        if count:
+            say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
+    for name, count in shared_groups(splits).items():
+        if count:
+            say(
+                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
+                "--group-by file keeps each in one split"
+            )
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:

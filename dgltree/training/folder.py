@@ -1,16 +1,19 @@
 """The folder of a training: its files, whose it is, and whether it is done."""
 
+import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
 WEIGHTS, READING = "model.safetensors", "reading.json"
-BASELINE = "baseline.safetensors"
-"""Next to the first two, where the answers are averages with those of a baseline."""
+BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
+"""One of them next to the first two, where the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
 GIVEN_UP = "given_up"
@@ -25,6 +28,8 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     """
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
+    if found is not None:  # that of an earlier release lacks the options that there were not
+        found["options"] = {**FitOptions().identity(), **found.get("options", {})}
     given_up = found is not None and found.pop(GIVEN_UP, False)
     if given_up and found != settings:
         for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
@@ -46,6 +51,19 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
         return True
     (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False
+
+
+def digest_of(splits: Mapping[str, TreeDataset]) -> str:
+    """sha256 of all trees, labels and ids, by their splits and in their order."""
+    digest = hashlib.sha256()
+    for name, data in splits.items():
+        digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
+        for block in data.blocks():
+            digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
+            trees = block.trees
+            for tensor in (trees.function, trees.token, trees.child_ptr, trees.child_index, trees.label, trees.value):
+                digest.update(b"none" if tensor is None else tensor.numpy().data)
+    return digest.hexdigest()
 
 
 def give_up(folder: Path) -> str:

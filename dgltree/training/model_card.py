@@ -12,7 +12,7 @@ import torch
 from dgltree.durations import in_seconds
 from dgltree.read.text import shown
 from dgltree.training.compared import Compared
-from dgltree.training.preparing import Prepared
+from dgltree.training.deciding import Decision
 from dgltree.training.trained_model import TrainedModel
 
 MARKUP = re.compile(r"[\\`*_{}\[\]<>()#|!~&$]")
@@ -27,7 +27,7 @@ PACKAGES = ("dgltree", "torch", "lightning", "numpy")
 
 
 def card(
-    prepared: Prepared,
+    decision: Decision,
     trained: TrainedModel,
     compared: Compared,
     command: str,
@@ -38,7 +38,7 @@ def card(
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": command,
-        "task": prepared.options.task,
+        "task": decision.options.task,
         "classes": list(trained.classes),
         "metrics": {name: {"examples": found.examples, **found.metrics} for name, found in compared.used.items()},
         "network": _metrics(compared, "network"),
@@ -46,14 +46,14 @@ def card(
         "average": None if average is None else {"baseline": average.baseline.what, "weight": average.weight},
         "intervals": {"metric": trained.objective.monitored, **compared.intervals, "difference": compared.differences},
         "data": {
-            "sha256": prepared.digest,
-            "examples": {name: len(data) for name, data in prepared.splits.items()},
-            "left out": prepared.left_out,
+            "sha256": decision.digest,
+            "examples": {name: len(data) for name, data in decision.splits.items()},
+            "left out": decision.left_out,
         },
         "vocabulary": {"functions": len(vocabulary.functions), "tokens": len(vocabulary.tokens)},
         "weights": sum(parameter.numel() for parameter in trained.model.parameters()),
         "seconds": round(sum(epoch["seconds"] for epoch in epochs), 6),
-        "options": prepared.options.to_json(),
+        "options": decision.options.to_json(),
         "reading": trained.reading.to_json(),
         "versions": {"python": platform.python_version(), **_versions()},
     }

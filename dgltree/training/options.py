@@ -6,12 +6,43 @@ from typing import Any, Literal
 
 from dgltree.arguments import check_types
 
-Task = Literal["classify", "regress", "pair"]
+TaskName = Literal["classify", "regress", "pair"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
 """Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
+LEAST = {
+    1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
+    0: "warmup halve_after readout_size weight_decay input_size token_dropout",
+}
+"""By the least value the options that are numbers."""
 USUAL_EPOCHS, MOST_EPOCHS = 30, 300
 """Where no number is given: a training ends after the first, unless that epoch is the best, and at the latest after the
 second."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One of the values of ``--task``, and its defaults."""
+
+    each: int
+    """Trees of an example."""
+    readout: str
+    """In ``dgltree.models.checkpoint.READOUTS``, unless another one is named."""
+    gives: tuple[str, ...]
+    """The kinds of output that its readouts may give."""
+    dropout: float = 0.0
+    input_dropout: float = 0.0
+    token_dropout: float = 0.0
+    weight_decay: float = 0.0
+    """By which a training of few examples fits them less closely. Measured in docs/defaults.md."""
+
+
+TASKS = {
+    "classify": Task(
+        1, "classifier", ("classes",), dropout=0.5, input_dropout=0.3, token_dropout=40.0, weight_decay=0.05
+    ),
+    "regress": Task(1, "number", ("numbers",)),
+    "pair": Task(2, "pair", ("classes", "numbers")),
+}
 
 
 @dataclass(frozen=True)
@@ -49,8 +80,19 @@ class FitOptions:
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
             Default: 0.05 for classes of trees, else 0.
+        optimizer: adamw, or adam, whose weight decay is L2 and shrinks every weight.
+        beta1: the decay of the optimizer's mean of the gradients.
+        eps: the number that the optimizer adds to the root of the mean square of the gradients.
+        clip: the norm that gradients are clipped to.
+        averaging: the decay of an exponential average of the weights, such as 0.999, which is validated and kept
+            instead of them. Default: none.
+        vectors: begin with the word vectors of this file in the format of GloVe; needs an input_size.
+        frozen: leave the vectors of tokens as they begin.
         batch_nodes: about this many nodes in a batch. Default: a two-hundredth of the nodes of the training set, from
             512 to 8192.
+        batch_size: at most this many examples in a batch, in place of batch_nodes.
+        batch_words: put examples with similar numbers of leaves in a batch, at most this many leaves with padding;
+            needs a batch_size.
         seed: the random numbers of first weights, order, dropout and splits follow from it.
         device: compute on cpu, on cuda (a GPU), or auto: on a GPU if there is one.
         devices: train by this many processes on each machine, one for each GPU where there are GPUs. Started by
@@ -74,7 +116,7 @@ class FitOptions:
     hidden_size: int = 100
     input_size: int | None = None
     options: dict[str, Any] | None = None
-    task: Task | None = None
+    task: TaskName | None = None
     nodes: bool = False
     readout: str | None = None
     readout_size: int = 0
@@ -89,7 +131,16 @@ class FitOptions:
     warmup: int | None = None
     halve_after: int = 2
     weight_decay: float | None = None
+    optimizer: Literal["adamw", "adam"] = "adamw"
+    beta1: float = 0.9
+    eps: float = 1e-8
+    clip: float = 5.0
+    averaging: float | None = None
+    vectors: str | None = None
+    frozen: bool = False
     batch_nodes: int | None = None
+    batch_size: int | None = None
+    batch_words: int | None = None
     seed: int = 0
     device: Literal["auto", "cpu", "cuda"] = "auto"
     devices: int = 1
@@ -104,26 +155,17 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         check_types(self)
-        for name in (
-            "hidden_size",
-            "min_count",
-            "epochs",
-            "patience",
-            "batch_nodes",
-            "devices",
-            "machines",
-            "threads",
-            "accumulate",
-        ):
+        for least, names in LEAST.items():
+            for name in names.split():
+                number = getattr(self, name)
+                if number is not None and number < least:
+                    raise ValueError(f"{name} is {number}; it must be {least} or more")
+        for name in ("lr", "eps", "clip"):
             number = getattr(self, name)
-            if number is not None and number < 1:
-                raise ValueError(f"{name} is {number}; it must be 1 or more")
-        for name in ("warmup", "halve_after", "readout_size", "weight_decay", "input_size", "token_dropout"):
-            number = getattr(self, name)
-            if number is not None and number < 0:
-                raise ValueError(f"{name} is {number}; it must be 0 or more")
-        if self.lr is not None and self.lr <= 0:
-            raise ValueError(f"lr is {self.lr}; it must be above 0")
+            if number is not None and number <= 0:
+                raise ValueError(f"{name} is {number}; it must be above 0")
+        if self.batch_words is not None and self.batch_size is None:
+            raise ValueError(f"batch_words is {self.batch_words}, which needs a batch_size")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
         if self.max_time and not re.fullmatch(r"\d+(:\d\d){3}", self.max_time):
@@ -132,7 +174,7 @@ class FitOptions:
             )
         if self.class_weights and self.task == "regress":
             raise ValueError("class_weights are for classes; the task is 'regress'")
-        for name in ("dropout", "input_dropout"):
+        for name in ("dropout", "input_dropout", "beta1", "averaging"):
             share = getattr(self, name)
             if share is not None and not 0 <= share < 1:
                 raise ValueError(f"{name} is {share}; it must be a probability from 0 to below 1")

@@ -11,7 +11,7 @@ from typing import Any
 from dgltree.datasets.splitting.splits import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
-from dgltree.training.build import objective_of
+from dgltree.training.deciding import labelled
 from dgltree.training.fitting import fit
 from dgltree.training.folder import CARD, write
 from dgltree.training.options import FitOptions
@@ -75,7 +75,7 @@ def fit_folds(data: TreeDataset, count: int, out: str | Path = "runs/fit", **opt
     :func:`dgltree.fit`.
     """
     settings = _settings(options)
-    data = objective_of(data, settings).labelled(data)
+    data = labelled(data, settings)
     given = folds(data, count, settings.seed)
     return _all({f"fold-{i}": (each, {}) for i, each in enumerate(given, 1)}, Path(out), options)
 
@@ -95,7 +95,7 @@ def fit_seeds(
     settings = _settings(options)
     files = {name: given for name, given in (("validation", validation), ("test", test)) if given is not None}
     if not files:
-        data = objective_of(data, settings).labelled(data)
+        data = labelled(data, settings)
         parts = split(data, settings.seed)
         if "test" not in parts:
             raise ValueError("trainings are compared by their test set; the column of splits names none")

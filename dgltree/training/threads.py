@@ -15,6 +15,15 @@ LARGE = 2**29
 """Multiply-adds of a batch's nodes and one square matrix from which on several threads are worth it."""
 
 
+SMALL = 50_000
+"""Nodes up to which batches are made without a process of their own: it takes longer to begin."""
+
+
+def loaders(nodes: int) -> int:
+    """Processes that make batches of a data set while the model computes."""
+    return int(nodes > SMALL)
+
+
 def cores() -> int:
     """Those that this process may use."""
     if hasattr(os, "sched_getaffinity"):

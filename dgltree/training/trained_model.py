@@ -22,13 +22,15 @@ from dgltree.models.checkpoint import load, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.explaining import Explanation, explain
-from dgltree.training.folder import BASELINE, CARD, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
+from dgltree.training.folder import BASELINE, CARD, EARLIER_BASELINE, EPOCHS, READING, SETTINGS_FILE, WEIGHTS
 from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.own_cells import register
 from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     from dgltree.training.baseline.average import Average
+    from dgltree.training.deciding import Decision
+    from dgltree.training.objectives.metrics import Evaluation
 
 Examples = Any
 """Examples for a model to answer: a ``TreeDataset``, or what :func:`dgltree.datasets.objects.read_objects` reads."""
@@ -56,6 +58,13 @@ class TrainedModel:
         if gives is None or (gives == "classes" and not model.classes):
             raise ValueError("it names no classes and gives no numbers; a model of 'dgltree fit' does")
         self.objective = OBJECTIVES[gives].with_classes(model.classes)
+
+    @classmethod
+    def of(cls, decision: "Decision", model: TreeModel) -> "TrainedModel":
+        """A model with weights of a training, which gives answers from now on."""
+        assert isinstance(model.readout, Readout)
+        decision.objective.finish(model.readout)
+        return cls(model, decision.splits["train"].reading)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "cpu", cell: type[Cell] | str | None = None) -> "TrainedModel":
@@ -101,13 +110,18 @@ class TrainedModel:
             from dgltree.training.baseline.average import Average
 
             found.average = Average.load(folder / BASELINE, found.objective)
+        elif (folder / EARLIER_BASELINE).exists():
+            from dgltree.training.baseline.earlier import load_earlier
+
+            found.average = load_earlier(folder / EARLIER_BASELINE, found.objective)
         return found
 
     def save(self, folder: str | Path) -> None:
         """Write the folder that :meth:`load` reads."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / BASELINE).unlink(missing_ok=True)  # that of another network
+        for name in (BASELINE, EARLIER_BASELINE):  # that of another network
+            (folder / name).unlink(missing_ok=True)
         with replacing(folder / READING) as beside:
             beside.write_text(json.dumps(self.reading.to_json(), indent=1) + "\n", encoding="utf-8")
         save(self.model, folder / WEIGHTS)
@@ -129,8 +143,8 @@ class TrainedModel:
 
     @property
     def each(self) -> int:
-        """Trees of an example: 2 where the model reads pairs."""
-        return self.model.each
+        """Trees of an example: 2 where the model reads pairs, as two sequences or as one."""
+        return 2 if getattr(self.model.encoder, "joint", False) else self.model.each
 
     def dataset(self, trees: Examples) -> TreeDataset:
         """Trees in the model's vocabulary; those that it does not know are left out and kept in ``bad``.
@@ -168,6 +182,15 @@ class TrainedModel:
         of these. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
         """
         return torch.cat([self.answers(part) for part in self.batches(self.known(trees))]).cpu()
+
+    def evaluate(self, dataset: TreeDataset) -> "Evaluation":
+        """The metrics of labelled examples; a label that is none of the model's classes counts as an error.
+
+        Examples without a label, or for numbers with one that is none, are left out. Needs the extra ``train``
+        (torchmetrics). Raises ``ValueError`` where there are no others, and as :meth:`predict`.
+        """
+        known = self.objective.labelled(self.dataset(dataset))
+        return self.objective.evaluation(self.predict(known), self.objective.targets(known.labels))
 
     def explain(self, trees: Examples) -> list[Explanation]:
         """For each example the answer of :meth:`predict`, and how much each subtree adds to it.

@@ -13,9 +13,8 @@ from dgltree import Vocabulary
 from dgltree.encoders.sequence.recurrent import State
 from dgltree.induction.sentences import score_sentences
 from dgltree.models import LanguageModel
-from dgltree.training.checkpoints import LAST
-from dgltree.training.encoding import seed_step
-from dgltree.training.processes import shared_mean
+from dgltree.training.stepping.checkpoints import LAST
+from dgltree.training.stepping.module import seed_step, shared_mean
 from tasks.language.averaging import averaged, averaged_weights, stopped_falling
 from tasks.language.data import Part
 from tasks.language.trees import parsed

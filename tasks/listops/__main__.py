@@ -1,14 +1,16 @@
-"""The command: ``python -m tasks.listops fit|validate|test --config FILE``; see configs/ for the rows of the table."""
+"""The command: ``python -m tasks.listops fit --config FILE``; see configs/ for the rows of the table."""
 
-from tasks.cli import run
+import sys
+
+from tasks import road
 from tasks.listops.data import ListOps
-from tasks.listops.model import ListOpsClassifier
+from tasks.trainings import ORDERED_MEMORY
 
 
-def main(arguments: list[str] | None = None) -> None:
+def main(arguments: list[str]) -> None:
     """Run the program's command line."""
-    run(ListOpsClassifier, ListOps, "accuracy", program="python -m tasks.listops", arguments=arguments)
+    road.main("listops", ListOps, {**ORDERED_MEMORY, "batch_words": 12_800}, arguments)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,6 +1,6 @@
 """Variants of the task to compare models on."""
 
-from tasks.listops.operators import FLAT, ROOTS
+from tasks.listops.data import FLAT, ROOTS
 from tasks.listops.presets import SETS
 
 VARIANTS: dict[str, tuple[str, ...]] = {

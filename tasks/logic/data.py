@@ -1,4 +1,4 @@
-"""Batches of pairs of formulas with the relation between them."""
+"""Pairs of formulas with the relation between them, as data sets."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,54 +6,39 @@ from pathlib import Path
 
 import torch
 
-from dgltree import batch
-from dgltree.batching.subtrees import number_subtrees
-from dgltree.datasets.labelled import Labelled
+from dgltree import TreeDataset
+from dgltree.datasets import Reading
 from dgltree.read.bracket import read_unlabelled
-from tasks.data import BucketedData
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
-from tasks.logic.language import RELATIONS, VOCABULARY
+from tasks.logic.language import VOCABULARY
 from tasks.logic.splits import LONGEST, PATTERNS, Known, Read, Split, divided, for_test, kept
+from tasks.road import Sets
 
-CLASSES = len(RELATIONS)
 
+class LogicPairs:
+    """Pairs of formulas of up to 6 operators to train and validate on.
 
-class LogicPairs(BucketedData):
-    """Pairs of formulas of up to 6 operators to train and validate on; the order depends on (seed, epoch) alone.
-
-    The test is on longer formulas, in groups of one number of operators; or for a systematic split on what training
-    left out (tasks/logic/splits.py): in group 6 that of up to 6 operators, in group 7 that of more. Batches hold pairs
-    of similar lengths.
+    The test is on longer formulas, also in sets of one number of operators; or for a systematic split on what training
+    left out (tasks/logic/splits.py): in the set of 6 that of up to 6 operators, in the set of 7 that of more.
 
     Args:
         folder: the published files, or own ones that tasks.logic.generate wrote; without it own pairs are made.
         split: "full", "A", "B" or "C".
         train_pairs: so many of the training pairs, a larger number holding every smaller one of its seed; by default
             all. Validation and test do not depend on it.
-        batch_size: pairs a step.
-        seed: of the order, of which pairs are taken, and of own pairs.
+        seed: of which pairs are taken, and of own pairs.
 
-    Raises ``ValueError`` for another split, a batch size below 1, and more training pairs than there are; and what
+    Raises ``ValueError`` for another split, and more training pairs than there are; and what
     :func:`tasks.logic.files.read_pairs` raises.
     """
 
     def __init__(
-        self,
-        folder: Path | None = None,
-        split: Split = "full",
-        train_pairs: int | None = None,
-        batch_size: int = 128,
-        seed: int = 0,
+        self, folder: Path | None = None, split: Split = "full", train_pairs: int | None = None, seed: int = 0
     ) -> None:
-        super().__init__()
         if split not in PATTERNS:
             raise ValueError(f"split is {split!r}; it must be one of {', '.join(PATTERNS)}")
-        if batch_size < 1:
-            raise ValueError(f"batch_size is {batch_size}; it must be 1 or more")
-        self.folder, self.split, self.train_pairs = folder, split, train_pairs
-        self.batch_size, self.seed = batch_size, seed
-        self.vocabulary = VOCABULARY
+        self.folder, self.split, self.train_pairs, self.seed = folder, split, train_pairs, seed
 
     @cached_property
     def _read(self) -> Read:
@@ -88,15 +73,19 @@ class LogicPairs(BucketedData):
         """The test data."""
         return for_test(self._read, self.split)
 
-    def length(self, pair: Pair) -> int:
-        return max(len(pair.left), len(pair.right))
-
-    def labelled(self, pairs: Sequence[Pair]) -> Labelled:
-        """Pairs as trees, with their classes and groups."""
-        trees = batch((read_unlabelled(text) for pair in pairs for text in (pair.left, pair.right)), VOCABULARY)
-        labels = torch.tensor([RELATIONS.index(pair.relation) for pair in pairs])
-        return Labelled(number_subtrees(trees), labels, torch.tensor([self._group(pair) for pair in pairs]))
+    def sets(self) -> Sets:
+        """All of them as data sets."""
+        test, groups = data_of(self.test), list(map(self._group, self.test))
+        parts = {f"operators_{k:02}": [i for i, group in enumerate(groups) if group == k] for k in sorted({*groups})}
+        tests = {"test": test, **{name: test.select(rows) for name, rows in parts.items()}}
+        return Sets(data_of(self.train), data_of(self.validation), tests, VOCABULARY)
 
     def _group(self, pair: Pair) -> int:
         """Operators; of a systematic split, what it left out of training is one group and what is longer another."""
         return pair.operators if self.split == "full" else min(max(pair.operators, LONGEST), LONGEST + 1)
+
+
+def data_of(pairs: Sequence[Pair]) -> TreeDataset:
+    """Pairs as trees, with their relations."""
+    trees = [(read_unlabelled(pair.left), read_unlabelled(pair.right)) for pair in pairs]
+    return TreeDataset(trees, [pair.relation for pair in pairs], reading=Reading(notation="brackets", numbers=False))

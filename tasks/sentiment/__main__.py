@@ -1,18 +1,20 @@
-"""The command: ``python -m tasks.sentiment COMMAND``.
-
-``fit``, ``validate`` and ``test`` with ``--config FILE`` (see configs/) train and measure a classifier; ``vectors``
-makes word vectors for it.
-"""
+"""``python -m tasks.sentiment fit --config FILE`` (see configs/) trains; ``vectors`` makes word vectors for it."""
 
 import sys
 
-from tasks.sentiment import cli, vectors
+from tasks import road
+from tasks.sentiment import vectors
+from tasks.sentiment.data import SentimentTreebank
+from tasks.trainings import ORDERED_MEMORY
+
+DEFAULTS = {**ORDERED_MEMORY, "hidden_size": 150, "eps": 1e-8, "weight_decay": 1e-5, "batch_size": 25, "halve_after": 0}
+"""Of Tai et al. 2015, by Adam."""
 
 
 def main(arguments: list[str]) -> None:
     """Run the program's command line; what it refuses ends it with one line."""
     if arguments[:1] != ["vectors"]:
-        cli.main(arguments)
+        road.main("sentiment", SentimentTreebank, {**DEFAULTS, "input_size": None}, arguments)
         return
     try:
         vectors.main(arguments[1:])

@@ -35,7 +35,7 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
         (
             ["Add(x, y, 2.5, y)", "x*2.5"],
             [
-                "child_sum unless an encoder is named, which reads functions, tokens, numbers and",
+                "child_sum unless an encoder is named, which reads tokens, numbers and",
                 "  leaves that are written as numbers are read as numbers",
             ],
         ),

@@ -58,7 +58,7 @@ def interrupt(*_):
 LightningModule.on_train_epoch_end = Trainer._teardown = interrupt
 """
 THE_WHOLE_GROUP_IS_TOLD = """
-from dgltree.training import data
+from dgltree.training.stepping import data
 from torch.utils.data import dataloader
 def tell(self):
     os.killpg(0, signal.{})

@@ -137,7 +137,7 @@ def test_a_run_knows_all_the_files_of_its_model(fitted: Path, tmp_path: Path) ->
     """One that goes on with another model, way of reading or baseline would mix answers."""
     model = tmp_path / "model"
     shutil.copytree(fitted / "model", model)
-    names = ["model.safetensors", "reading.json", "baseline.safetensors"]
+    names = ["model.safetensors", "reading.json", "baseline.skops"]
     digests = [hashlib.sha256((model / name).read_bytes()).hexdigest() for name in names]
     assert Predict(model).settings()["model"] == digests
     (model / names[2]).unlink()

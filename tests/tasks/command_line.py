@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tasks.road import figures
+
 
 def run(
     main: Callable[[list[str]], None], command: str, configs: Sequence[Path], given: Mapping[str, Any], **options: Any
@@ -17,6 +19,16 @@ def run(
     arguments = [f"--config={file}" for file in configs] + [f"--{name}={value}" for name, value in every.items()]
     with quiet():
         main([command, *arguments, "--trainer.enable_progress_bar=false"])
+
+
+def fit(
+    main: Callable[[list[str]], None], configs: Sequence[Path], out: Path, given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Train by the configurations and options ``given``; the figures of the test data."""
+    arguments = [f"--config={file}" for file in configs] + [f"--{name}={value}" for name, value in given.items()]
+    with quiet():
+        main(["fit", *arguments, f"--out={out}"])
+    return figures(out)
 
 
 @contextmanager

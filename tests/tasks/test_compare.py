@@ -1,6 +1,5 @@
 """Many trainings and their report."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,12 @@ import command_line
 from dgltree.training.folder import read_epochs
 from tasks import baselines, compare
 from tasks.listops.files import Expression, write_expressions
+from tasks.road import figures as found_of
 
 TINY = [
     "--data.count=200",
-    "--model.hidden_size=4",
-    "--trainer.max_epochs=1",
+    "--fit.hidden_size=4",
+    "--fit.epochs=1",
 ]
 
 
@@ -34,17 +34,17 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
     assert report.startswith("# listops\n\n4 of 4 trainings are done.")
     rows = [line.split(" | ") for line in report.splitlines() if line.startswith(("| lstm", "| tree_lstm"))]
     assert [row[0] for row in rows] == ["| lstm", "| tree_lstm"] * 4
-    figures = json.loads((tmp_path / "25" / "lstm-0" / "test.json").read_text())
+    figures = found_of(tmp_path / "25" / "lstm-0")
     assert [len(row) for row in rows] == [len(rows[0]), len(rows[0]), 9, 9] * 2, "and a table by operator"
     assert float(rows[4][2]) == pytest.approx(100 * figures["accuracy"], abs=0.06)
     assert float(rows[6][1]) == pytest.approx(100 * figures["root_min"], abs=0.06)
     for picture in ("accuracy-100.png", "accuracy-25.svg", "epochs-25.png", "shares.png"):
         assert (tmp_path / picture).exists()
-    files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
+    files = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("card.json")}
     assert run(tmp_path, *shares) == 0
-    assert files == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("test.json")}
-    with pytest.raises(SystemExit, match=r"lstm-0/job.json is of another run: options: .*model.lr=0.1.* Give another"):
-        run(tmp_path, *shares, further=[*TINY, "--model.lr=0.1"])
+    assert files == {file: file.stat().st_mtime_ns for file in tmp_path.rglob("card.json")}
+    with pytest.raises(SystemExit, match=r"lstm-0/job.json is of another run: options: .*fit.lr=0.1.* Give another"):
+        run(tmp_path, *shares, further=[*TINY, "--fit.lr=0.1"])
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
     shown = {}
     monkeypatch.setattr(compare.charts, "accuracy_by", lambda axis, models, **_: shown.update({axis: models}))
     monkeypatch.setattr(compare.charts, "save", lambda *_: [])
-    assert run(tmp_path, "--models", "lstm", "--seeds", "0", "1", further=[*TINY, "--trainer.max_epochs=2"]) == 0
+    assert run(tmp_path, "--models", "lstm", "--seeds", "0", "1", further=[*TINY, "--fit.epochs=2"]) == 0
     first, second = (read_epochs(tmp_path / "100" / f"lstm-{seed}") for seed in (0, 1))
     means = [(one["accuracy"] + other["accuracy"]) / 2 for one, other in zip(first, second, strict=True)]
     assert [mean for mean, _ in shown["epoch"]["lstm"].values()] == pytest.approx(means)
@@ -63,7 +63,7 @@ def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
 
 
 def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    order = "--model.options={order: leaves}"  # a tree has no order
+    order = "--fit.options={order: leaves}"  # a tree has no order
     assert run(tmp_path, "--seeds", "0", "--jobs", "1", further=[*TINY, order]) == 1
     out = capsys.readouterr().out
     assert "1 of 2 trainings are done" in out

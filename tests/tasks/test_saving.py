@@ -17,7 +17,7 @@ import command_line
 import interrupted
 from interrupted import fitted, generated
 
-from dgltree.training.checkpoints import WholeCheckpoints
+from dgltree.training.stepping.checkpoints import WholeCheckpoints
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
 

@@ -17,15 +17,19 @@ from dgltree.engine.kernels.choice import kernels
 
 __all__ = ["data"]
 pytestmark = QUIET
-FILES = {"nodes": "card.json", "verification": "test.json", "logic": "test.json", "listops": "test.json"}
-FILES |= {"sentiment": "test.json", "numbers": "card.json", "language": "test.json"}
+FILES = {"nodes": "card.json", "verification": "test.json", "logic": "card.json", "listops": "card.json"}
+FILES |= {"sentiment": "card.json", "numbers": "card.json", "language": "test.json"}
 LONG = ("numbers", "language")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in FILES])
 def test_it_trains_and_tests_to_its_last_line_and_file(name: str, data: Path, tmp_path: Path) -> None:
     [(_, module, arguments)] = [job for job in jobs(data, tmp_path, devices=1) if job[0] == name]
-    there = [each for each in arguments if each != "cpu" and not each.startswith(("--device", "--trainer.accelerator"))]
+    there = [
+        each
+        for each in arguments
+        if each != "cpu" and not each.startswith(("--device", "--fit.device", "--trainer.accelerator"))
+    ]
     with second_device() as device, kernels("off"), command_line.quiet():
         assert not importlib.import_module(module).main(there)
     assert (device.reads + device.flights).total() > 0, "nothing was computed on the device"

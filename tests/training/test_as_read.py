@@ -16,7 +16,8 @@ from dgltree.read.sexpr import read_sexpr
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.choices import number_scale, numbers_are_read
+from dgltree.training.encoder_choice import choose_encoder, number_scale, reads_numbers
+from dgltree.training.options import FitOptions
 
 pytestmark = QUIET
 
@@ -42,8 +43,8 @@ def fitted(data: TreeDataset, out: Path, **options: Any) -> TrainedModel:
     ],
 )
 def test_numbers_are_read_where_some_are_not_whole_or_most_are_rare(texts: list[str], read: bool) -> None:
-    assert numbers_are_read(of(texts), "tree_lstm", min_count=2) == read
-    assert not numbers_are_read(of(texts), "lstm", min_count=2), "sequences have no numbers"
+    assert reads_numbers(of(texts), min_count=2) == read
+    assert not choose_encoder(of(texts), FitOptions(encoder="lstm")).numbers, "sequences have no numbers"
 
 
 def test_a_scale_is_of_the_middle_half_of_the_numbers() -> None:
@@ -63,7 +64,7 @@ def test_a_model_of_numbers_tells_unseen_ones_apart_and_reads_files_as_it_was_tr
     assert main([*arguments, str(out)]) == 0
     said = capsys.readouterr().err.splitlines()
     assert "leaves that are written as numbers are read as numbers; --no-numbers reads them as words" in said
-    assert "the encoder reads functions, numbers and the order of children" in said
+    assert "the encoder reads numbers and the order of children" in said
     model = TrainedModel.load(out)
     assert model.reading.numbers is True
     one, two = model.predict(["(add 1.2345 0)", "(add 3.0123 0)"]).tolist()

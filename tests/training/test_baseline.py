@@ -5,10 +5,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import earlier_baseline
 import numpy as np
 import pytest
 import torch
@@ -22,20 +24,18 @@ from dgltree.read.sexpr import read_sexpr
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
 
-from safetensors import safe_open
-from safetensors.torch import save
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from skops.io import dumps, loads
 
-from dgltree.models.checkpoint import digest
-from dgltree.training.baseline.average import HEADER, Average
+from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.boosted import Boosted
 from dgltree.training.baseline.choice import choose
 from dgltree.training.baseline.codes import occurrences
+from dgltree.training.baseline.earlier import load_earlier
 from dgltree.training.baseline.features import Columns
-from dgltree.training.baseline.linear import Linear
 from dgltree.training.objectives import Classes, Numbers
 
 pytestmark = QUIET
@@ -153,27 +153,27 @@ def test_what_occurs_in_one_example_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 3, 0])
-def test_the_arrays_compute_what_scikit_learn_does(classes: int) -> None:
+@pytest.mark.parametrize("linear", [True, False])
+def test_a_baseline_computes_what_scikit_learn_does_and_never_answers_a_class_without_examples(
+    classes: int, linear: bool
+) -> None:
     rows = COUNTS.toarray()
     labels = rows[:, 0] * rows[:, 1] - rows[:, 2] + RNG.normal(size=300)
     if classes:
         labels = np.digitize(labels, [0.0, 1.5][: classes - 1]) + 1  # of classes 0 to 3 or 4 that are not all there
     objective = Classes(tuple("abcde")) if classes else Numbers()
-    linear: Any = LogisticRegression(max_iter=200) if classes else Ridge()
-    linear.fit(np.log1p(rows) * 0.5, labels)
-    boosted: Any = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(**BOOSTING)
-    boosted.fit(rows, labels)
-    for model, theirs, given in (
-        (Linear.of(linear, 0.5, len(objective.classes)), linear, np.log1p(rows) * 0.5),
-        (Boosted.of(boosted, 7, len(objective.classes)), boosted, rows),
-    ):
-        model.check()
-        found = objective.answers(torch.from_numpy(model(COUNTS)).view(-1, *objective.shape)).numpy()
-        if classes:
-            np.testing.assert_allclose(found[:, theirs.classes_], theirs.predict_proba(given), atol=1e-6)
-            assert found[:, 0].max() < 1e-9
-        else:
-            np.testing.assert_allclose(found, theirs.predict(given), atol=1e-5)
+    boosted = (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(**BOOSTING)
+    theirs: Any = (LogisticRegression(max_iter=200) if classes else Ridge()) if linear else boosted
+    given = np.log1p(rows) if linear else rows
+    baseline = Baseline(Columns(np.arange(7, dtype=np.uint64)), theirs.fit(given, labels), linear, objective, "a test")
+    found = objective.answers(torch.from_numpy(baseline.of(COUNTS)).view(-1, *objective.shape)).numpy()
+    if classes:
+        np.testing.assert_allclose(found[:, theirs.classes_], theirs.predict_proba(given), atol=1e-6)
+        assert found[:, 0].max() < 1e-9
+        cooler = torch.from_numpy(replace(baseline, temperature=2.0).of(COUNTS))
+        torch.testing.assert_close(cooler, torch.from_numpy(baseline.of(COUNTS)) / 2)
+    else:
+        np.testing.assert_allclose(found, theirs.predict(given), atol=1e-5)
 
 
 def bags() -> tuple[list[Tree], list[list[str]]]:
@@ -226,17 +226,19 @@ def test_cross_validation_chooses_the_kind_by_the_training_set() -> None:
     assert choose(small, Classes(("False", "True"))).what.startswith("logistic regression of counts (penalty ")
 
 
-def averaged(kind: type[Any] = Linear) -> tuple[Average, TreeDataset]:
+def averaged(linear: bool = True, numbers: bool = False) -> tuple[Average, TreeDataset]:
     trees, drawn = bags()
-    data = TreeDataset(trees, ["a" if bag.count("a") > 2 else "b" for bag in drawn])
-    columns, objective = Columns.of(data), Classes(("a", "b"))
-    labels = objective.targets(data.labels).numpy()
-    if kind is Linear:
-        model: Any = Linear.of(LogisticRegression().fit(columns(data).log1p(), labels), 1.0, 2)
+    labels = [bag.count("a") + 0.5 if numbers else "ab"[bag.count("a") <= 2] for bag in drawn]
+    data, objective = TreeDataset(trees, labels), Numbers() if numbers else Classes(("a", "b"))
+    columns, targets = Columns.of(data), objective.targets(TreeDataset(trees, labels).labels).numpy()
+    counts = columns(data)
+    if linear:
+        fitted: Any = (Ridge() if numbers else LogisticRegression()).fit(counts.log1p(), targets)
+        fitted.coef_, fitted.intercept_ = (np.float64(np.float32(of)) for of in (fitted.coef_, fitted.intercept_))
     else:
-        fitted = HistGradientBoostingClassifier(**BOOSTING).fit(columns(data).toarray(), labels)
-        model = Boosted.of(fitted, len(columns.codes), 2)
-    return Average(Baseline(columns, model, objective, "of a test"), 0.35), data
+        kind: Any = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
+        fitted = kind(**BOOSTING).fit(counts.toarray(), targets)
+    return Average(Baseline(columns, fitted, linear, objective, "of a test"), 0.35), data
 
 
 def test_the_weight_is_the_one_with_the_smallest_loss() -> None:
@@ -247,82 +249,115 @@ def test_the_weight_is_the_one_with_the_smallest_loss() -> None:
     assert Average.best(baseline, 1 - right, baseline.answers(data), targets).weight == 0
     mixed = torch.where(torch.rand(300, 1, generator=torch.Generator().manual_seed(0)) < 0.9, right, 1 - right)
     mixed = mixed * 0.9 + 0.05
-    found = Average.best(baseline.divided(20), mixed, baseline.divided(20).answers(data), targets)
+    cool = replace(baseline, temperature=20.0)
+    found = Average.best(cool, mixed, cool.answers(data), targets)
     losses = {
-        weight / 20: -(weight / 20 * mixed + (1 - weight / 20) * baseline.divided(20).answers(data))[right == 1]
-        .log()
-        .mean()
+        weight / 20: -(weight / 20 * mixed + (1 - weight / 20) * cool.answers(data))[right == 1].log().mean()
         for weight in range(21)
     }
     assert found.weight == min(losses, key=lambda weight: losses[weight])
     assert 0 < found.weight < 1
 
 
-@pytest.mark.parametrize("kind", [Linear, Boosted])
-def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(kind: type[Any], tmp_path: Path) -> None:
-    average, data = averaged(kind)
-    file = tmp_path / "baseline.safetensors"
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("linear", [True, False])
+def test_an_average_is_the_same_from_its_file_and_a_damaged_one_is_refused(
+    linear: bool, numbers: bool, tmp_path: Path
+) -> None:
+    average, data = averaged(linear, numbers)
+    file, objective = tmp_path / "baseline.skops", average.baseline.objective
     average.save(file)
-    found = Average.load(file, Classes(("a", "b")))
+    found = Average.load(file, objective)
     assert (found.weight, found.baseline.what) == (0.35, "of a test")
-    torch.testing.assert_close(found.baseline.answers(data), average.baseline.answers(data), rtol=0, atol=1e-6)
+    assert torch.equal(found.baseline.answers(data), average.baseline.answers(data))
     with pytest.raises(ValueError, match="its classes are not those of the network next to it"):
         Average.load(file, Classes(("a", "c")))
     content = bytearray(file.read_bytes())
-    content[-3] ^= 1
-    file.write_bytes(content)
-    with pytest.raises(ValueError, match=r"baseline.safetensors: the contents do not match their hash"):
-        Average.load(file, Classes(("a", "b")))
+    for place in (3, 2000, len(content) - 3):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"baseline.skops: the contents do not match their hash"):
+            Average.load(file, objective)
 
 
-def test_boosted_trees_of_numbers_are_the_same_from_their_file(tmp_path: Path) -> None:
-    trees, drawn = bags()
-    data = TreeDataset(trees, [bag.count("a") + 0.5 for bag in drawn])
-    columns = Columns.of(data)
-    fitted = HistGradientBoostingRegressor(**BOOSTING).fit(columns(data).toarray(), [float(y) for y in data.labels])
-    baseline = Baseline(columns, Boosted.of(fitted, len(columns.codes), 0), Numbers(), "of a test")
-    Average(baseline, 0.0).save(tmp_path / "baseline.safetensors")
-    found = Average.load(tmp_path / "baseline.safetensors", Numbers()).baseline.answers(data)
-    np.testing.assert_allclose(found.numpy(), fitted.predict(columns(data).toarray()), rtol=1e-5)
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("linear", [True, False])
+def test_a_file_of_an_earlier_release_answers_as_scikit_learn_does(linear: bool, numbers: bool, tmp_path: Path) -> None:
+    average, data = averaged(linear, numbers)
+    file, objective = tmp_path / "baseline.safetensors", average.baseline.objective
+    earlier_baseline.write(file, earlier_baseline.said_of(average), earlier_baseline.tensors_of(average))
+    found = load_earlier(file, objective)
+    assert (found.weight, found.baseline.what) == (0.35, "of a test")
+    torch.testing.assert_close(found.baseline.answers(data), average.baseline.answers(data), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", [Linear, Boosted])
-def test_whatever_a_file_with_a_right_hash_says_is_one_error(kind: type[Any], tmp_path: Path) -> None:
-    average, data = averaged(kind)
+WRONG = [torch.zeros(0), torch.full((3,), torch.nan), torch.ones(2, 2).long(), torch.full((9,), 10**12)]
+
+
+@pytest.mark.parametrize("linear", [True, False])
+def test_whatever_a_file_of_an_earlier_release_with_a_right_hash_says_is_one_error(
+    linear: bool, tmp_path: Path
+) -> None:
+    average, data = averaged(linear)
     file, objective = tmp_path / "baseline.safetensors", Classes(("a", "b"))
-    average.save(file)
-    with safe_open(file, framework="pt") as opened:
-        header = json.loads(opened.metadata()[HEADER])
-        tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
-    del header["sha256"]
-    wrong = [
-        torch.zeros(0),
-        torch.full((3,), torch.nan),
-        torch.ones(2, 2).long(),
-        torch.full((9,), 10**12),
-        torch.ones(7).half(),
-    ]
+    header, tensors = earlier_baseline.said_of(average), earlier_baseline.tensors_of(average)
     changed = [({**header, name: value}, tensors) for name in header for value in (None, 7, "x", [], {}, -1.5)]
-    changed += [(header, {**tensors, name: value}) for name in tensors for value in wrong]
+    changed += [(header, {**tensors, name: value}) for name in tensors for value in [*WRONG, torch.ones(7).half()]]
+    if not linear:  # the last node that has children leads back
+        left = tensors["left"].clone()
+        inner = int((left != torch.arange(len(left))).nonzero()[-1])
+        left[inner] = inner - 1
+        changed.append((header, {**tensors, "left": left}))
     refused = 0
     for said, weights in changed:
-        said = {**said, "sha256": digest(said, weights)}
-        file.write_bytes(save(weights, {HEADER: json.dumps(said)}))
+        earlier_baseline.write(file, said, weights)
         try:
-            assert bool(Average.load(file, objective).baseline.answers(data).isfinite().all())
+            assert bool(load_earlier(file, objective).baseline.answers(data).isfinite().all())
         except ValueError as error:
             assert str(error).startswith(str(file)), error
             refused += 1
     assert refused > len(changed) / 2
 
 
-def test_trees_that_do_not_end_are_refused() -> None:
-    model: Any = averaged(Boosted)[0].baseline.model
-    model.check()
-    inner = int(np.flatnonzero(model.left != np.arange(len(model.left)))[-1])
-    model.left[inner] = inner - 1
-    with pytest.raises(ValueError, match="boosted trees with a child that is not there"):
-        model.check()
+@pytest.mark.parametrize("linear", [True, False])
+def test_whatever_a_file_with_a_right_hash_says_is_one_error(
+    linear: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    average, data = averaged(linear)
+    file, objective = tmp_path / "baseline.skops", Classes(("a", "b"))
+    average.save(file)
+    said = loads(file.read_bytes()[DIGEST:], trusted=TRUSTED)
+    wrong: list[Any] = [None, 7, "x", [], {}, -1.5, np.zeros(3), np.full((2, 2), np.nan), StandardScaler()]
+    refused = 0
+    for changed in [{**said, name: value} for name in said for value in wrong] + [{}, [], said["estimator"]]:
+        content = dumps(changed)
+        file.write_bytes(sha256(content).hexdigest().encode() + content)
+        try:
+            assert bool(Average.load(file, objective).baseline.answers(data).isfinite().all())
+        except ValueError as error:
+            assert str(error).startswith(str(file)), error
+            refused += 1
+    assert refused > 40
+
+
+def test_a_type_that_a_baseline_is_not_made_of_is_never_constructed(tmp_path: Path) -> None:
+    content = dumps({"weight": FunctionTransformer(print)})
+    file = tmp_path / "baseline.skops"
+    file.write_bytes(sha256(content).hexdigest().encode() + content)
+    with pytest.raises(ValueError, match=r"baseline.skops: .*builtins.print"):
+        Average.load(file, Classes(("a", "b")))
+
+
+@pytest.mark.parametrize(("field", "message"), [("left", "a child"), ("feature_idx", "a column")])
+def test_trees_that_do_not_end_or_read_a_column_that_is_not_there_are_refused(field: str, message: str) -> None:
+    average, _ = averaged(linear=False)
+    check(average.baseline)
+    nodes = average.baseline.estimator._predictors[0][0].nodes
+    inner = int(np.flatnonzero(nodes["is_leaf"] == 0)[-1])
+    nodes[field][inner] = 0 if field == "left" else 99
+    with pytest.raises(ValueError, match=f"boosted trees with {message} that is not there"):
+        check(average.baseline)
 
 
 def test_network_baseline_and_average_are_printed_written_and_used(
@@ -349,16 +384,7 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     torch.testing.assert_close(printed, whole, rtol=0, atol=1e-6)
     assert main([*arguments, str(tmp_path / "bare"), "--no-baseline"]) == 0
     assert json.loads((tmp_path / "bare" / "card.json").read_text())["baseline"] == {}
-    assert not (tmp_path / "bare" / "baseline.safetensors").exists()
-
-
-def test_a_linear_model_of_negative_numbers_computes_what_scikit_learn_does() -> None:
-    rows = np.random.default_rng(5).normal(0, 3, (200, 4))
-    signed = np.sign(rows) * np.log1p(abs(rows))
-    labels = signed @ [1.0, -2.0, 0.5, 0.0] + 1
-    ridge = Ridge().fit(signed * 0.5, labels)
-    found = Linear.of(ridge, 0.5, 0)(csr_matrix(rows))[:, 0]
-    np.testing.assert_allclose(found, ridge.predict(signed * 0.5), rtol=1e-5, atol=1e-5)
+    assert not (tmp_path / "bare" / "baseline.skops").exists()
 
 
 def test_a_split_is_answered_once_and_a_baseline_without_weight_never(

@@ -10,10 +10,11 @@ import torch
 from dgltree import Tree, TreeDataset, Vocabulary
 
 pytest.importorskip("sklearn", reason="the train extra is not installed")
+from sklearn.linear_model import LogisticRegression
+
 from dgltree.training.baseline import choice
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
-from dgltree.training.baseline.linear import Linear
 from dgltree.training.objectives.classes import Classes
 
 ALONE = 20
@@ -63,8 +64,9 @@ def test_a_baseline_reads_the_names_of_trees_whatever_vocabulary_they_are_in() -
     trees = [Tree("f", [Tree("w", token=token) for token in word]) for word in ("ab", "bb", "cc", "cd", "da")]
     data = TreeDataset(trees, list("xyxyx"))
     columns = Columns.of(data)
-    model = Linear(np.arange(2.0 * len(columns.codes), dtype=np.float32).reshape(-1, 2), np.zeros(2, np.float32))
-    baseline = Baseline(columns, model, Classes(("x", "y")), "of a test")
+    model = LogisticRegression().fit(columns(data).log1p(), np.arange(5) % 2)
+    model.coef_ = np.arange(float(len(columns.codes)))[None]
+    baseline = Baseline(columns, model, True, Classes(("x", "y")), "of a test")
     known = data.within(Vocabulary([("f", 2), ("w", 0)], ["a"], unk=True))
     assert known.trees.token.unique().numel() < data.trees.token.unique().numel()
     found = baseline.found(data)

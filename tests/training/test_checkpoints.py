@@ -8,7 +8,7 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.checkpoints import WholeCheckpoints, checked
+from dgltree.training.stepping.checkpoints import WholeCheckpoints, checked
 
 CONTENT = {"state_dict": {"weight": torch.arange(200.0)}, "epoch": 3}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from own_trees import QUIET, SMALL, expression, table
+from own_trees import QUIET, SMALL, built, expression, table
 
 import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
@@ -21,13 +21,11 @@ import lightning
 from lightning.pytorch.trainer.states import TrainerFn
 
 from dgltree.read.bracket import read_sst
-from dgltree.training.build import build
-from dgltree.training.checkpoints import checked
-from dgltree.training.encoding import seed_step
-from dgltree.training.module import TreeTraining
 from dgltree.training.objectives.classes import classes_of
 from dgltree.training.options import FitOptions
-from dgltree.training.plateau import HalvedRate, Patience
+from dgltree.training.stepping.callbacks import HalvedRate, Patience
+from dgltree.training.stepping.checkpoints import checked
+from dgltree.training.stepping.module import TreeTraining, seed_step
 
 pytestmark = QUIET
 
@@ -144,12 +142,11 @@ def test_dropout_and_token_embeddings_follow_from_the_task_and_the_encoder(
     labels: list[Any], given: dict[str, Any], found: tuple[Any, ...]
 ) -> None:
     trees = [dgltree.read_infix(text) for text in ("x+y", "x*y")]
-    built = build(TreeDataset(trees * 4, labels * 4), FitOptions(hidden_size=6, **given))
-    options = built.options
+    module, options = built(TreeDataset(trees * 4, labels * 4), FitOptions(hidden_size=6, **given))
     assert (options.input_size, options.dropout, options.input_dropout, options.token_dropout) == found
-    assert (built.module.token_dropout is not None) == bool(found[-1])
+    assert (module.token_dropout is not None) == bool(found[-1])
     pairs = TreeDataset([(trees[0], trees[1]), (trees[1], trees[0])], ["a", "b"])
-    assert build(pairs, FitOptions(hidden_size=6)).options.dropout == 0.0
+    assert built(pairs, FitOptions(hidden_size=6)).options.dropout == 0.0
 
 
 def test_the_masks_of_dropout_are_those_of_seed_epoch_step_and_rank() -> None:
@@ -290,7 +287,7 @@ def test_tokens_vectors_are_dropped_by_the_given_share_in_training_alone(share: 
     trees = [Tree("f", (Tree("x", token=f"t{k}"), Tree("x", token="a"))) for k in range(300)]
     how: dict[str, Any] = {"encoder": "tree_lstm", "input_size": 20, "hidden_size": 4, "min_count": 1}
     options = FitOptions(input_dropout=share, token_dropout=0.0, **how)
-    module = build(TreeDataset(trees, ["a", "b"] * 150), options).module
+    module = built(TreeDataset(trees, ["a", "b"] * 150), options).module
     embedding, tokens = module.model.encoder.cell.input_embedding, torch.arange(300)
     vectors = embedding.eval()(tokens, None)
     torch.manual_seed(0)
@@ -304,7 +301,7 @@ def test_a_token_is_dropped_by_how_often_it_occurs() -> None:
     trees = [dgltree.read_infix("x+y"), *[dgltree.read_infix("x")] * 9]  # x ten times, y once
     how: dict[str, Any] = {"encoder": "tree_lstm", "input_size": 5, "hidden_size": 4, "min_count": 1}
     options = FitOptions(input_dropout=0.0, token_dropout=5.0, **how)
-    module = build(TreeDataset(trees, ["a", "b"] * 5), options).module
+    module = built(TreeDataset(trees, ["a", "b"] * 5), options).module
     cell = module.model.encoder.cell
     tokens = torch.tensor([cell.vocabulary.tokens.index(name) for name in "xy"]).repeat_interleave(4000)
     vectors = cell.input_embedding.eval()(tokens, None)

@@ -12,7 +12,7 @@ from own_trees import SMALL, table
 
 from dgltree.commands.main import main
 from dgltree.training.folder import give_up
-from dgltree.training.module import TreeTraining
+from dgltree.training.stepping.module import TreeTraining
 
 
 @pytest.fixture

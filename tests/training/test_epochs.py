@@ -9,16 +9,15 @@ import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from own_trees import QUIET, table, written
+from own_trees import QUIET, built, table, written
 
 import dgltree
 from dgltree import TreeDataset
-from dgltree.training import data, stepping
-from dgltree.training.build import build
+from dgltree.training import finishing
 from dgltree.training.objectives.macro_f1 import MacroF1
 from dgltree.training.options import MOST_EPOCHS, FitOptions
-from dgltree.training.plateau import UsualEpochs
-from dgltree.training.warm_up import WarmUp
+from dgltree.training.stepping import data
+from dgltree.training.stepping.callbacks import UsualEpochs, WarmUp
 
 pytestmark = QUIET
 
@@ -60,9 +59,8 @@ def test_the_last_epoch_that_was_the_best_is_said(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(stepping, "read_epochs", lambda _: [{"r2": value} for value in values])
-    prepared: Any = SimpleNamespace(module=SimpleNamespace(monitored="r2"))
-    stepping.say_last(prepared, tmp_path)
+    monkeypatch.setattr(finishing, "read_epochs", lambda _: [{"r2": value} for value in values])
+    finishing._say_last("r2", tmp_path)
     assert capsys.readouterr().err.splitlines() == said
 
 
@@ -84,11 +82,11 @@ def test_the_rate_rises_step_by_step_to_its_own() -> None:
 @pytest.mark.parametrize(("encoder", "found"), [("transformer", (1e-3, 100)), ("lstm", (4e-3, 0)), (None, (4e-3, 0))])
 def test_transformers_have_a_rate_of_their_own_that_rises(encoder: str | None, found: tuple[float, int]) -> None:
     trees = [dgltree.read_infix(text) for text in ("x+y", "x*y")]
-    built = build(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8))
-    assert (built.options.lr, built.options.warmup) == found
-    warmed = [each for each in built.module.configure_callbacks() if isinstance(each, WarmUp)]
+    found_for = built(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8))
+    assert (found_for.options.lr, found_for.options.warmup) == found
+    warmed = [each for each in found_for.module.configure_callbacks() if isinstance(each, WarmUp)]
     assert [(each.rate, each.steps) for each in warmed] == ([found] if found[1] else [])
-    told = build(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8, lr=0.5, warmup=7))
+    told = built(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8, lr=0.5, warmup=7))
     assert (told.options.lr, told.options.warmup) == (0.5, 7)
 
 

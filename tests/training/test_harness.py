@@ -12,8 +12,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 import lightning
 from lightning.pytorch.profilers import SimpleProfiler
 
-from dgltree.training import harness
-from dgltree.training.checkpoints import BEST, LAST, checkpoints
+from dgltree.training.stepping import trainer as harness
+from dgltree.training.stepping.checkpoints import BEST, LAST, checkpoints
 
 ROOT = Path(__file__).parents[2]
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def test_no_other_file_builds_a_trainer() -> None:
     files = [*(ROOT / "dgltree").rglob("*.py"), *(ROOT / "tasks").rglob("*.py")]
     found = [file for file in files if re.search(r"\bTrainer\(", file.read_text(encoding="utf-8"))]
-    assert [file.name for file in found] == ["harness.py"]
+    assert [file.name for file in found] == ["trainer.py"]
 
 
 def test_without_a_figure_to_monitor_there_is_no_best_checkpoint(tmp_path: Path) -> None:

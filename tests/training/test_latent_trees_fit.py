@@ -23,7 +23,7 @@ TINY = ["--hidden-size", "6", "--epochs", "2", "--batch-nodes", "400", "--no-bas
 def test_it_trains_resumes_and_predicts(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dgltree.training.module import TreeTraining
+    from dgltree.training.stepping.module import TreeTraining
 
     path = tmp_path / "trees.tsv"
     path.write_text(table(60), encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from own_trees import QUIET, SMALL, table, written
+from own_trees import QUIET, SMALL, built, table, written
 
 import dgltree
 from dgltree import TrainedModel, TreeDataset
@@ -21,9 +21,8 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 import lightning
 from lightning.pytorch import callbacks
 
-from dgltree.training.build import build
-from dgltree.training.module import TreeTraining
 from dgltree.training.options import FitOptions
+from dgltree.training.stepping.module import TreeTraining
 
 pytestmark = QUIET
 
@@ -203,13 +202,13 @@ def test_gradients_are_accumulated(trees: Path, tmp_path: Path, monkeypatch: pyt
 def test_balanced_weights_make_classes_count_alike() -> None:
     trees = [dgltree.read_infix(text) for text in ("x", "y", "z", "x+y")] * 5
     data = TreeDataset(trees, ["rare" if i == 3 else "often" for _ in range(5) for i in range(4)])
-    module = build(data, FitOptions(class_weights="balanced", hidden_size=3)).module
+    module = built(data, FitOptions(class_weights="balanced", hidden_size=3)).module
     assert module.objective.weights is not None
     assert module.objective.weights.tolist() == pytest.approx([2 / 3, 2])
     assert "class_weights" not in module.state_dict()
     numbers = TreeDataset(trees, [0.5] * 20)
     with pytest.raises(ValueError, match="class_weights are for classes"):
-        build(numbers, FitOptions(class_weights="balanced"))
+        built(numbers, FitOptions(class_weights="balanced"))
 
 
 @pytest.mark.parametrize(
@@ -223,7 +222,7 @@ def test_balanced_weights_make_classes_count_alike() -> None:
 def test_a_readout_that_does_not_fit_the_task_is_told(readout: str, message: str) -> None:
     data = TreeDataset([dgltree.read_infix(text) for text in ("x", "x+y")] * 5, ["a", "b"] * 5)
     with pytest.raises(ValueError, match=re.escape(message)):
-        build(data, FitOptions(readout=readout))
+        built(data, FitOptions(readout=readout))
 
 
 @pytest.mark.usefixtures("registry")

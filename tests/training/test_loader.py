@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from dgltree.training.loader import batch_loader
+from dgltree.training.stepping.data import batch_loader
 
 MEGABYTES, MOST = 200, 100
 PIECE = 1_000_000

@@ -25,7 +25,7 @@ def test_a_training_goes_on_where_it_stopped_and_is_not_done_twice(
     path.write_text(table(120), encoding="utf-8")
     arguments = ["fit", str(path), *SMALL, "--dropout", "0.3", "--out"]
     assert main([*arguments, str(tmp_path / "whole")]) == 0
-    from dgltree.training.module import TreeTraining
+    from dgltree.training.stepping.module import TreeTraining
 
     step, left = TreeTraining.training_step, [12]
 
@@ -55,7 +55,7 @@ def test_a_resumed_training_halves_its_rate_when_the_whole_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where validation does not rise, what the schedule knows must be in the checkpoint."""
-    from dgltree.training.module import TreeTraining
+    from dgltree.training.stepping.module import TreeTraining
 
     rng = random.Random(1)
     rows = [f"{expression(rng, 3)}+{i}\t{rng.choice('ab')}" for i in range(80)]
@@ -110,7 +110,7 @@ def test_a_checkpoint_that_is_none_is_named_and_never_executed(
 def test_ctrl_c_says_interrupted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dgltree.training.module import TreeTraining
+    from dgltree.training.stepping.module import TreeTraining
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -132,7 +132,7 @@ def test_ctrl_c_says_interrupted(
 def test_a_training_that_stops_in_its_first_epoch_leaves_a_model_and_starts_again(
     error: type[BaseException], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dgltree.training.module import TreeTraining
+    from dgltree.training.stepping.module import TreeTraining
 
     path, out = tmp_path / "trees.tsv", tmp_path / "model"
     path.write_text(table(100), encoding="utf-8")
@@ -173,8 +173,8 @@ def test_a_folder_in_which_nothing_was_learnt_takes_other_settings(tmp_path: Pat
 def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
     label: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dgltree.training.checkpoints import checked
-    from dgltree.training.module import TreeTraining
+    from dgltree.training.stepping.checkpoints import checked
+    from dgltree.training.stepping.module import TreeTraining
 
     path, out = tmp_path / "trees.tsv", tmp_path / "model"
     path.write_text(table(120, label), encoding="utf-8")

@@ -10,8 +10,9 @@ from own_trees import QUIET
 
 import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
-from dgltree.cells import CELLS
-from dgltree.encoders import SEQUENCE_ENCODERS, make_encoder
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import CELLS, Cell
+from dgltree.encoders import SEQUENCE_ENCODERS, TreeEncoder, make_encoder
 from dgltree.read.conllu import iter_conllu
 from dgltree.read.notations import NOTATIONS
 
@@ -159,7 +160,7 @@ def test_the_published_child_sum_cell_stays_blind_and_fit_warns_of_it(
             "tree_lstm",
             {"typed": False, "input_size": 3, "leaf": "gates"},
             "tokens and the order of children",
-            ["which of 2 functions an inner node has"],
+            ["which of 2 functions an inner node has", "which of 2 functions a leaf has"],
         ),
         (
             "child_sum",
@@ -179,14 +180,48 @@ def test_the_published_child_sum_cell_stays_blind_and_fit_warns_of_it(
 def test_what_an_encoder_does_not_see_is_told_by_its_options(
     name: str, options: dict[str, Any], reads: str, unseen: list[str]
 ) -> None:
-    data = TreeDataset([dgltree.read_infix("x+2"), dgltree.read_infix("x*2")])
+    data = TreeDataset([dgltree.read_infix("x*2+2"), dgltree.read_infix("x*2")])
     found = sight_of(make_encoder(name, data.vocabulary(any_arity=name == "child_sum"), 4, **options), data)
     assert (str(found), found.unseen) == (reads, unseen)
     cut = data.vocabulary(any_arity=name == "child_sum", min_count=3)
     rare = TreeDataset([*(tree for tree, _ in map(data.__getitem__, range(2))), Tree("Symbol", token="z")])
     assert str(sight_of(make_encoder(name, cut, 4, **options), rare)) == reads.replace(
-        "tokens", "tokens (100.0% of them as <unk>)"
+        "tokens", "tokens (50.0% of them as <unk>)"
     )
+    blind = data.vocabulary(any_arity=name == "child_sum", min_count=9)
+    assert "tokens" in sight_of(make_encoder(name, blind, 4, **options), data).unseen
+
+
+class Mixed(Cell):
+    """Adds its children up, whatever their order, and reads no function: a user's cell that no class of ours is."""
+
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
+        super().__init__(vocabulary, hidden_size, **{"typed": False, **options})
+        self.build()
+
+    @property
+    def state(self) -> dict[str, tuple[int, ...]]:
+        return {"h": (self.hidden_size,)}
+
+    def gates(self, arity: int | None) -> dict[str, int]:
+        return {"u": self.hidden_size}
+
+    def combine(self, pre: Any, children: Any, linear: Any) -> dict[str, torch.Tensor]:
+        return {"h": torch.tanh(sum(children["h"]) + 0.1)}
+
+
+def test_a_cell_of_a_user_is_asked_what_it_reads_and_not_what_it_is_derived_from() -> None:
+    data = TreeDataset([dgltree.read_infix("sin(x*2)+y"), dgltree.read_infix("x*2")])
+    found = sight_of(TreeEncoder(Mixed(data.vocabulary(), 4)), data)
+    assert found.reads == ["tokens"]
+    assert "the order of children" in found.unseen
+    assert "which of 3 functions an inner node has" in found.unseen
+
+
+def test_what_trees_do_not_differ_in_is_neither_read_nor_unseen() -> None:
+    data = TreeDataset([Tree("f", (Tree("x", token="a"),)), Tree("f", (Tree("x", token="b"),))])
+    found = sight_of(make_encoder("tree_lstm", data.vocabulary(), 4), data)
+    assert found == (["tokens"], [])
 
 
 def test_equal_vectors_are_told_by_their_rows() -> None:

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 import torch
-from own_trees import QUIET, SMALL, written
+from own_trees import QUIET, SMALL, built, written
 
 from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-from dgltree.training.build import build, task_of
-from dgltree.training.module import TreeTraining
+from dgltree.training.deciding import task_of
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.options import FitOptions
+from dgltree.training.stepping.module import TreeTraining
 
 pytestmark = QUIET
 TREES = [Tree("leaf", token=token) for token in "abc"]
@@ -66,7 +66,7 @@ def test_matrices_shrink_by_the_rate_times_the_decay_of_the_task_and_biases_neve
     labels: list[Any], given: dict[str, Any], decay: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TreeTraining, "trainer", SimpleNamespace(precision="32-true"))
-    module = build(TreeDataset(TREES[:2] * 4, labels * 4), FitOptions(hidden_size=6, lr=0.01, **given)).module
+    module = built(TreeDataset(TREES[:2] * 4, labels * 4), FitOptions(hidden_size=6, lr=0.01, **given)).module
     before = {name: weights.detach().clone() for name, weights in module.named_parameters()}
     for weights in module.parameters():
         weights.grad = torch.zeros_like(weights)

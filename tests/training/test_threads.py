@@ -13,7 +13,7 @@ from dgltree.training import threads
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree.training.module import TreeTraining
+from dgltree.training.stepping.module import TreeTraining
 
 pytestmark = QUIET
 

@@ -1,26 +1,30 @@
-"""The mean of a network's answers and a baseline's, by one weight; a file of it without pickled objects."""
+"""The mean of a network's answers and a baseline's, by one weight; a file of it by skops, without pickled objects."""
 
-import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from textwrap import shorten
 
 import numpy as np
-import torch
 from scipy.sparse import csr_matrix
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
+from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
-from dgltree.files import save_tensors
-from dgltree.models.checkpoint import digest
+from dgltree.files import replacing
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.boosted import Boosted
 from dgltree.training.baseline.features import Columns
-from dgltree.training.baseline.linear import Linear
 from dgltree.training.objectives import Objective
 
-VERSION = 1
-HEADER = "dgltree_baseline"
-KINDS: dict[str, type[Any]] = {kind.name: kind for kind in (Linear, Boosted)}
+KINDS = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor)
+"""The estimators that a baseline may have; the first two are linear."""
+PARTS = ("estimator", "linear", "what", "temperature")
+"""Of a baseline, in its file, next to the codes of its columns, the classes and the weight."""
+TRUSTED = [f"{TreePredictor.__module__}.{TreePredictor.__qualname__}"]
+"""The type that is constructed from a file in addition to those that skops trusts."""
+DIGEST = 64
+"""Bytes of the digest that the file begins with."""
 STEPS = 20
 """Weights that are tried, from 0 to 1."""
 
@@ -57,58 +61,63 @@ class Average:
         return self.weight * network + (1 - self.weight) * baseline.to(network.device, network.dtype)
 
     def save(self, path: Path) -> None:
-        """Write a safetensors file; an existing one is replaced at once. Raises ``OSError`` where it cannot."""
-        model = self.baseline.model
-        arrays = {name: getattr(model, name) for name in _names(type(model))}
-        tensors = {name: torch.tensor(array) for name, array in arrays.items()}
-        tensors["codes"] = torch.tensor(self.baseline.columns.codes.view(np.int64))
-        header: dict[str, Any] = {
-            "version": VERSION,
-            "kind": model.name,
-            "what": self.baseline.what,
-            "weight": self.weight,
-            "classes": list(self.baseline.objective.classes),
-        }
-        header["sha256"] = digest(header, tensors)
-        save_tensors(path, tensors, {HEADER: json.dumps(header)})
+        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` where it cannot."""
+        from skops.io import dumps
+
+        parts = {name: getattr(self.baseline, name) for name in PARTS}
+        classes = list(self.baseline.objective.classes)
+        content = dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, "weight": self.weight})
+        with replacing(path) as beside:
+            beside.write_bytes(sha256(content).hexdigest().encode() + content)
 
     @classmethod
     def load(cls, path: Path, objective: Objective) -> "Average":
-        """Read what :meth:`save` wrote, for a network of this objective. Raises ``ValueError`` for a damaged file."""
-        from safetensors import SafetensorError, safe_open
+        """Read what :meth:`save` wrote, for a network of this objective. Raises ``ValueError`` for a damaged file.
 
+        Only the types of scikit-learn and NumPy that a baseline is made of are constructed.
+        """
+        from skops.io import loads
+
+        content = path.read_bytes()
         try:
-            with safe_open(path, framework="pt") as file:
-                header = json.loads((file.metadata() or {})[HEADER])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-            if header["version"] != VERSION:
-                raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
-            if header.pop("sha256") != digest(header, tensors):
+            if content[:DIGEST] != sha256(content[DIGEST:]).hexdigest().encode():
                 raise ValueError("the contents do not match their hash: the file was changed or damaged")
-            if header["classes"] != list(objective.classes) or not 0 <= header["weight"] <= 1:
+            found = loads(content[DIGEST:], trusted=TRUSTED)
+            if found["classes"] != list(objective.classes) or not 0 <= found["weight"] <= 1:
                 raise ValueError("its classes are not those of the network next to it")
-            return cls._made(header, tensors, objective)
+            baseline = Baseline(Columns(found["codes"]), objective=objective, **{name: found[name] for name in PARTS})
+            check(baseline)
         except KeyError as error:
             raise ValueError(f"{path}: no baseline that dgltree saved: it has no {error}") from None
-        except (SafetensorError, TypeError, AttributeError, IndexError, ValueError, RuntimeError) as error:
-            raise ValueError(f"{path}: {error}") from None
-
-    @classmethod
-    def _made(cls, header: dict[str, Any], tensors: dict[str, Tensor], objective: Objective) -> "Average":
-        arrays = {name: tensor.numpy() for name, tensor in tensors.items()}
-        codes = arrays.pop("codes").view(np.uint64)
-        kind = KINDS[header["kind"]]
-        model = kind(**{name: arrays[name] for name in _names(kind)})
-        model.check()
-        if model.width != len(codes) or (codes[1:] <= codes[:-1]).any():
-            raise ValueError(f"a model of {model.width} columns with the codes of {len(codes)}")
-        if not all(np.isfinite(array).all() for array in arrays.values()):
-            raise ValueError("some of its numbers are not finite")
-        gives = model(csr_matrix((1, model.width))).shape[1]
-        if gives != max(1, len(objective.classes)):
-            raise ValueError(f"a model that gives {gives} numbers of a tree for {len(objective.classes)} classes")
-        return cls(Baseline(Columns(codes), model, objective, header["what"]), float(header["weight"]))
+        except Exception as error:  # what skops and scikit-learn say of contents that are not theirs
+            raise ValueError(f"{path}: {shorten(str(error), 300)}") from None
+        return cls(baseline, float(found["weight"]))
 
 
-def _names(kind: type[Any]) -> list[str]:
-    return [field.name for field in fields(kind)]
+def check(baseline: Baseline) -> None:
+    """``ValueError`` for parts that do not belong together, trees that do not end, and numbers that are not finite."""
+    codes, estimator, classes = baseline.columns.codes, baseline.estimator, len(baseline.objective.classes)
+    if not isinstance(estimator, KINDS) or baseline.linear != isinstance(estimator, KINDS[:2]):
+        raise ValueError(f"a baseline that is a {type(estimator).__name__}")
+    if codes.dtype != np.uint64 or estimator.n_features_in_ != len(codes) or (codes[1:] <= codes[:-1]).any():
+        raise ValueError(f"a model of {estimator.n_features_in_} columns with the codes of {len(codes)}")
+    for trees in () if baseline.linear else estimator._predictors:
+        for tree in trees:
+            nodes, own = tree.nodes, np.arange(len(tree.nodes))
+            inner = nodes["is_leaf"] == 0
+            below = np.stack([nodes["left"], nodes["right"]])[:, inner]
+            if not len(own) or (below <= own[inner]).any() or (below >= len(own)).any():  # after its parent: it ends
+                raise ValueError("boosted trees with a child that is not there")
+            if (nodes["feature_idx"][inner] >= len(codes)).any() or nodes["is_categorical"].any():
+                raise ValueError("boosted trees with a column that is not there")
+    found = baseline.of(csr_matrix((1, len(codes))))
+    if (
+        found.shape != ((1, classes) if classes else (1,))
+        or not np.isfinite(found).all()
+        or not baseline.temperature > 0
+    ):
+        raise ValueError(
+            f"a model that gives {found.shape[1:]} numbers of a tree, not all finite, for {classes} classes"
+        )
+    if baseline.linear and not np.isfinite(estimator.coef_).all():
+        raise ValueError("some of its numbers are not finite")

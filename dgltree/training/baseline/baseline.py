@@ -1,16 +1,26 @@
-"""The baseline of a training: columns of counts, and a model of them."""
+"""The baseline of a training: columns of counts, and a model of them by scikit-learn."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.baseline.boosted import Boosted
 from dgltree.training.baseline.features import Columns
-from dgltree.training.baseline.linear import Linear
 from dgltree.training.objectives import Objective
+
+LOWEST = -30.0
+"""The logit of a class that no training example has as its own label."""
+
+
+def logs(counts: csr_matrix) -> csr_matrix:
+    """``sign(c) log(1 + |c|)`` of each entry; only numbers have a sign."""
+    found = counts.copy()
+    found.data = np.sign(counts.data) * np.log1p(np.abs(counts.data))
+    return found
 
 
 @dataclass(frozen=True)
@@ -19,25 +29,35 @@ class Baseline:
 
     Args:
         columns: what is counted.
-        model: of the counts.
+        estimator: a fitted one of scikit-learn, of the logarithms of the counts where it is linear, else of the counts.
+        linear: whether it is.
         objective: what is predicted.
         what: the name of the model and its options, for people.
+        temperature: what its logits are divided by.
     """
 
     columns: Columns
-    model: Linear | Boosted
+    estimator: Any
+    linear: bool
     objective: Objective
     what: str
+    temperature: float = 1.0
 
     def found(self, data: TreeDataset) -> Tensor:
         """(E, C) float32 logits, or (E,) numbers, of examples in any vocabulary."""
-        parts = [self.model(self.columns(block)) for block in data.as_read().blocks()]
+        parts = [self.of(self.columns(block)) for block in data.as_read().blocks()]
         return torch.from_numpy(np.concatenate(parts)).float().view(-1, *self.objective.shape)
 
     def answers(self, data: TreeDataset) -> Tensor:
         """(E, C) probabilities, or (E,) numbers."""
         return self.objective.answers(self.found(data))
 
-    def divided(self, temperature: float) -> "Baseline":
-        """The same with its logits divided by a number."""
-        return replace(self, model=self.model.divided(temperature))
+    def of(self, counts: csr_matrix) -> np.ndarray:
+        """(E, C) float64 logits, or (E,) numbers, of counts (E, D)."""
+        rows, classes = logs(counts) if self.linear else counts.toarray(), len(self.objective.classes)
+        if not classes:
+            return np.asarray(self.estimator.predict(rows))
+        logits = self.estimator.decision_function(rows)
+        found = np.full((len(logits), classes), LOWEST)
+        found[:, self.estimator.classes_] = logits if logits.ndim > 1 else np.stack([0 * logits, logits], 1)
+        return found / self.temperature

@@ -15,10 +15,8 @@ from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.baseline.boosted import Boosted
+from dgltree.training.baseline.baseline import Baseline, logs
 from dgltree.training.baseline.features import Columns
-from dgltree.training.baseline.linear import Linear, logs
 from dgltree.training.objectives import Objective
 
 STRENGTHS = (1.0, 10.0, 100.0)
@@ -62,12 +60,17 @@ def choose(train: TreeDataset, objective: Objective) -> Baseline:
         warnings.simplefilter("ignore")  # a solver that could go on, and a class in fewer examples than folds
         best = _best(_candidates(counts, objective), counts, labels, train, objective)
         fitted = best.estimator.fit(counts, labels)
-    if best.linear:
-        scale = float(fitted["scaled"].kw_args["scale"])
-        return Baseline(columns, Linear.of(fitted["model"], scale, len(objective.classes)), objective, best.what)
-    chosen = np.flatnonzero(fitted["columns"].get_support())
-    model = Boosted.of(fitted["model"], len(chosen), len(objective.classes))
-    return Baseline(Columns(columns.codes[chosen]), model, objective, best.what)
+        model = fitted["model"]
+    if not best.linear:
+        chosen = np.flatnonzero(fitted["columns"].get_support())
+        return Baseline(Columns(columns.codes[chosen]), model, False, objective, best.what)
+    model.coef_, model.intercept_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"]), _narrow(model.intercept_)
+    return Baseline(columns, model, True, objective, best.what)
+
+
+def _narrow(weights: np.ndarray) -> np.ndarray:
+    """Numbers of 32 bits, which a linear model has."""
+    return np.asarray(weights, np.float32).astype(np.float64)
 
 
 def _some(train: TreeDataset) -> TreeDataset:

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset
 from dgltree import plan
 from dgltree.models import EquationModel, evaluating
 from dgltree.read.preorder import Candidate
-from dgltree.training.loader import batch_loader
+from dgltree.training.stepping.data import batch_loader
 from tasks.equations import store
 from tasks.equations.blanks import Blank
 from tasks.equations.completion.arithmetic import equal, values

@@ -13,8 +13,8 @@ from dgltree.cells import CELLS
 from dgltree.encoders import TreeEncoder
 from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.preorder import read_candidates
-from dgltree.training import harness
-from dgltree.training.report import EpochReport
+from dgltree.training.stepping import trainer as harness
+from dgltree.training.stepping.callbacks import EpochReport
 from tasks.equations.blanks import read_folder
 from tasks.equations.completion import own_blanks
 from tasks.equations.completion.ranking_module import BlankedEquations, FillerRankingModule

@@ -18,8 +18,8 @@ from dgltree.cells import stack
 from dgltree.encoders import TreeEncoder
 from dgltree.files import replacing
 from dgltree.models import evaluating
-from dgltree.training import harness
-from dgltree.training.checkpoints import BEST, checked
+from dgltree.training.stepping import trainer as harness
+from dgltree.training.stepping.checkpoints import BEST, checked
 from tasks import jobs
 from tasks.equations.compositionality.trainings import TrainingJob
 from tasks.equations.verification.classifier import EquationClassifier

@@ -14,8 +14,7 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
-from dgltree.training.encoding import EncoderModule
-from dgltree.training.processes import shared_loss
+from dgltree.training.stepping.module import EncoderModule, shared_loss
 from tasks.equations.verification.argument_mlp import ArgumentMLP
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.node_values import TARGETS, WithValues

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dgltree import save
 from dgltree.encoders import TreeEncoder
-from dgltree.training import harness
+from dgltree.training.stepping import trainer as harness
 from tasks.cli import TaskCLI, run
 from tasks.equations.verification.number_classifier import EquationAndNumberClassifier
 from tasks.equations.verification.number_data import EquationsAndNumbers

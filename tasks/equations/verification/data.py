@@ -12,9 +12,8 @@ from torch.utils.data import DataLoader
 
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.labelled import Labelled
-from dgltree.training.data import IN_MEMORY
-from dgltree.training.loader import batch_loader
 from dgltree.training.processes import own_part
+from dgltree.training.stepping.data import IN_MEMORY, batch_loader
 from tasks.data import TaskData
 from tasks.equations.preorders import Batcher
 from tasks.equations.store import EquationRow, read

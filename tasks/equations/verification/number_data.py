@@ -13,7 +13,7 @@ from dgltree import Tree, TreeBatch, batch
 from dgltree.batching.moving import Movable
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Planned
-from dgltree.training.loader import sent
+from dgltree.training.stepping.data import sent
 from tasks.equations.store import EquationRow, read
 from tasks.equations.verification.data import LabelledEquations
 from tasks.equations.verification.numbers import decoded

@@ -16,7 +16,7 @@ from sample import CONFIGS, fit, write_text
 
 from dgltree import Vocabulary
 from dgltree.models import LanguageModel, load_language_model
-from dgltree.training.checkpoints import checked
+from dgltree.training.stepping.checkpoints import checked
 from tasks.language.averaging import averaged, averaged_weights, stopped_falling
 from tasks.language.model import LanguageTraining
 from tasks.language.text import read_sentences, stream

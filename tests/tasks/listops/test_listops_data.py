@@ -5,16 +5,14 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree import Tree, unbatch
+from dgltree import Tree
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
 from dgltree.read.listops import bracketed
-from tasks.buckets import buckets
 from tasks.listops import generate
-from tasks.listops.data import ListOps
+from tasks.listops.data import LENGTHS, ListOps, _up_to, data_of
 from tasks.listops.files import Expression, read_expressions, write_expressions
 from tasks.listops.language import read_words, tree
 
@@ -47,9 +45,7 @@ def test_the_published_test_file_is_read(published: Path) -> None:
 
 
 @pytest.mark.data
-def test_the_published_test_file_is_not_trained_on_and_its_longest_come_in_small_batches(
-    published: Path, tmp_path: Path
-) -> None:
+def test_the_published_test_file_is_not_trained_on(published: Path, tmp_path: Path) -> None:
     lines = (published / "listops" / "test_d20s.tsv").read_text(encoding="utf-8").splitlines()[::4]
     file = tmp_path / "test.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -57,11 +53,6 @@ def test_the_published_test_file_is_not_trained_on_and_its_longest_come_in_small
     assert data.test == list(read_expressions(file))
     assert not {*data.train, *data.validation} & {*data.test}
     assert len(data.train) < 0.9 * 1000, "some short ones stand in the test file"
-    batches = list(data.test_dataloader().batch_sampler)
-    lengths = [[data.test[i].length for i in rows] for rows in batches]
-    assert sum(map(len, batches)) == len(lines) == 2500
-    assert max(len(rows) * max(rows) for rows in lengths) <= 12_800
-    assert max(map(len, batches)) == 128
 
 
 @pytest.fixture(scope="module")
@@ -163,13 +154,19 @@ def test_the_command_writes_a_file_that_is_read_back(tmp_path: Path, made: tuple
     assert {*data.train, *data.validation, *data.test} == {e for e in made[:200] if e.length <= 30}
 
 
-def test_a_batch_has_a_tree_a_value_and_a_class_of_length_for_each_expression() -> None:
+def test_an_expression_has_a_tree_its_value_and_as_many_leaves_as_words() -> None:
     long = Expression(" ".join(["[MAX", *"123456789" * 3, "]"]), 9)
-    longest = Expression(" ".join(["[MAX", *"12345" * 300, "]"]), 5)
-    labelled = ListOps(count=100).labelled([Expression("[MAX 2 9 ]", 9), Expression("3", 3), long, longest])
-    assert labelled.labels.tolist() == [9, 3, 9, 5]
-    assert labelled.groups.tolist() == [20, 20, 40, 1000]
-    assert [write_unlabelled(one) for one in unbatch(labelled.trees)[:2]] == ["( ( ( [MAX 2 ) 9 ) ] )", "3"]
+    data = data_of([Expression("[MAX 2 9 ]", 9), Expression("3", 3), long])
+    assert data.labels == ["9", "3", "9"]
+    assert data.leaves.tolist() == [4, 1, 29]
+    assert [write_unlabelled(data[i][0]) for i in range(2)] == ["( ( ( [MAX 2 ) 9 ) ] )", "3"]
+
+
+def test_an_expression_belongs_to_the_lowest_limit_that_is_not_below_its_length() -> None:
+    """The last class has all that are longer, too."""
+    for length in range(1, LENGTHS[-1] + 5):
+        [*_, expected] = [limit for limit in reversed(LENGTHS) if limit >= length] or [LENGTHS[-1]]
+        assert _up_to(length) == expected, length
 
 
 def test_the_parts_do_not_overlap_and_a_larger_share_holds_a_smaller(tmp_path: Path) -> None:
@@ -186,61 +183,13 @@ def test_the_parts_do_not_overlap_and_a_larger_share_holds_a_smaller(tmp_path: P
     assert (len(half.train), half.validation, half.test) == (338, data.validation, data.test)
 
 
-class Trainer:
-    current_epoch = 0
-    lightning_module = None
-    global_rank, world_size = 0, 1
-
-
-def batches(seed: int, epoch: int) -> list[list[int]]:
-    data = ListOps(count=1000, batch_size=16, most_words=400)
-    _ = data.train
-    data.seed = seed  # the same expressions in another order
-    data.trainer = Trainer()
-    data.trainer.current_epoch = epoch
-    return list(data.train_dataloader().batch_sampler)
-
-
-def test_the_order_of_training_depends_on_seed_and_epoch_alone() -> None:
-    torch.manual_seed(1)
-    first = batches(0, 0)
-    torch.manual_seed(2)
-    assert batches(0, 0) == first
-    assert batches(0, 1) != first
-    assert sorted(i for rows in batches(0, 1) for i in rows) == list(range(900))
-
-
-@pytest.mark.parametrize("seed", [None, 0, 1])
-def test_buckets_hold_every_example_once_in_bounded_batches_of_similar_lengths(seed: int | None) -> None:
-    lengths = [expression.length for expression in generate.expressions(3000, seed=0)]
-    generator = None if seed is None else torch.Generator().manual_seed(seed)
-    made = buckets(lengths, 32, 600, generator)
-    assert sorted(i for rows in made for i in rows) == list(range(3000))
-    for rows in made:
-        longest = max(lengths[i] for i in rows)
-        assert len(rows) <= 32
-        assert len(rows) * longest <= 600 or len(rows) == 1
-    padded = sum(len(rows) * max(lengths[i] for i in rows) for rows in made)
-    assert padded < 1.1 * sum(lengths)
-    if seed is not None:
-        first = [lengths[rows[0]] for rows in made]
-        assert first != sorted(first)
-
-
-def test_an_example_that_is_too_long_has_a_batch_of_its_own() -> None:
-    assert buckets([50, 3, 3, 70], 8, 10) == [[1, 2], [0], [3]]
-    assert buckets([], 8, 10) == []
-
-
 @pytest.mark.parametrize(
     ("options", "error"),
     [
         ({"train_share": 0.0}, "train_share is 0.0; it must be above 0 and at most 1"),
-        ({"batch_size": 0}, "batch_size is 0 and most_words 12800; both are 1 or more"),
-        ({"most_words": 0}, "batch_size is 128 and most_words 0; both are 1 or more"),
         ({"count": 19}, "19 expressions are left to train, validate and test on; expected 20 or more"),
     ],
 )
 def test_impossible_options_are_refused(options: dict, error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        ListOps(**options).setup("fit")
+        ListOps(**options).sets()

@@ -7,14 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import torch
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
-from dgltree import unbatch
 from dgltree.read.bracket import read_unlabelled
 from tasks.logic import generate
-from tasks.logic.data import LogicPairs
+from tasks.logic.data import LogicPairs, data_of
 from tasks.logic.files import Pair, read_pairs, write_pairs
 from tasks.logic.language import ALL, RELATIONS, VARIABLES, is_formula, operators, relation, truth_table
 
@@ -148,30 +146,27 @@ def test_the_last_file_takes_longer_formulas_too(tmp_path: Path) -> None:
     assert read_pairs(tmp_path, "test", 12) == (Pair("=", "a", long, 12),)
 
 
-def test_a_batch_has_two_roots_a_pair_its_class_and_its_operators() -> None:
+def test_a_pair_has_two_trees_and_its_relation() -> None:
     pairs = [Pair("<", "( a ( and b ) )", "a", 1), Pair("#", "c", "d", 0)]
-    labelled = LogicPairs().labelled(pairs)
-    assert unbatch(labelled.trees) == [read_unlabelled(text) for pair in pairs for text in pair[1:3]]
-    assert [RELATIONS[i] for i in labelled.labels.tolist()] == ["<", "#"]
-    assert (labelled.labels.dtype, labelled.groups.tolist()) == (torch.int64, [1, 0])
+    data = data_of(pairs)
+    assert [trees for trees, _ in map(data.__getitem__, range(2))] == [
+        tuple(read_unlabelled(text) for text in pair[1:3]) for pair in pairs
+    ]
+    assert data.labels == ["<", "#"]
+    assert data.leaves.tolist() == [3, 1]
 
 
-def test_what_a_systematic_split_is_tested_on_is_in_two_groups() -> None:
-    pairs = [Pair("#", "a", "b", operators) for operators in (0, 6, 7, 12)]
-    assert LogicPairs(split="B").labelled(pairs).groups.tolist() == [6, 6, 7, 7]
-
-
-class Trainer:
-    current_epoch = 0
-    lightning_module = None
-    global_rank, world_size = 0, 1
-
-
-def order(folder: Path, seed: int, epoch: int) -> list[Pair]:
-    data = LogicPairs(folder, seed=seed)
-    data.trainer = Trainer()
-    data.trainer.current_epoch = epoch
-    return [data.train[i] for rows in data.train_dataloader().batch_sampler for i in rows]
+def test_what_is_tested_is_also_tested_by_operators_and_what_a_split_left_out_in_two_sets(folder: Path) -> None:
+    for split, names in (
+        ("full", [f"operators_{k:02}" for k in range(7, 13)]),
+        ("B", ["operators_06", "operators_07"]),
+    ):
+        data = LogicPairs(folder, split, train_pairs=10)
+        tests = data.sets().tests
+        assert list(tests) == ["test", *names]
+        assert sum(len(tests[name]) for name in names) == len(tests["test"]) == len(data.test)
+    longest = max(pair.operators for pair in data.test)
+    assert longest > 7, "which is in the set of 7"
 
 
 @pytest.fixture(scope="module")
@@ -180,16 +175,6 @@ def folder(own: dict, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for (part, k), pairs in own.items():
         write_pairs(folder, part, k, pairs)
     return folder
-
-
-def test_the_order_of_training_depends_on_seed_and_epoch_alone(folder: Path) -> None:
-    torch.manual_seed(1)
-    first = order(folder, 0, 0)
-    torch.manual_seed(2)
-    assert order(folder, 0, 0) == first
-    assert order(folder, 0, 1) != first
-    assert order(folder, 1, 0) != first
-    assert sorted(order(folder, 1, 0)) == sorted(first)
 
 
 def test_which_training_pairs_are_taken_follows_from_the_seed_and_their_order_is_that_of_the_file() -> None:
@@ -218,11 +203,10 @@ def test_more_training_pairs_hold_the_fewer_and_leave_the_rest_as_it_is(folder: 
     ("options", "error"),
     [
         ({"split": "D"}, "split is 'D'; it must be one of full, A, B, C"),
-        ({"batch_size": 0}, "batch_size is 0; it must be 1 or more"),
         ({"train_pairs": 0}, "train_pairs is 0; there are 1,"),
         ({"train_pairs": 10**6}, "train_pairs is 1000000; there are 1,"),
     ],
 )
 def test_impossible_options_are_refused(folder: Path, options: dict, error: str) -> None:
     with pytest.raises(ValueError, match=error):
-        LogicPairs(folder, **options).setup("fit")
+        LogicPairs(folder, **options).sets()

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 from typing import ClassVar
 
 import command_line
@@ -15,16 +14,16 @@ import dgltree
 from dgltree import batch
 from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
-from tasks.classifier import InducedBrackets
+from dgltree.training.brackets import InducedBrackets
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main
 from tasks.logic.files import write_pairs
 from tasks.logic.language import RELATIONS, VOCABULARY
-from tasks.logic.model import LogicClassifier
+from tasks.road import NEVER, figures
 
 CONFIGS = sorted((Path(__file__).parents[3] / "tasks" / "logic" / "configs").glob("*.yaml"))
 MEMORY = next(file for file in CONFIGS if file.stem == "ordered_memory")
-SMALL = {"data.train_pairs": 60, "data.batch_size": 20, "model.hidden_size": 8, "trainer.max_epochs": 2}
+SMALL = {"data.train_pairs": 60, "fit.batch_size": 20, "fit.hidden_size": 8, "fit.epochs": 2}
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +34,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, out: Path, config: Path = MEMORY, command: str = "fit", **options: object) -> None:
-    given = {"data.folder": folder, "trainer.default_root_dir": out, **SMALL}
-    command_line.run(main, command, [config], given, **options)
+def run(folder: Path, out: Path, config: Path = MEMORY, **options: object) -> dict[str, float]:
+    given = {name.replace("__", "."): value for name, value in options.items()}
+    return command_line.fit(main, [config], out, {"data.folder": folder, **SMALL, **given})
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +48,7 @@ def trained(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("config", CONFIGS, ids=[file.stem for file in CONFIGS])
 def test_every_configuration_runs(folder: Path, tmp_path: Path, config: Path) -> None:
-    run(folder, tmp_path, config, trainer__fast_dev_run="true")
-    assert 0 <= json.loads((tmp_path / "test.json").read_text())["accuracy"] <= 1
+    assert 0 <= run(folder, tmp_path, config, fit__epochs=1)["accuracy"] <= 1
 
 
 @pytest.mark.slow
@@ -58,8 +56,10 @@ def test_a_run_leaves_its_curve_its_figures_and_its_model(folder: Path, trained:
     epochs = [json.loads(line) for line in (trained / "epochs.jsonl").read_text().splitlines()]
     assert [row["epoch"] for row in epochs] == [0, 1]
     assert {"accuracy", "loss", "seconds"} < epochs[0].keys()
-    figures = json.loads((trained / "test.json").read_text())
-    assert [key for key in figures if "_" in key] == [f"operators_{k:02}_accuracy" for k in range(7, 13)]
+    found = figures(trained)
+    assert [key for key in found if "_" in key] == [f"operators_{k:02}" for k in range(7, 13)]
+    assert "f1" in found
+    assert (trained / "config.yaml").exists()
     model = dgltree.load(trained / "model.safetensors")
     assert isinstance(model, PairModel)
     assert model.classes == RELATIONS
@@ -67,48 +67,25 @@ def test_a_run_leaves_its_curve_its_figures_and_its_model(folder: Path, trained:
     for (part, k), pairs in generate.pairs(seed=0, scale=0.002).items():
         if part == "test" and k > 6:
             trees = batch([read_unlabelled(text) for pair in pairs for text in pair[1:3]], VOCABULARY)
-            found = model(trees).argmax(1).tolist()
-            right += sum(pair.relation == RELATIONS[i] for pair, i in zip(pairs, found, strict=True))
+            given = model(trees).argmax(1).tolist()
+            right += sum(pair.relation == RELATIONS[i] for pair, i in zip(pairs, given, strict=True))
             total += len(pairs)
-    assert figures["accuracy"] == pytest.approx(right / total)
+    assert found["accuracy"] == pytest.approx(right / total)
 
 
-def test_an_interrupted_run_continues_to_the_same_weights(folder: Path, trained: Path, tmp_path: Path) -> None:
-    run(folder, tmp_path, trainer__max_epochs=1)
-    run(folder, tmp_path, ckpt_path="last")
-    ends = [torch.load(out / "checkpoints" / "last.ckpt", weights_only=True) for out in (tmp_path, trained)]
+def test_a_run_of_fewer_epochs_continues_to_the_same_weights(folder: Path, trained: Path, tmp_path: Path) -> None:
+    run(folder, tmp_path, fit__epochs=1)
+    run(folder, tmp_path)
+    ends = [torch.load(out / "last.ckpt", weights_only=True) for out in (tmp_path, trained)]
     assert all(torch.equal(a, b) for a, b in zip(*(end["state_dict"].values() for end in ends), strict=True))
     assert [json.loads(line)["epoch"] for line in (tmp_path / "epochs.jsonl").read_text().splitlines()] == [0, 1]
 
 
-@pytest.mark.parametrize("stopped", [None, 3, 4, 5])
-def test_the_rate_is_halved_when_the_accuracy_has_not_risen_for_two_epochs(stopped: int | None) -> None:
-    model = LogicClassifier(VOCABULARY, "lstm", hidden_size=4, lr=1.0, beta1=0.0)
-    adam = model.configure_optimizers()
-    assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.0, 0.999), 1e-9)
-    [halved] = model.configure_callbacks()
-    trainer = SimpleNamespace(optimizers=[adam], state=SimpleNamespace(fn="fit"), sanity_checking=False)
-    halved.on_fit_start(trainer, model)
-    rates = []
-    for epoch, accuracy in enumerate((0.5, 0.6, 0.6, 0.6, 0.6, 0.7, 0.7)):
-        if epoch == stopped:  # and goes on from its checkpoint
-            known, [halved] = halved.state_dict(), model.configure_callbacks()
-            halved.load_state_dict(known)
-            halved.on_fit_start(trainer, model)
-        trainer.callback_metrics = {"accuracy": torch.tensor(accuracy)}
-        halved.on_validation_end(trainer, model)
-        rates.append(adam.param_groups[0]["lr"])
-    assert rates == [1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5]
-
-
-def test_both_forms_tell_the_order_of_a_pair() -> None:
-    a, b = (read_unlabelled(text) for text in ("( a ( and ( not b ) ) )", "a"))
-    for joint in (False, True):
-        torch.manual_seed(0)
-        model = LogicClassifier(VOCABULARY, "transformer", joint, 8, {"order": "unlabelled"}).double().eval()
-        logits = model(batch([a, b, b, a], VOCABULARY))
-        assert logits.shape == (2, 7)
-        assert (logits[0] - logits[1]).abs().max() > 1e-3
+def test_the_training_is_that_of_the_paper(trained: Path) -> None:
+    options = json.loads((trained / "card.json").read_text())["options"]
+    given = {"optimizer": "adam", "beta1": 0.0, "eps": 1e-9, "weight_decay": 1.2e-6, "lr": 1e-3, "clip": 1.0}
+    assert given.items() <= options.items()
+    assert (options["halve_after"], options["batch_words"]) == (2, NEVER)
 
 
 def test_brackets_are_those_of_the_words_without_the_bracket_tokens() -> None:
@@ -153,7 +130,7 @@ def test_a_model_that_reads_pairs_as_one_sequence_is_saved_and_shown(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = next(file for file in CONFIGS if file.stem == "transformer")
-    run(folder, tmp_path, config, trainer__max_epochs=1)
+    run(folder, tmp_path, config, fit__epochs=1, fit__readout_size=8)
     model = dgltree.load(tmp_path / "model.safetensors")
     assert model.encoder.config["joint"]
     assert model.classes == RELATIONS
@@ -181,14 +158,17 @@ def test_show_says_what_is_wrong(arguments: list[str], error: str, capsys: pytes
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        ({"model__encoder": "memory"}, "the encoder is 'memory'; it must be one of"),
+        ({"fit__encoder": "memory"}, "the encoder is 'memory'; it must be one of"),
         (
-            {"model__options": "{order: unlabelled, num_slots: 0}"},
+            {"fit__options": "{order: unlabelled, num_slots: 0}"},
             "num_slots is 0; it must be a whole number, 1 or more",
         ),
-        ({"model__options": "{order: unlabelled, color: 3}"}, "has no option 'color'; its options are"),
-        ({"model__options": "{max_length: 5}"}, "has length .*; this encoder takes max_length=5"),
-        ({"model__joint": "true", "model__encoder": "tree_lstm"}, "tree_lstm has no option 'joint'; its options are"),
+        ({"fit__options": "{order: unlabelled, color: 3}"}, "has no option 'color'; its options are"),
+        ({"fit__options": "{max_length: 5}"}, "has length .*; this encoder takes max_length=5"),
+        (
+            {"fit__options": "{joint: true}", "fit__encoder": "tree_lstm"},
+            "tree_lstm has no option 'joint'; its options are",
+        ),
     ],
 )
 def test_impossible_settings_are_refused(folder: Path, tmp_path: Path, options: dict[str, str], error: str) -> None:

@@ -1,6 +1,5 @@
 """Word vectors, and the three models that begin with them on five classes and on two."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from dgltree import batch
-from dgltree.batching.vocabulary import NO_LABEL
+from dgltree.encoders import make_encoder
 from dgltree.read.bracket import read_sst
 from dgltree.read.glove import read_glove
 from dgltree.read.words import words_of
@@ -19,11 +18,11 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from sentiment.treebank import CONFIGS, assert_same_weights, checkpoint, run, write_treebank
 
+from dgltree.training.brackets import InducedBrackets
+from dgltree.training.stepping.module import TreeTraining
 from tasks import baselines
-from tasks.classifier import InducedBrackets
 from tasks.sentiment.__main__ import main
 from tasks.sentiment.data import SentimentTreebank
-from tasks.sentiment.model import SentimentClassifier
 from tasks.sentiment.vectors import word_vectors
 
 MODELS = ["tree_lstm", "tree_smu", "ordered_memory"]
@@ -106,50 +105,48 @@ def test_what_has_no_vectors_is_said_in_one_line(
     assert not list(tmp_path.iterdir())
 
 
+OF_WORDS = {"fit__options.embedding_size": 5, "fit__input_size": None}
+"""In place of the width of inputs, for a sequence encoder."""
+
+
 @pytest.mark.parametrize("classes", [5, 2])
 @pytest.mark.parametrize("model", MODELS)
 def test_all_models_begin_with_the_vectors_and_are_tested(
     folder: Path, vectors: Path, tmp_path: Path, model: str, classes: int
 ) -> None:
-    run(
-        folder,
-        tmp_path,
-        config(model),
-        glove=vectors,
-        data__classes=classes,
-        model__lr=0,
-        trainer__max_epochs=1,
-    )
-    figures = json.loads((tmp_path / "test.json").read_text())
-    assert figures.keys() == {"accuracy", "f1" if model == "ordered_memory" else "node_accuracy"}
+    of_words = OF_WORDS if model == "ordered_memory" else {}
+    how = {"fit__vectors": vectors, "fit__frozen": "true", "fit__epochs": 1, "data__classes": classes, **of_words}
+    found = run(folder, tmp_path, config(model), **how)
+    assert found.keys() == {"accuracy", "f1" if model == "ordered_memory" else "node_accuracy"}
     weights = checkpoint(tmp_path)["state_dict"]
     assert_words_are_the_vectors(tmp_path, vectors, SentimentTreebank(folder, classes=classes).vocabulary.tokens)
-    assert len(weights[max(name for name in weights if name.startswith("readout"))]) == classes
+    assert len(weights[max(name for name in weights if name.startswith("model.readout"))]) == classes
 
 
 @pytest.mark.slow
 def test_a_training_of_ordered_memory_goes_on_to_the_same_weights(folder: Path, vectors: Path, tmp_path: Path) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
-    options = {"glove": vectors, "trainer__max_epochs": 4, "model__lr": 0.05}
+    options = {"fit__vectors": vectors, "fit__epochs": 4, "fit__lr": 0.05, **OF_WORDS}
     halving = config("ordered_memory")
     run(folder, whole, halving, **options)
-    with command_line.stopped(SentimentClassifier, epoch=3, step=1):
+    with command_line.stopped(TreeTraining, epoch=3, step=1):
         run(folder, stopped, halving, **options)
-    run(folder, stopped, halving, ckpt_path="last", **options)
+    run(folder, stopped, halving, **options)
     assert_same_weights(whole, stopped)
     assert_words_are_the_vectors(whole, vectors, SentimentTreebank(folder).vocabulary.tokens)  # which are frozen
 
 
 def test_vectors_of_another_width_are_refused(folder: Path, vectors: Path, tmp_path: Path) -> None:
+    of_words = {**OF_WORDS, "fit__options.embedding_size": 6}
     with pytest.raises(SystemExit, match=r"error: .*vectors.txt, line 1: found 5 numbers after .*; expected 6"):
-        run(folder, tmp_path, config("ordered_memory"), glove=vectors, model__input_size=6)
+        run(folder, tmp_path, config("ordered_memory"), fit__vectors=vectors, **of_words)
 
 
 def test_another_number_of_classes_and_phrases_of_sequences_are_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="error: classes is 3; it must be 5, or 2 for negative and positive"):
         run(folder, tmp_path, data__classes=3)
-    with pytest.raises(SystemExit, match="error: supervision is 'nodes', but 'ordered_memory' reads a sentence"):
-        run(folder, tmp_path, config("ordered_memory"), model__supervision="nodes")
+    with pytest.raises(SystemExit, match="error: input_size and nodes need a cell; ordered_memory reads sequences"):
+        run(folder, tmp_path, config("ordered_memory"), fit__input_size=None, fit__nodes="true")
 
 
 def test_two_classes_are_without_what_is_neutral(folder: Path, tmp_path: Path) -> None:
@@ -157,10 +154,7 @@ def test_two_classes_are_without_what_is_neutral(folder: Path, tmp_path: Path) -
     (tmp_path / "train.txt").write_text("\n".join(lines))
     data = SentimentTreebank(tmp_path, classes=2, lowercase=True, min_count=1)
     assert [words_of(tree) for tree in data.train] == [["a", "b"], ["film", "f"]]
-    flat = data._flat_train
-    assert flat.label.tolist() == [1, NO_LABEL, 0, 0, 1, 0]
-    model = SentimentClassifier(data.vocabulary, classes=2, hidden_size=4, input_size=3)
-    assert model.loss(flat)[1] == 5, "all nodes but the neutral one"
+    assert [node.label for tree in data.train for node in tree.preorder()] == [1, None, 0, 0, 1, 0]
     (tmp_path / "train.txt").write_text(lines[1])
     with pytest.raises(ValueError, match=r"train.txt has neutral sentences only, which classes=2 leaves out"):
         _ = SentimentTreebank(tmp_path, classes=2).train
@@ -171,11 +165,11 @@ def test_brackets_of_a_sentence_are_words_of_its_trees(tmp_path: Path, capsys: p
     for part in ("train", "dev", "test"):
         (tmp_path / f"{part}.txt").write_text(SENTENCE)
     data = SentimentTreebank(tmp_path, min_count=1)
-    model = SentimentClassifier(data.vocabulary, encoder="ordered_memory", supervision="roots", hidden_size=4).eval()
+    encoder = make_encoder("ordered_memory", data.vocabulary, 4, order="leaves").eval()
     flat = batch(trees, data.vocabulary)
-    assert words_of(model.encoder.trees(flat)[0]) == ["(", "The", "good", ")"]
+    assert words_of(encoder.trees(flat)[0]) == ["(", "The", "good", ")"]
     found = InducedBrackets()
-    found.update(model.encoder, flat, model.encoder.encoded(flat).parse)
+    found.update(encoder, flat, encoder.encoded(flat).parse)
     assert found.f1 >= 1 / 3, "that of the whole sentence"
     baselines.main(["sentiment", f"--data={tmp_path}"])
     figures = dict(line.split() for line in capsys.readouterr().out.splitlines())

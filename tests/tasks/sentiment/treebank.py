@@ -6,11 +6,11 @@ from typing import Any
 import command_line
 import torch
 
-from tasks.sentiment.cli import main
+from tasks.sentiment.__main__ import main
 
 CONFIGS = Path(__file__).parents[3] / "tasks" / "sentiment" / "configs"
 NODES, ROOTS = CONFIGS / "constituency_tree_lstm.yaml", CONFIGS / "roots_only.yaml"
-SMALL = {"model.hidden_size": 6, "model.input_size": 5, "data.batch_size": 4, "trainer.max_epochs": 2}
+SMALL = {"fit.hidden_size": 6, "fit.input_size": 5, "fit.batch_size": 4, "fit.epochs": 2}
 WORDS = {"good": 4, "fine": 3, "film": 2, "the": 2, "dull": 1, "bad": 0}
 
 
@@ -32,14 +32,15 @@ def write_treebank(folder: Path) -> Path:
     return folder
 
 
-def run(folder: Path, out: Path, *configs: Path, command: str = "fit", **options: Any) -> None:
-    """Run a command line; an option's name has __ for a point."""
-    given = {"data.folder": folder, "trainer.default_root_dir": out, **SMALL}
-    command_line.run(main, command, configs or [NODES], given, **options)
+def run(folder: Path, out: Path, *configs: Path, **options: Any) -> dict[str, float]:
+    """Train; an option's name has __ for a point, and what is None is not given."""
+    given = {**SMALL, **{name.replace("__", "."): value for name, value in options.items()}}
+    given = {name: value for name, value in given.items() if value is not None}
+    return command_line.fit(main, configs or [NODES], out, {"data.folder": folder, **given})
 
 
 def checkpoint(out: Path, name: str = "last") -> dict[str, Any]:
-    return torch.load(out / "checkpoints" / f"{name}.ckpt", weights_only=True)
+    return torch.load(out / f"{name}.ckpt", weights_only=True)
 
 
 def assert_same_weights(first: Path, second: Path) -> None:

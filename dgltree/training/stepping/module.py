@@ -1,8 +1,10 @@
-"""A model of own trees in training: classes or numbers of trees, classes of pairs, or classes of every node."""
+"""Models in training: what encodes trees, and the one that ``fit`` trains."""
 
 from functools import partial
 from typing import Any
 
+import lightning
+import numpy as np
 import torch
 from lightning import Callback
 from torch import Tensor, nn
@@ -13,15 +15,43 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
-from dgltree.training.encoding import EncoderModule
 from dgltree.training.objectives import Objective
-from dgltree.training.plateau import HalvedRate
-from dgltree.training.processes import shared_loss
-from dgltree.training.warm_up import WarmUp
+from dgltree.training.options import FitOptions
+from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, WarmUp
 
 
-class DivergenceError(ValueError):
-    """The loss or the weights of a training are no finite numbers."""
+class EncoderModule(lightning.LightningModule):
+    """A model with an encoder; ``seed`` is that of its dropout, which depends on (seed, epoch, step, rank) alone."""
+
+    encoder: Encoder
+    seed: int
+
+    @property
+    def shares(self) -> bool:
+        """Whether equal subtrees are computed once now."""
+        return self.shares_in(self.training)
+
+    def shares_in(self, training: bool) -> bool:
+        """The same in training or out of it: by a cell, unless dropout would tie them."""
+        encoder = self.encoder
+        return isinstance(encoder, TreeEncoder) and not (training and encoder.cell.dropout)
+
+    def plan(self, trees: TreeBatch) -> Planned:
+        """The preparation that the data loader's worker does for the encoder."""
+        return self.encoder.plan(trees, self.shares)
+
+    def on_train_batch_start(self, batch: Any, index: int) -> None:
+        seed_step(self, self.seed, index)
+
+
+def seed_step(module: lightning.LightningModule, seed: int, index: int) -> None:
+    """Masks of dropout are those of this step, whether or not the run was interrupted before it."""
+    place = (seed, module.current_epoch, index, module.global_rank)
+    number = int(np.random.SeedSequence(place).generate_state(1)[0])
+    if module.device.type == "cpu":  # for the other devices torch notes where it was called from, which takes 2 ms
+        torch.default_generator.manual_seed(number)
+    else:
+        torch.manual_seed(number)
 
 
 class TreeTraining(EncoderModule):
@@ -30,17 +60,13 @@ class TreeTraining(EncoderModule):
     Args:
         model: what is trained.
         objective: what is predicted.
-        nodes: whether every labelled node is learnt from, instead of the trees' own labels alone.
-        input_dropout: of the vectors of tokens.
+        options: with all that follows from the data. Dropout depends on their (seed, epoch, step, rank) alone. Weight
+            decay is that of weight matrices and embeddings, none of biases (Loshchilov and Hutter 2019, arXiv
+            1711.05101).
         token_dropout: (T,) with which probability the whole vector of a token is dropped, A / (A + times that it
             occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
             who put an unknown word in its place); None: never.
         function_dropout: (F,) the same of functions, where a cell reads their vectors.
-        lr: learning rate at first.
-        warmup: steps over which it rises to that.
-        halve_after: epochs of which none was better after which the rate is halved; 0: never.
-        weight_decay: of weight matrices and embeddings, none of biases (Loshchilov and Hutter 2019, arXiv 1711.05101).
-        seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
     """
 
     token_dropout: Tensor | None
@@ -50,20 +76,19 @@ class TreeTraining(EncoderModule):
         self,
         model: TreeModel,
         objective: Objective,
-        nodes: bool,
-        input_dropout: float,
-        lr: float,
-        halve_after: int,
-        weight_decay: float,
-        seed: int,
+        options: FitOptions,
         token_dropout: Tensor | None = None,
         function_dropout: Tensor | None = None,
-        warmup: int = 0,
     ) -> None:
         super().__init__()
-        self.model, self.objective, self.nodes, self.input_dropout = model, objective, nodes, input_dropout
-        self.warmup = warmup
-        self.lr, self.halve_after, self.weight_decay, self.seed = lr, halve_after, weight_decay, seed
+        assert options.lr is not None
+        self.model, self.objective, self.options, self.seed, self.lr = (
+            model,
+            objective,
+            options,
+            options.seed,
+            options.lr,
+        )
         self.metrics = MetricCollection(objective.validation_metrics())
         self.register_buffer("token_dropout", token_dropout, persistent=False)
         self.register_buffer("function_dropout", function_dropout, persistent=False)
@@ -82,7 +107,7 @@ class TreeTraining(EncoderModule):
 
     @property
     def _drops(self) -> bool:
-        return bool(self.input_dropout) or self.token_dropout is not None
+        return bool(self.options.input_dropout) or self.token_dropout is not None
 
     @property
     def monitored(self) -> str:
@@ -114,21 +139,27 @@ class TreeTraining(EncoderModule):
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        fused = "mixed" not in str(self.trainer.precision)  # Lightning clips no gradients of a fused one there
+        options, fused = self.options, "mixed" not in str(self.trainer.precision)  # Lightning clips no fused ones there
+        how: dict[str, Any] = {"lr": self.lr, "betas": (options.beta1, 0.999), "eps": options.eps, "fused": fused}
+        if options.optimizer == "adam":
+            return torch.optim.Adam(self.parameters(), weight_decay=options.weight_decay or 0.0, **how)
         decayed = [weights for weights in self.parameters() if weights.ndim > 1]
         others = [weights for weights in self.parameters() if weights.ndim <= 1]
-        groups = [{"params": decayed, "weight_decay": self.weight_decay}, {"params": others, "weight_decay": 0.0}]
-        return torch.optim.AdamW([group for group in groups if group["params"]], self.lr, fused=fused)
+        decay = options.weight_decay or 0.0
+        groups = [(decayed, decay), (others, 0.0)]
+        found = [{"params": weights, "weight_decay": decay} for weights, decay in groups if weights]
+        return torch.optim.AdamW(found, **how)
 
     def configure_callbacks(self) -> list[Callback]:
-        halved = [HalvedRate(self.monitored, self.halve_after, self.objective.nothing)] if self.halve_after else []
-        return [*halved, *([WarmUp(self.lr, self.warmup)] if self.warmup else [])]
+        halve_after, warmup = self.options.halve_after, self.options.warmup
+        halved = [HalvedRate(self.monitored, halve_after, self.objective.nothing)] if halve_after else []
+        return [*halved, *([WarmUp(self.lr, warmup)] if warmup else [])]
 
     def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:
         """The mean, and by how many examples or nodes, or by what weight."""
         inputs, labels = labelled.inputs, labelled.labels
         own: Tensor | float = 0.0
-        if self.nodes:
+        if self.options.nodes:
             encoder, labels = self.encoder, labelled.trees.label
             assert isinstance(encoder, TreeEncoder)
             found = self.model.read_out(encoder.node_states(inputs, self.shares))
@@ -146,10 +177,47 @@ class TreeTraining(EncoderModule):
         return self.encoder.cell
 
     def _dropped(self, name: str, embedding: nn.Module, inputs: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
-        vectors = nn.functional.dropout(vectors, self.input_dropout, embedding.training)
+        vectors = nn.functional.dropout(vectors, self.options.input_dropout or 0.0, embedding.training)
         shares: Tensor | None = getattr(self, name)
         if shares is None or not embedding.training:
             return vectors
         ids = inputs[0]
         share = torch.where(ids >= 0, shares[ids.clamp(min=0)], 0.0)
         return vectors * (torch.rand_like(share) >= share).unsqueeze(-1)
+
+
+def shared_loss(module: lightning.LightningModule, mean: Tensor, count: Tensor | float, index: int) -> Tensor:
+    """The value to return from a step, as from :func:`shared_mean`; its value counts for the ``loss`` of the epoch.
+
+    Args:
+        module: whose batches are lists by :func:`own_part`.
+        mean, count: as there.
+        index: of the step in its epoch.
+    """
+    loss, overall = shared_mean(module, mean, count)
+    loader: Any = module.trainer.train_dataloader
+    EpochLoss.of(module.trainer).add(overall, loader.batch_sampler[index].whole)
+    return loss
+
+
+def shared_mean(module: lightning.LightningModule, mean: Tensor, count: Tensor | float) -> tuple[Tensor, Tensor]:
+    """A step's loss, of this process and of all: what must be returned for its gradient, and its value, both ().
+
+    The processes' gradients are averaged, whatever number of losses each has; so the sum of a process's own losses is
+    divided by the mean number. Every parameter takes part, if only with 0: some process may lack the functions that
+    need it, and all must agree on which parameters have a gradient.
+
+    Args:
+        module: in training.
+        mean: (), of the losses of this process.
+        count: how many there are, or the sum of their weights; of 0 the mean does not count.
+    """
+    trainer = module.trainer
+    if trainer.world_size == 1:
+        return mean, mean.detach()
+    count = float(count)
+    total = mean * count if count else mean.new_zeros(())
+    sums = torch.stack([total.detach(), total.new_tensor(count)])
+    overall, counts = trainer.strategy.reduce(sums, reduce_op="mean")
+    nothing = sum(parameter.sum() for parameter in module.parameters()) * 0
+    return total / counts + nothing, overall / counts

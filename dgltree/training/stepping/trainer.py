@@ -5,8 +5,9 @@ were interrupted, to the same weights.
 """
 
 import logging
+import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,27 @@ from typing import Any
 import lightning
 import torch
 from lightning import Callback
-from lightning.pytorch.callbacks import ModelCheckpoint, Timer
+from lightning.pytorch.callbacks import EMAWeightAveraging, ModelCheckpoint, ProgressBar
+from lightning.pytorch.loggers import CSVLogger, Logger, TensorBoardLogger
 from lightning.pytorch.profilers import PassThroughProfiler
 
-from dgltree.training.checkpoints import LAST, WholeCheckpoints, checked, checkpoints
-from dgltree.training.epoch_loss import EpochLoss
-from dgltree.training.report import EpochReport
+from dgltree.models.tree_model import TreeModel
+from dgltree.training.deciding import Decision
+from dgltree.training.folder import give_up, left_by_now
+from dgltree.training.options import USUAL_EPOCHS, FitOptions
+from dgltree.training.processes import say
+from dgltree.training.stepping.callbacks import (
+    BestSoFar,
+    DivergenceError,
+    EpochLoss,
+    EpochReport,
+    Patience,
+    TimeLimit,
+    UsualEpochs,
+)
+from dgltree.training.stepping.checkpoints import BEST, LAST, WholeCheckpoints, checked, checkpoints
+from dgltree.training.stepping.data import SplitsModule
+from dgltree.training.stepping.module import TreeTraining
 
 SETTINGS: dict[str, Any] = {
     "reload_dataloaders_every_n_epochs": 1,  # an order of its own for every epoch
@@ -28,6 +44,8 @@ SETTINGS: dict[str, Any] = {
     "num_sanity_val_steps": 0,
     "use_distributed_sampler": False,  # of several processes each takes its own part (dgltree.training.processes)
 }
+PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
+"""Options to what Lightning calls them."""
 CLIP = 5.0
 """Norm to which gradients are clipped, where they are."""
 NOISE = (
@@ -38,19 +56,76 @@ NOISE = (
 )
 
 
-class TimeLimit(Timer):
-    """Ends a training after the epoch in which so much time is over, but not before the first: there is a model then.
+def step(
+    decision: Decision,
+    module: TreeTraining,
+    folder: Path,
+    leave: Callable[[TreeModel], None],
+    callbacks: Sequence[Callback] = (),
+    loggers: Sequence[Logger] = (),
+) -> lightning.Trainer:
+    """Train, and put the best epoch's weights into the module.
 
     Args:
-        duration: as ``days:hours:minutes:seconds``.
+        decision, module: what is trained.
+        folder: of the training.
+        leave: writes a model to the folder, the best one so far.
+        callbacks, loggers: of Lightning, in addition to ours.
+
+    Raises ``ModuleNotFoundError`` for a logger that is not installed, :class:`DivergenceError` where the loss is no
+    finite number, and what :func:`train` raises.
     """
+    options, splits = decision.options, decision.splits
+    loggers = [*loggers, *_loggers_of(options, folder)]
+    data = SplitsModule(splits["train"], splits["validation"], options)
+    with quiet():
+        made = trainer(
+            folder,
+            folder,
+            module.monitored,
+            [
+                EpochReport(),
+                Patience(module.monitored, options.patience, decision.objective.nothing),
+                *([UsualEpochs(module.monitored, USUAL_EPOCHS, say)] if options.epochs is None else []),
+                BestSoFar(folder / BEST, leave),
+                *([TimeLimit(options.max_time)] if options.max_time else []),
+                *([EMAWeightAveraging(decay=options.averaging)] if options.averaging else []),
+                *callbacks,
+            ],
+            max_epochs=options.most_epochs,
+            precision=PRECISIONS[options.precision],
+            accumulate_grad_batches=options.accumulate,
+            logger=loggers or False,
+            log_every_n_steps=1,
+            accelerator={"auto": "auto", "cpu": "cpu", "cuda": "gpu"}[options.device],
+            devices=options.devices,
+            num_nodes=options.machines,
+            gradient_clip_val=options.clip,
+            enable_progress_bar=sys.stderr.isatty() or any(isinstance(each, ProgressBar) for each in callbacks),
+        )
+        try:
+            train(made, module, data)
+        except DivergenceError:
+            if made.is_global_zero:
+                say(give_up(folder))
+            raise
+        except BaseException:
+            say(left_by_now(folder))
+            raise
+    module.load_state_dict(checked(folder / BEST)["state_dict"])
+    return made
 
-    def __init__(self, duration: str) -> None:
-        super().__init__(duration, interval="epoch", verbose=False)
 
-    def on_fit_start(self, trainer: lightning.Trainer, *args: Any, **kwargs: Any) -> None:
-        if trainer.current_epoch:
-            super().on_fit_start(trainer, *args, **kwargs)
+def _loggers_of(options: FitOptions, folder: Path) -> list[Logger]:
+    """Those that the option ``log`` names."""
+    if options.log == "csv":
+        return [CSVLogger(folder, "logs", version="")]
+    if options.log == "tensorboard":
+        try:
+            return [TensorBoardLogger(folder, "logs", version="")]
+        except ModuleNotFoundError:  # of Lightning's own, without a name
+            raise ModuleNotFoundError("log is tensorboard, which is not installed", name="tensorboard") from None
+    return []
 
 
 class NoProfiler(PassThroughProfiler):
@@ -103,7 +178,7 @@ def trainer(
 def prepared(trainer: lightning.Trainer) -> lightning.Trainer:
     """``trainer``, whose checkpoints are whole or not there, and whose processes have the threads of this one.
 
-    It logs the loss of an epoch that :func:`dgltree.training.processes.shared_loss` counts.
+    It logs the loss of an epoch that :func:`dgltree.training.stepping.module.shared_loss` counts.
     """
     trainer.strategy.checkpoint_io = WholeCheckpoints()
     if type(trainer.profiler) is PassThroughProfiler:  # type: ignore[attr-defined]

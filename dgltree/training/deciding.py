@@ -1,0 +1,204 @@
+"""Decisions of a training, made once from its data and settings; everything after reads them, and nobody asks again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from inspect import signature
+from math import isfinite
+from typing import Any
+
+import torch
+
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.loading.from_file import listed
+from dgltree.datasets.splitting.splits import SPLITS, split
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.checkpoint import READOUTS
+from dgltree.models.readouts import Readout
+from dgltree.models.tree_model import TreeModel
+from dgltree.read.text import shown
+from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
+from dgltree.training.folder import digest_of
+from dgltree.training.objectives import OBJECTIVES, Objective
+from dgltree.training.options import TASKS, FitOptions, TaskName
+from dgltree.training.processes import say
+from dgltree.training.threads import loaders, worth
+
+MOST_BAD = 0.1
+"""Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
+LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
+"""Of a batch, and how many of them an epoch has where that is between the two."""
+LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
+"""The learning rate, that of Transformers, and over how many steps theirs rises at first."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A training, decided."""
+
+    options: FitOptions
+    """With all that followed from the data: defaults that do so are settings, too."""
+    objective: Objective
+    encoder: EncoderChoice
+    model: type[TreeModel]
+    readout: type[Readout]
+    readout_options: dict[str, Any]
+    splits: dict[str, TreeDataset]
+    """In the vocabulary of the model."""
+    left_out: dict[str, int]
+    """Records of each split that are not in it."""
+    digest: str
+    """Of the splits."""
+
+    @property
+    def threads(self) -> int:
+        """Threads of torch that are worth it for the size of its batches, unless told."""
+        options = self.options
+        own = (options.batch_nodes or 0) // (options.devices * options.machines)
+        others = options.devices * (1 + loaders(self.splits["train"].num_nodes)) - 1
+        return options.threads or worth(own, options.hidden_size, others)
+
+
+def decide(files: Mapping[str, TreeDataset], settings: FitOptions, vocabulary: Vocabulary | None = None) -> Decision:
+    """Decide a training on ``train``, and on the files for validation and for tests where they are given.
+
+    The vocabulary is that of ``train`` unless one is given. What is left out of the data, or read in another way than
+    it is written, is printed.
+
+    Raises ``ValueError`` for what cannot be learnt from, and for settings that do not fit it or each other.
+    """
+    for dataset in files.values():
+        _check_readable(dataset)
+    settings = replace(settings, task=settings.task or task_of(files["train"]))
+    readout, model = _readout(settings)
+    kind = OBJECTIVES[readout.gives]
+    labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
+    for name, dataset in labelled.items():
+        if dataset.bad:
+            say(f"{name}: {listed(dataset.bad)}")
+    splits = _splits(labelled, settings.seed)
+    if kind.labels_are_numbers and len(splits["validation"]) < 2:
+        raise ValueError("R2 needs at least two validation examples; there is one")
+    _check(splits["train"], settings)
+    encoder = choose_encoder(splits["train"], settings, vocabulary)
+    if encoder.numbers:
+        say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
+        splits = {name: data.with_numbers() for name, data in splits.items()}
+    options = _with_defaults(splits["train"], encoder, settings)
+    objective = kind.of(splits["train"], options.nodes, options.class_weights is not None)
+    known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
+    left_out = {
+        name: len(data.bad) + len(labelled[name].bad if name in labelled else ()) for name, data in known.items()
+    }
+    values = {
+        "size": options.hidden_size,
+        "classes": len(objective.classes),
+        "hidden_size": options.readout_size or None,
+        "dropout": options.dropout,
+    }
+    takes = {name: values[name] for name in signature(readout).parameters if name in values}
+    return Decision(options, objective, encoder, model, readout, takes, known, left_out, digest_of(known))
+
+
+def task_of(data: TreeDataset) -> TaskName:
+    """The task that the labels ask for."""
+    if data.each == TASKS["pair"].each:
+        return "pair"
+    try:
+        numbers = [float(label) for label in data.labels if label is not None]
+    except ValueError:
+        return "classify"
+    return "regress" if any(isfinite(value) and not value.is_integer() for value in numbers) else "classify"
+
+
+def labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
+    """The examples of a data set whose labels a training with these settings can learn from."""
+    readout, _ = _readout(replace(settings, task=settings.task or task_of(data)))
+    found: TreeDataset = OBJECTIVES[readout.gives].labelled(data)
+    return found
+
+
+def _check_readable(data: TreeDataset) -> None:
+    """``ValueError`` where over a tenth of a file's records could not be read, and nobody named its notation."""
+    bad, count = len(data.bad), len(data) + len(data.bad)
+    if data.detected_in is not None and bad > MOST_BAD * count:
+        raise ValueError(
+            f"{data.detected_in}: {bad:,} of {count:,} records ({bad / count:.1%}) could not be read as "
+            f"{data.reading.notation}, which was detected; first {data.bad[0].where}: {data.bad[0].message}. "
+            f"Name the right notation, or --notation {data.reading.notation} to leave these records out"
+        )
+
+
+def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
+    """Of the readout and of the model. Raises ``ValueError`` for a readout that cannot be trained for the task."""
+    task = TASKS[str(options.task)]
+    joint = bool((options.options or {}).get("joint"))  # a sequence of both trees of a pair, with one vector
+    name = options.readout or ("classifier" if joint else task.readout)
+    if name not in READOUTS:
+        raise ValueError(f"the readout is {name!r}; it must be one of {', '.join(READOUTS)}")
+    made, kind = READOUTS[name]
+    if not issubclass(made, Readout):
+        raise ValueError(
+            f"the readout {name!r} cannot be trained: {made.__name__} is no dgltree.models.readouts.Readout"
+        )
+    each = 2 if joint else kind.each
+    if each != task.each or made.gives not in task.gives or (joint and kind.each == 2):
+        raise ValueError(
+            f"the readout {name!r} gives {made.gives} of {each} {'tree' if each == 1 else 'trees'}; the task "
+            f"{options.task!r} is {' or '.join(task.gives)} of {task.each}"
+        )
+    return made, kind
+
+
+def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
+    """The splits, by files of their own where there are some, else out of the training file."""
+    data = files["train"]
+    given = {name: dataset for name, dataset in files.items() if name != "train"}
+    if any(dataset.each != data.each for dataset in given.values()):
+        raise ValueError("some files hold trees and others pairs of trees")
+    if "validation" in given and not any(data.splits):
+        return {"train": data, **given}
+    return split(data, seed, SPLITS[:2] if given else SPLITS) | given
+
+
+def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOptions) -> FitOptions:
+    """Defaults that follow from the data and the task; docs/defaults.md has the measurements."""
+    task, embeds = TASKS[str(settings.task)], encoder.small_cells > 0 and bool(encoder.input_size)
+    usual: dict[str, Any] = {
+        "encoder": encoder.name,
+        "input_size": encoder.input_size,
+        "batch_nodes": min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS)),
+        "lr": ATTENTION_LR if encoder.attends else LR,
+        "warmup": ATTENTION_WARMUP if encoder.attends else 0,
+        "dropout": task.dropout,
+        "input_dropout": task.input_dropout if embeds else 0.0,
+        "token_dropout": task.token_dropout if embeds else 0.0,
+        "weight_decay": task.weight_decay,
+    }
+    return replace(settings, **{name: value for name, value in usual.items() if getattr(settings, name) is None})
+
+
+def _check(train: TreeDataset, options: FitOptions) -> None:
+    """``ValueError`` for settings that the data or this machine cannot have."""
+    if TASKS[str(options.task)].each != train.each:
+        raise ValueError(
+            f"the task is {options.task!r}, but an example has {train.each} {'tree' if train.each == 1 else 'trees'}"
+        )
+    if options.nodes and train.each != 1:
+        raise ValueError("nodes learns the labels of the nodes of single trees; these are pairs")
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("device is cuda, and this torch sees no CUDA device")
+    if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):
+        raise ValueError("precision is 16-mixed, which needs a GPU; bf16-mixed runs on the CPU too")
+
+
+def _within(name: str, dataset: TreeDataset, vocabulary: Vocabulary, objective: Objective) -> TreeDataset:
+    """A split in the model's vocabulary; what it does not know, of trees or of labels, is reported."""
+    known = dataset.select(range(len(dataset))).within(vocabulary)
+    if objective.classes:
+        known = known.with_classes(objective.classes)
+        strange = sorted({label for label in known.labels if label not in objective.classes and label is not None})
+        if strange:
+            say(f"{name}: labels that do not occur in the training set count as errors: {shown(', '.join(strange))}")
+    if known.bad:
+        say(f"{name}: {listed(known.bad)}")
+    return known

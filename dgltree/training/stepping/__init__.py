@@ -1,0 +1,1 @@
+"""The epochs of a training, by Lightning."""

@@ -1,0 +1,250 @@
+"""When a training slows down and ends, what it tells and leaves while it runs; one that goes on does so with these."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from lightning import Callback, LightningModule, Trainer
+from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, Timer
+from torch import Tensor
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from dgltree.durations import in_seconds
+from dgltree.files import replacing
+from dgltree.models.tree_model import TreeModel
+from dgltree.read.json_text import write_json
+from dgltree.training.folder import EPOCHS
+from dgltree.training.stepping.checkpoints import checked
+
+
+class Patience(EarlyStopping):
+    """Lightning's, which counts no epochs before anything is learnt.
+
+    A class of our own has a state of its own in checkpoints, next to one that a user gives.
+
+    Args:
+        monitor: the metric of validation; higher is better.
+        patience: epochs in which it may fail to rise.
+        nothing: as long as the metric has not been above this, nothing is learnt.
+    """
+
+    def __init__(self, monitor: str, patience: int, nothing: float = -math.inf) -> None:
+        super().__init__(monitor, mode="max", patience=patience)
+        self.nothing = nothing
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        best = max(float(self.best_score), float(trainer.callback_metrics.get(self.monitor, -math.inf)))
+        if best <= self.nothing:
+            self.wait_count = -1  # the check that follows counts one
+        super().on_train_epoch_end(trainer, pl_module)
+
+
+class UsualEpochs(Callback):
+    """Ends a training after the usual number of epochs, but not where the last of them is the best so far.
+
+    Args:
+        monitor: the metric of validation; higher is better.
+        epochs: how many are usual.
+        say: called with a sentence where the training goes on.
+    """
+
+    def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
+        self.monitor, self.epochs, self.say = monitor, epochs, say
+        self.best: float | None = None
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        value = float(trainer.callback_metrics[self.monitor])
+        better = self.best is None or value > self.best
+        self.best = value if better else self.best
+        if trainer.current_epoch + 1 == self.epochs:
+            if better:
+                self.say(f"epoch {trainer.current_epoch} is the best so far: the training goes on")
+            trainer.should_stop |= not better
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"best": self.best}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.best = state_dict["best"]
+
+
+class HalvedRate(Callback):
+    """Halves the rate when a metric has not risen for some epochs.
+
+    Lightning steps a scheduler of this kind after its checkpoints, which then lack the step of their own epoch, and
+    leaves it out when it goes on from them: a resumed training would halve later than a whole one. This one steps
+    before they are written, and what it knows is in them.
+
+    Args:
+        monitor: the metric of validation; higher is better.
+        patience: epochs in which it may fail to rise.
+        nothing: as long as the metric has not been above this, nothing is learnt, and the rate stays.
+    """
+
+    def __init__(self, monitor: str, patience: int = 2, nothing: float = -math.inf) -> None:
+        self.monitor, self.patience, self.nothing = monitor, patience, nothing
+        self.known: dict[str, Any] = {}
+        self.scheduler: ReduceLROnPlateau | None = None
+
+    def on_fit_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        [optimizer] = trainer.optimizers
+        self.scheduler = ReduceLROnPlateau(optimizer, "max", factor=0.5, patience=self.patience, threshold=0)
+        self.scheduler.load_state_dict(self.known)
+
+    def on_validation_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if trainer.state.fn == "fit" and not trainer.sanity_checking:
+            assert self.scheduler is not None
+            value = float(trainer.callback_metrics[self.monitor])
+            if max(value, self.scheduler.best) > self.nothing:
+                self.scheduler.step(value)
+
+    def state_dict(self) -> dict[str, Any]:
+        if self.scheduler is None:  # a user's callback may ask before the training begins
+            return self.known
+        return {name: getattr(self.scheduler, name) for name in ("best", "num_bad_epochs", "last_epoch")}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.known = state_dict
+
+
+class WarmUp(Callback):
+    """Raises the rate in equal parts from step to step to its own (Vaswani et al. 2017, arXiv 1706.03762, section 5.3).
+
+    It depends on the number of the step alone, so that a training that goes on has the rate of a whole one.
+
+    Args:
+        rate: at last.
+        steps: after which it has that rate.
+    """
+
+    def __init__(self, rate: float, steps: int) -> None:
+        self.rate, self.steps = rate, steps
+
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any) -> None:
+        if trainer.global_step < self.steps:
+            [optimizer] = trainer.optimizers
+            for group in optimizer.param_groups:
+                group["lr"] = self.rate * (trainer.global_step + 1) / self.steps
+
+
+class TimeLimit(Timer):
+    """Ends a training after the epoch in which so much time is over, but not before the first: there is a model then.
+
+    Args:
+        duration: as ``days:hours:minutes:seconds``.
+    """
+
+    def __init__(self, duration: str) -> None:
+        super().__init__(duration, interval="epoch", verbose=False)
+
+    def on_fit_start(self, trainer: Trainer, *args: Any, **kwargs: Any) -> None:
+        if trainer.current_epoch:
+            super().on_fit_start(trainer, *args, **kwargs)
+
+
+class DivergenceError(ValueError):
+    """The loss or the weights of a training are no finite numbers."""
+
+
+class EpochLoss(Callback):
+    """Logs ``loss``, the mean over the examples of the epoch, before other callbacks ask for it."""
+
+    def __init__(self) -> None:
+        self._total: Tensor | None = None
+        self._examples = 0
+
+    @classmethod
+    def of(cls, trainer: Trainer) -> "EpochLoss":
+        """That of a trainer, which :func:`dgltree.training.stepping.trainer.prepared` gave it."""
+        callbacks: list[Callback] = trainer.callbacks  # type: ignore[attr-defined]
+        return next(each for each in callbacks if isinstance(each, cls))
+
+    def add(self, mean: Tensor, examples: int) -> None:
+        """A step's mean loss, (), without gradient, of so many examples."""
+        share = mean.float() * examples
+        self._total = share if self._total is None else self._total + share
+        self._examples += examples
+
+    def on_train_epoch_start(self, *args: Any, **kwargs: Any) -> None:
+        self._total, self._examples = None, 0
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if self._total is not None:  # a resumed run ends the epoch of its checkpoint once more
+            mean = self._total / self._examples
+            pl_module.log("loss", mean, prog_bar=True, sync_dist=True, batch_size=self._examples)
+
+
+class EpochReport(Callback):
+    """One line an epoch: the logged numbers, and the seconds of training and of validation.
+
+    On the terminal, and as JSON in the file ``epochs.jsonl`` of the run's folder, one row an epoch: a run from the
+    start replaces the file, and a resumed one the rows of the epochs that it trains once more.
+    """
+
+    def on_train_epoch_start(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        self.trains = False
+        self.start = self.trained = time.perf_counter()
+
+    def on_train_batch_end(self, *args: Any, **kwargs: Any) -> None:
+        self.trains, self.trained = True, time.perf_counter()
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.is_global_zero or not self.trains:  # a resumed run ends the epoch of its checkpoint once more
+            return
+        metrics = {name: float(value) for name, value in sorted(trainer.callback_metrics.items())}
+        training, validation = self.trained - self.start, time.perf_counter() - self.trained
+        numbers = ", ".join(f"{name} {value:.4f}" for name, value in metrics.items())
+        print(
+            f"epoch {trainer.current_epoch}: {numbers}; {in_seconds(training)} s + {in_seconds(validation)} s",
+            flush=True,
+        )
+        row = {"epoch": trainer.current_epoch, **metrics, "seconds": round(training + validation, 6)}
+        file = Path(trainer.default_root_dir) / EPOCHS
+        file.parent.mkdir(parents=True, exist_ok=True)
+        before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        kept = [line for line in before if json.loads(line)["epoch"] < trainer.current_epoch]
+        with replacing(file) as beside:
+            beside.write_text("\n".join([*kept, write_json(row)]) + "\n", encoding="utf-8")
+
+
+class BestSoFar(Checkpoint):
+    """Leaves the best epoch's model after every epoch, so that a training which is stopped has left one.
+
+    Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs after that of the
+    best epoch. The weights come from its file, for the best epoch may be one before the training was resumed. Of a
+    training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long,
+    unless its loss was no finite number.
+
+    Args:
+        best: the checkpoint of the best epoch.
+        leave: takes a model with its weights, on the CPU, to write it.
+    """
+
+    def __init__(self, best: Path, leave: Callable[[TreeModel], None]) -> None:
+        self.best, self.leave = best, leave
+        self.left: tuple[int, int] | None = None
+
+    def on_train_epoch_end(self, trainer: Trainer, pl_module: LightningModule) -> None:
+        if not trainer.is_global_zero:
+            return
+        found = self.best.stat()
+        if self.left != (found.st_ino, found.st_mtime_ns):
+            weights = checked(self.best)["state_dict"]
+            model = _copied(pl_module)
+            model.load_state_dict({name[6:]: weight for name, weight in weights.items() if name[:6] == "model."})
+            self.leave(model)
+            self.left = found.st_ino, found.st_mtime_ns
+
+    def on_exception(self, trainer: Trainer, pl_module: LightningModule, exception: BaseException) -> None:
+        lost = isinstance(exception, DivergenceError)
+        if trainer.is_global_zero and trainer.global_step and not lost and not self.best.exists():
+            self.leave(_copied(pl_module))
+
+
+def _copied(module: Any) -> TreeModel:
+    copied: TreeModel = deepcopy(module.model, {id(module): module})  # its hooks belong to the module, which stays
+    return copied.cpu()

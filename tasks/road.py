@@ -1,0 +1,98 @@
+"""The command line of a task: its data, and ``dgltree.fit`` with a configuration of the task."""
+
+import json
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from jsonargparse import ActionConfigFile, ArgumentParser
+
+import dgltree
+from dgltree import TreeDataset, Vocabulary
+from dgltree.training.folder import CARD, READING
+from dgltree.training.options import FitOptions
+
+CONFIG = "config.yaml"
+"""The file in a run's folder with all its settings."""
+DESCRIPTIONS = {
+    "fit": "Train on the data of {}, and test the best epoch.",
+    "test": "Print the metrics of a training of {}, also of one by an earlier release, on the test sets.",
+}
+NEVER = 1_000_000
+"""Epochs without a better result after which a training of a task ends; also leaves of a batch, where any are right."""
+
+
+@dataclass(frozen=True)
+class Sets:
+    """The data of a training."""
+
+    train: TreeDataset
+    validation: TreeDataset
+    tests: Mapping[str, TreeDataset]
+    """By name; "test" is the test set, and others are parts of it or further ones, each measured by itself."""
+    vocabulary: Vocabulary
+
+
+class Maker(Protocol):
+    """A maker or reader of a task's data; the arguments of its constructor are options of the command line."""
+
+    def sets(self) -> Sets:
+        """The data. Raises ``ValueError`` and ``OSError`` for files that are wrong or not there."""
+
+
+def main(task: str, maker: type[Maker], defaults: Mapping[str, Any], arguments: list[str]) -> None:
+    """Run ``python -m tasks.TASK fit`` or ``test``; what is refused ends it with one line.
+
+    Args:
+        task: its name.
+        maker: of the data.
+        defaults: those of the task's settings of :class:`dgltree.training.options.FitOptions` that differ.
+        arguments: ``fit`` or ``test``, and its options.
+    """
+    name, program = (arguments or [""])[0], f"python -m tasks.{task}"
+    if name not in ("fit", "test"):
+        raise SystemExit(f"usage: {program} fit|test [options]; fit --help and test --help say more")
+    parser = ArgumentParser(prog=f"{program} {name}", description=DESCRIPTIONS[name].format(task))
+    parser.add_argument(
+        "--config", action=ActionConfigFile, help="read settings from this file, such as one of configs/"
+    )
+    parser.add_class_arguments(maker, "data")
+    if name == "fit":
+        parser.add_argument("--out", default=f"runs/{task}", help="the training's folder; an interrupted one goes on")
+        parser.add_class_arguments(FitOptions, "fit")
+        parser.link_arguments("fit.seed", "data.seed")
+        parser.set_defaults({f"fit.{name}": value for name, value in defaults.items()})
+    else:
+        parser.add_argument("--run", required=True, help="the folder of a training")
+    given = parser.parse_args(arguments[1:])
+    try:
+        sets = maker(**given.data.as_dict()).sets()
+        if name == "test":
+            _test(Path(given.run), sets)
+            return
+        data: dict[str, Any] = {"validation": sets.validation, "test": sets.tests, "vocabulary": sets.vocabulary}
+        command = shlex.join([*program.split(), *arguments])
+        dgltree.fit(sets.train, **data, out=given.out, command=command, **given.fit.as_dict())
+    except (ValueError, OSError) as error:
+        raise SystemExit(f"error: {error}") from None
+    parser.save(given, Path(given.out) / CONFIG, overwrite=True, skip_check=True)
+
+
+def _test(run: Path, sets: Sets) -> None:
+    """Print the metrics of a training's model on each of the test sets."""
+    from tasks.earlier_runs import earlier_model
+
+    model = (
+        dgltree.TrainedModel.load(run) if (run / READING).exists() else earlier_model(run, sets.train, sets.vocabulary)
+    )
+    for name, data in sets.tests.items():
+        print(f"{name}: {model.evaluate(data)}")
+
+
+def figures(folder: Path) -> dict[str, float]:
+    """The metrics of a training on the test data: by their names, and the accuracy of each further set by its name."""
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    found = {name: of["accuracy"] for name, of in card["metrics"].items() if name not in ("validation", "test")}
+    return {"accuracy": card["metrics"]["test"]["accuracy"], **found, **card["further"]}
