@@ -108,7 +108,7 @@ def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
         if table.num_rows:
             columns = [torch.from_numpy(table[name].to_numpy().copy()) for name in objective.answer_columns]
             answers = torch.stack(columns, 1).view(-1, *objective.shape)
-            objective.update(metrics, answers, objective.targets(table["label"].to_pylist()))
+            metrics.update(answers, objective.targets(table["label"].to_pylist()))
     if not rows:
         raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
     return Outcome(rows, left_out, metrics.found())

@@ -17,16 +17,15 @@ def build(decision: Decision) -> TreeTraining:
 
     Raises ``ValueError`` for options that the encoder has not.
     """
-    options, strength = decision.options, decision.options.token_dropout
+    options, choice, strength = decision.options, decision.encoder, decision.options.token_dropout
+    train = decision.splits["train"]
+    shares = _dropout_shares(train, choice.vocabulary, strength) if strength else (None, None)
     torch.manual_seed(options.seed)
-    encoder = decision.encoder.made()
+    encoder = choice.made()
     model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
     if options.frozen:
         token_vectors(encoder).requires_grad_(False)
-    tokens, functions = (
-        _dropout_shares(decision.splits["train"], encoder.vocabulary, strength) if strength else (None, None)
-    )
-    return TreeTraining(model, decision.objective, options, tokens, functions)
+    return TreeTraining(model, decision.objective, options, *shares)
 
 
 def _dropout_shares(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> tuple[torch.Tensor, torch.Tensor]:

@@ -119,27 +119,25 @@ def choose_encoder(train: TreeDataset, settings: FitOptions, known: Vocabulary |
     own = cell is not None and bool(given.get("typed", cell.typed))  # weights of its own for each function
     sums = CELLS[name].any_arity if cell is not None else not SEQUENCE_ENCODERS[name].place_options
     vocabulary = known or train.vocabulary(sums, settings.min_count, settings.unk or not own, always=not own)
-    if cell is None:
-        attends = "pre_norm" in encoder_options(name)
-        further: dict[str, Any] = {"pre_norm": True} if attends else {}
-        if SEQUENCE_ENCODERS[name].place_options:  # positions have room for so many edges of the path to the root
-            further["path_length"] = max(1, min(PATH_LENGTH, width // max([1, *vocabulary.arities])))
+    if cell is not None:
+        further: dict[str, Any] = {}
+        if input_size is None and (not own or any(bool((of.trees.token != NO_TOKEN).any()) for of in train.blocks())):
+            input_size = width
+        if input_size:
+            further = {"input_size": input_size, "leaf": "gates", **({} if own else {"functions": True})}
+        if isinstance(cell, SumCell):
+            further["positions"] = True
+        if train.has_numbers:
+            further |= {"numbers": True, "number_scale": number_scale(train)}
+        small_cells = 0 if known is not None else 3 if input_size else 2
         return EncoderChoice(
-            name, width, {**further, **given}, vocabulary, False, attends, input_size, settings.vectors, 0
+            name, width, {**further, **given}, vocabulary, numbers, False, input_size, settings.vectors, small_cells
         )
-    further = {}
-    if input_size is None and (not own or any(bool((of.trees.token != NO_TOKEN).any()) for of in train.blocks())):
-        input_size = width
-    if input_size:
-        further = {"input_size": input_size, "leaf": "gates", **({} if own else {"functions": True})}
-    if isinstance(cell, SumCell):
-        further["positions"] = True
-    if train.has_numbers:
-        further |= {"numbers": True, "number_scale": number_scale(train)}
-    small_cells = 0 if known is not None else 3 if input_size else 2
-    return EncoderChoice(
-        name, width, {**further, **given}, vocabulary, numbers, False, input_size, settings.vectors, small_cells
-    )
+    attends = "pre_norm" in encoder_options(name)
+    further = {"pre_norm": True} if attends else {}
+    if SEQUENCE_ENCODERS[name].place_options:  # positions have room for so many edges of the path to the root
+        further["path_length"] = max(1, min(PATH_LENGTH, width // max([1, *vocabulary.arities])))
+    return EncoderChoice(name, width, {**further, **given}, vocabulary, False, attends, input_size, settings.vectors, 0)
 
 
 def _small_cell(name: str) -> Cell | None:

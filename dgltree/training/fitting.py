@@ -71,6 +71,7 @@ def fit(
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
     and for a folder with another training; ``TypeError`` for an unknown option.
     """
+    given_callbacks, loggers = _listed("callbacks", callbacks, Callback), _listed("logger", logger, Logger)
     if cell is not None:
         if "encoder" in options and options["encoder"] is not None:
             raise ValueError("give an encoder or a cell of your own, not both")
@@ -80,28 +81,24 @@ def fit(
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
     folder, settings = Path(out), FitOptions(**options)
     check_started(settings.devices, settings.machines)
-    given_callbacks = _listed("callbacks", callbacks, Callback)
-    loggers = _listed("logger", logger, Logger)
-    tests = test if isinstance(test, Mapping) else {"test": test}
-    given = {"train": data, "validation": validation, **tests}
+    given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     with threads.limited(settings.threads or 1):
-        decision = decide(
-            {name: dataset for name, dataset in given.items() if dataset is not None}, settings, vocabulary
-        )
+        decision = decide({name: each for name, each in given.items() if each is not None}, settings, vocabulary)
         module = build(decision)
-        if finished(folder, decision.options, decision.digest):
+        if done := finished(folder, decision.options, decision.digest):
             say(f"the training in {folder} is already finished; nothing to do")
-            return TrainedModel.load(folder)
-        _tell(decision, module)
-    with threads.limited(decision.threads):
+        else:
+            _tell(decision, module)
 
-        def leave(model: TreeModel) -> None:
-            TrainedModel.of(decision, model).save(folder)
+    def leave(model: TreeModel) -> None:
+        TrainedModel.of(decision, model).save(folder)
 
-        trainer = step(decision, module, folder, leave, given_callbacks, loggers)
-        if trainer.is_global_zero:
-            finish(decision, module, folder, command)
-    trainer.strategy.barrier()  # until the first process has written all
+    if not done:
+        with threads.limited(decision.threads):
+            trainer = step(decision, module, folder, leave, given_callbacks, loggers)
+            if trainer.is_global_zero:
+                finish(decision, module, folder, command)
+        trainer.strategy.barrier()  # until the first process has written all
     return TrainedModel.load(folder)
 
 

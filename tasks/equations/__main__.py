@@ -14,21 +14,17 @@ class Command(NamedTuple):
 
 COMMANDS = {
     "generate": Command("generator.generate", "make data sets of labelled equations to a preset"),
-    "number-sets": Command("verification.number_sets", "make data sets of number equations"),
     "verification": Command("verification.cli", "train an encoder to tell correct equations from wrong ones"),
     "accuracy": Command("verification.accuracy", "how well a model tells them, by depth"),
-    "published-evidence": Command("verification.evidence", "how near published-train and -test are to the published"),
     "compositionality": Command("compositionality.command", "train and report the papers' tests of compositionality"),
     "train": Command("completion.train", "train a model to complete equations"),
     "shipped": Command("shipped", "make the shipped model of equations from nothing"),
     "completion": Command("completion.ranks", "rank fillers for the published blanks, or for our own"),
     "own-blanks": Command("completion.own_blanks", "make blanks of our own in the published form"),
     "benchmark": Command("benchmark.command", "how well solvers complete equations of school and first year"),
-    "guided": Command("benchmark.guided", "how many expressions are tried, by size and in the network's order"),
     "verdicts": Command("verdicts.command", "how many verdicts of the judge values of 60 digits contradict"),
     "wrong-answers": Command("verdicts.wrong_answers", "whether distractors are right after all"),
     "textbook": Command("completion.textbook", "the rank of a right filler for each textbook identity"),
-    "published-truth": Command("completion.published_truth", "how many of the published equations are true"),
     "fillers": Command("fillers", "write the list of fillers that the shipped model ranks"),
     "held-out": Command("generator.held_out", "write the digests of equations that no set may hold"),
 }

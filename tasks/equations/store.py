@@ -2,8 +2,7 @@
 
 Columns: ``equation`` (infix), ``label`` (1 correct, 0 wrong), ``depth``, ``split`` ("train", "validation" or "test"),
 ``digest`` (of the canonical form, uint64), ``left`` and ``right`` (preorders of symbol ids). The symbols, each
-``[function, arity, token]``, are in the file's metadata with the format's version. Sets of number equations have the
-symbol ``Number`` as well, and ``left_values`` and ``right_values``, the numbers in preorder. Sets of the published kind
+``[function, arity, token]``, are in the file's metadata with the format's version. Sets of the published kind
 have ``truth`` as well, what numbers say (null: undecided), and ``run``.
 """
 
@@ -13,9 +12,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dgltree import Equation, Tree, write_equation
+from dgltree import Equation, Tree
 from dgltree.files import replacing
-from tasks.equations.leaves import with_leaves
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol, Word, tree
 
 if TYPE_CHECKING:
@@ -23,13 +21,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 KEY = b"dgltree.equations"  # of our JSON in the file's metadata
-VALUES = ("left_values", "right_values")
 Label = Literal["label", "truth"]
 """The source of an equation's label: its process, or numbers."""
-NUMBER: Symbol = ("Number", 0, None)
-"""A leaf with a value; the sets of the symbolic presets have none."""
-SYMBOLS_AND_NUMBER = (*PAPER_SYMBOLS, NUMBER)
-_IDS = {symbol: number for number, symbol in enumerate(SYMBOLS_AND_NUMBER)}
+_IDS = {symbol: number for number, symbol in enumerate(PAPER_SYMBOLS)}
 
 
 class Made(NamedTuple):
@@ -49,7 +43,7 @@ class Made(NamedTuple):
 
 
 class EquationRow(NamedTuple):
-    """One labelled equation of a data set: its sides as words, and the numbers that are in them."""
+    """One labelled equation of a data set: its sides as words."""
 
     left: Word
     right: Word
@@ -57,29 +51,21 @@ class EquationRow(NamedTuple):
     depth: int
     split: str
     digest: int
-    left_values: tuple[float, ...] = ()
-    right_values: tuple[float, ...] = ()
 
     @property
     def equation(self) -> Equation:
         """As trees."""
-        sides = ((self.left, self.left_values), (self.right, self.right_values))
-        symbols = SYMBOLS_AND_NUMBER if self.left_values or self.right_values else SYMBOLS
-        return Equation(*(tree(word, symbols, values) for word, values in sides))
+        return Equation(*(tree(word, SYMBOLS) for word in (self.left, self.right)))
 
 
 def row_of(equation: Equation, label: int, split: str, digest: int) -> EquationRow:
     """The row of an equation, which may have number leaves."""
     left, right = (list(side.preorder()) for side in equation)
-    return EquationRow(_word(left), _word(right), label, equation.depth, split, digest, _values(left), _values(right))
+    return EquationRow(_word(left), _word(right), label, equation.depth, split, digest)
 
 
 def _word(preorder: list[Tree]) -> Word:
     return bytes(_IDS[node.function, len(node.children), node.token] for node in preorder)
-
-
-def _values(preorder: list[Tree]) -> tuple[float, ...]:
-    return tuple(node.value for node in preorder if node.value is not None)
 
 
 def table(made: Sequence[Made], split: str, symbols: Sequence[Symbol] = PAPER_SYMBOLS) -> "pyarrow.Table":
@@ -88,17 +74,6 @@ def table(made: Sequence[Made], split: str, symbols: Sequence[Symbol] = PAPER_SY
     columns = _columns(texts, labels, depths, [split] * len(made), digests)
     columns |= {"left": _lists([one.left for one in made]), "right": _lists([one.right for one in made])}
     return _table(columns, symbols)
-
-
-def number_table(rows: Sequence[EquationRow]) -> "pyarrow.Table":
-    """The columns of a data set in which leaves are numbers."""
-    import pyarrow as pa
-
-    left, right, labels, depths, splits, digests, *values = zip(*rows, strict=True)
-    columns = _columns([_text(row.equation) for row in rows], labels, depths, splits, digests)
-    columns |= {"left": _lists(left), "right": _lists(right)}
-    columns |= {name: pa.array(side, pa.list_(pa.float64())) for name, side in zip(VALUES, values, strict=True)}
-    return _table(columns, SYMBOLS_AND_NUMBER)
 
 
 def _columns(texts: Sequence[str], labels: Any, depths: Any, splits: Any, digests: Any) -> "dict[str, pyarrow.Array]":
@@ -159,7 +134,6 @@ def rows(table: "pyarrow.Table", splits: Iterable[str] | None = None, label: Lab
         table = table.filter(table.column(label).is_valid())
     columns: list[Sequence[Any]] = [_words(table.column(name)) for name in ("left", "right")]
     columns += [table.column(name).to_pylist() for name in (label, "depth", "split", "digest")]
-    columns += [list(map(tuple, table.column(name).to_pylist())) for name in VALUES if name in table.column_names]
     wanted = None if splits is None else set(splits)
     found = (EquationRow(*row) for row in zip(*columns, strict=True))
     return [row for row in found if wanted is None or row.split in wanted]
@@ -176,7 +150,7 @@ def load(path: str | Path) -> "pyarrow.Table":
 
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations generate or number-sets makes it")
+        raise FileNotFoundError(f"{path}: no such file; python -m tasks.equations generate makes it")
     try:
         found = parquet.read_table(path, memory_map=True)
     except (pa.ArrowException, OSError) as error:
@@ -186,19 +160,12 @@ def load(path: str | Path) -> "pyarrow.Table":
         held = f"version {header['version']}" if header else "no equations of ours"
         raise ValueError(f"{path} holds {held}; this program reads version {VERSION}")
     symbols = [tuple(symbol) for symbol in header["symbols"]]
-    unknown = [list(symbol) for symbol in symbols if symbol not in (*SYMBOLS, NUMBER)]
+    unknown = [list(symbol) for symbol in symbols if symbol not in SYMBOLS]
     if unknown:
         raise ValueError(f"{path} is of another vocabulary: it has {', '.join(map(str, unknown))} that ours lacks")
-    if symbols not in (list(PAPER_SYMBOLS), list(SYMBOLS_AND_NUMBER), list(SYMBOLS)):
+    if symbols not in (list(PAPER_SYMBOLS), list(SYMBOLS)):
         raise ValueError(f"{path} is of another vocabulary: its symbols are ours in another order, or not all of them")
     return found
-
-
-def _text(equation: Equation) -> str:
-    """Infix, with the numbers as they are printed; it reads as literals, which is why the ids are the data."""
-    leaves = {node for side in equation for node in side.preorder() if node.value is not None}
-    literals = {leaf: Tree("Float", token=repr(leaf.value)) for leaf in leaves}
-    return write_equation(Equation(*(with_leaves(side, literals) for side in equation)))
 
 
 def _lists(words: Sequence[Word]) -> "pyarrow.ListArray":

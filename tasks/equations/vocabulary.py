@@ -1,13 +1,12 @@
 """The vocabularies of generated equations."""
 
 from dgltree import Vocabulary
-from tasks.equations.store import NUMBER
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol
 
 
-def vocabulary(numbers: bool = False) -> Vocabulary:
-    """Of the papers' equations: every function and literal, and ten variables; with ``numbers``, number leaves."""
-    return _vocabulary((*PAPER_SYMBOLS, NUMBER) if numbers else PAPER_SYMBOLS)
+def vocabulary() -> Vocabulary:
+    """Of the papers' equations: every function and literal, and ten variables."""
+    return _vocabulary(PAPER_SYMBOLS)
 
 
 def elementary_vocabulary() -> Vocabulary:

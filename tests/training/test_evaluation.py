@@ -13,14 +13,18 @@ from dgltree.training.objectives.metrics import ClassMetrics, NumberMetrics
 
 def test_classes_in_blocks_have_the_metrics_of_all_at_once() -> None:
     random = torch.Generator().manual_seed(0)
-    predicted, labels = torch.randint(3, (2, 50), generator=random)
-    labels[7] = UNSEEN
+    labels, answers = torch.randint(3, (50,), generator=random), torch.rand(50, 3, generator=random).softmax(1)
+    labels[7], predicted = UNSEEN, answers.argmax(1)
     metrics, whole = ClassMetrics(("a", "b", "c")), ClassMetrics(("a", "b", "c"))
-    whole.update(predicted, labels)
+    whole.update(answers, labels)
     for some in torch.arange(50).split(16):
-        metrics.update(predicted[some], labels[some])
+        metrics.update(answers[some], labels[some])
     found, wanted = metrics.found(), whole.found()
-    assert (found.examples, found.names, found.metrics) == (50, ("a", "b", "c", "(other)"), wanted.metrics)
+    assert (found.examples, found.names, found.metrics) == (
+        50,
+        ("a", "b", "c", "(other)"),
+        pytest.approx(wanted.metrics),
+    )
     assert found.confusion is not None
     assert wanted.confusion is not None
     assert found.confusion.tolist() == wanted.confusion.tolist()

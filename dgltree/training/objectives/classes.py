@@ -122,10 +122,6 @@ class Classes(Objective):
 
         return ClassMetrics(self.classes)
 
-    def update(self, metrics: "ClassMetrics", answers: Tensor, targets: Tensor) -> None:
-        sure, predicted = answers.max(1)
-        metrics.update(predicted, targets, sure)
-
     def texts(self, answers: Tensor) -> list[str]:
         names = [shown(name) for name in self.classes]
         best = [names[i] for i in self.predicted(answers).tolist()]

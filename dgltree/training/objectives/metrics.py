@@ -65,17 +65,13 @@ class ClassMetrics:
         self._accuracy = MulticlassAccuracy(count, average="micro", **ALONE)
         self._f1 = MacroF1(count, **ALONE)
         self._confusion = MulticlassConfusionMatrix(count, **ALONE)
-        self._off: Tensor | None = None
+        self._off = torch.zeros(BINS, dtype=torch.float64)
 
-    def update(self, predicted: Tensor, labels: Tensor, sure: Tensor | None = None) -> None:
-        """Class numbers (E,) int64 and what they should be, where ``UNSEEN`` counts as an error.
-
-        With ``sure`` (E,), the probabilities of what is predicted, their calibration is measured, too.
-        """
-        if sure is not None:
-            place = (sure.double() * BINS).long().clamp(max=BINS - 1)
-            off = torch.zeros(BINS, dtype=torch.float64) if self._off is None else self._off
-            self._off = off.index_add(0, place, sure.double() - (predicted == labels).double())
+    def update(self, answers: Tensor, labels: Tensor) -> None:
+        """Probabilities (E, C) and the classes that they should be (E,) int64, where ``UNSEEN`` counts as an error."""
+        sure, predicted = answers.max(1)
+        place = (sure.double() * BINS).long().clamp(max=BINS - 1)
+        self._off.index_add_(0, place, sure.double() - (predicted == labels).double())
         labels = torch.where(labels == UNSEEN, len(self.classes), labels)
         for metric in (self._accuracy, self._f1, self._confusion):
             metric.update(predicted, labels)
@@ -89,9 +85,8 @@ class ClassMetrics:
             "macro_f1": float(self._f1.compute()),
             "most_frequent": float(confusion.sum(1).max() / confusion.sum()),
         }
-        examples = int(confusion.sum())
-        if self._off is not None:  # Guo et al. 2017, arXiv 1706.04599, equation 5
-            metrics["calibration_error"] = float(self._off.abs().sum() / examples)
+        examples = int(confusion.sum())  # calibration: Guo et al. 2017, arXiv 1706.04599, equation 5
+        metrics["calibration_error"] = float(self._off.abs().sum() / examples)
         if not occurs[-1]:
             confusion, names = confusion[:-1, :-1], self.classes
         return Evaluation(examples, metrics, confusion, names)

@@ -87,9 +87,6 @@ class Numbers(Objective):
 
         return NumberMetrics()
 
-    def update(self, metrics: "NumberMetrics", answers: Tensor, targets: Tensor) -> None:
-        metrics.update(answers, targets)
-
     def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
         return replace(super().evaluation(answers, targets), answers=(answers, targets))
 

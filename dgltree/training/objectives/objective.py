@@ -113,14 +113,10 @@ class Objective(ABC):
     def metrics(self) -> "ClassMetrics | NumberMetrics":
         """The metrics of predictions that come some at a time."""
 
-    @abstractmethod
-    def update(self, metrics: Any, answers: Tensor, targets: Tensor) -> None:
-        """Count some answers in these metrics."""
-
     def evaluation(self, answers: Tensor, targets: Tensor) -> "Evaluation":
         """The metrics of answers to all examples."""
         metrics = self.metrics()
-        self.update(metrics, answers, targets)
+        metrics.update(answers, targets)
         return metrics.found()
 
     @abstractmethod

@@ -1,7 +1,7 @@
 """Equation verification: an encoder, the equation readout, and binary cross-entropy."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -15,16 +15,15 @@ from dgltree.encoders import Encoder, TreeEncoder, make_encoder
 from dgltree.encoders.encoder import Planned
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.stepping.module import EncoderModule, shared_loss
-from tasks.equations.verification.argument_mlp import ArgumentMLP
 from tasks.equations.verification.counts import FIGURES, Counts, counted_by_group, together
 from tasks.equations.verification.node_values import TARGETS, WithValues
 from tasks.equations.verification.whole import WholeEquations
 
 
 class Majority(Encoder):
-    """States of zeros: the readout's bias alone learns which label is more frequent, or the mean of the numbers."""
+    """States of zeros: the readout's bias alone learns which label is more frequent."""
 
-    def __init__(self, vocabulary: Vocabulary, hidden_size: int, numbers: bool = False) -> None:
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int) -> None:
         super().__init__()
         self.hidden_size = hidden_size
 
@@ -33,15 +32,12 @@ class Majority(Encoder):
         return torch.zeros(len(batch), self.hidden_size, device=batch.device)
 
 
-BASELINES: dict[str, Callable[..., Encoder]] = {"majority": Majority, "argument_mlp": ArgumentMLP}
-
-
 class EquationClassifier(EncoderModule):
     """Whether equations are correct (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
 
     Args:
         vocabulary: that of the data.
-        encoder: a name that dgltree.encoders.make_encoder knows, "majority" or "argument_mlp".
+        encoder: a name that dgltree.encoders.make_encoder knows, or "majority".
         hidden_size: n, the width of a side's state.
         options: further options of the encoder, such as ``no_op`` or ``dropout``.
         lr: learning rate of Adam.
@@ -75,7 +71,7 @@ class EquationClassifier(EncoderModule):
                 WholeEquations(encoder, vocabulary, hidden_size, **given), ClassifierReadout(hidden_size, 1)
             )
         else:
-            made = BASELINES.get(encoder, partial(make_encoder, encoder))
+            made = Majority if encoder == "majority" else partial(make_encoder, encoder)
             self.model = EquationModel(made(vocabulary, hidden_size, **given), EquationReadout())
         self.hidden_size, self.lr, self.weight_decay, self.seed = hidden_size, lr, weight_decay, seed
         self.value_weight = value_weight

@@ -34,7 +34,7 @@ class LabelledEquations(TaskData):
     Of several processes each trains on its part of every batch, and each validates and tests on all equations.
 
     Args:
-        train: the set to train and validate on, ``train.parquet``; None: there is none.
+        train: the set to train and validate on, ``train.parquet``.
         test: the set to test on, ``test.parquet``; without it, the validation equations.
         batch_size: equations a step.
         train_depths: lowest and highest depth to train and validate on; all by default.
@@ -51,7 +51,7 @@ class LabelledEquations(TaskData):
 
     def __init__(
         self,
-        train: Path | None,
+        train: Path,
         test: Path | None = None,
         batch_size: int = 32,
         train_depths: tuple[int, int] | None = None,
@@ -94,8 +94,7 @@ class LabelledEquations(TaskData):
 
     @cached_property
     def _values(self) -> NodeValues:
-        """Of the labelled equations; what is derived from this class may have others among its rows."""
-        return NodeValues([row for row in self.train_rows if isinstance(row, EquationRow)])
+        return NodeValues(self.train_rows)
 
     def _rows(self, name: str) -> list[EquationRow]:
         file, depths = self.files[name], self.depths[name]

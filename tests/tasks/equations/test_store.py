@@ -48,7 +48,7 @@ def test_a_damaged_file_is_named(path: Path) -> None:
     path.write_text("equation,label\n")
     with pytest.raises(ValueError, match=r"set.parquet: damaged, or no Parquet file"):
         read(path)
-    with pytest.raises(FileNotFoundError, match=r"tasks.equations generate or number-sets makes it"):
+    with pytest.raises(FileNotFoundError, match=r"tasks.equations generate makes it"):
         read(path.with_name("nowhere.parquet"))
 
 
