@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import redirect_stderr, redirect_stdout
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
-from queue import SimpleQueue
-from threading import Lock
+from threading import Event, Lock
 from typing import Any
 
 import torch
@@ -55,7 +55,7 @@ def run(jobs: Sequence[Job], at_a_time: int, threads: int | None = None) -> dict
 
     Args:
         jobs: each with a folder of its own.
-        at_a_time: with 1 they are done in this process, else in so many others, which end with this one.
+        at_a_time: with 1 they are done in this process, else each in another one, which ends with this one.
         threads: of torch in each of the other processes.
 
     Returns name to reason of those that failed. Raises ``ValueError``, before any begins, for a folder of another job.
@@ -96,18 +96,26 @@ def _failure(job: Job) -> str | None:
 
 
 def _elsewhere(jobs: Sequence[Job], at_a_time: int, threads: int | None) -> Iterator[tuple[Job, str | None]]:
-    """Jobs as they end, each with its failure."""
-    workers = [_Worker(threads) for _ in range(min(at_a_time, len(jobs)))]
-    free: SimpleQueue[_Worker] = SimpleQueue()
-    for worker in workers:
-        free.put(worker)
+    """Jobs as they end, each in a process of its own, with its failure."""
+    context, running = multiprocessing.get_context("spawn"), set[BaseProcess]()
+    stopped, changing = Event(), Lock()
 
     def do(job: Job) -> str | None:
-        worker = free.get()
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_work, args=(job, theirs, threads, multiprocessing.get_start_method()))
+        with changing:
+            if stopped.is_set():
+                return "stopped"
+            process.start()
+            running.add(process)
+        theirs.close()
         try:
-            return worker.do(job)
-        finally:
-            free.put(worker)
+            found: str | None = ours.recv()
+        except EOFError:
+            found = None
+        process.join()
+        running.discard(process)
+        return f"its process ended with {process.exitcode}" if process.exitcode else found
 
     with ThreadPoolExecutor(at_a_time) as executor:
         try:
@@ -115,55 +123,17 @@ def _elsewhere(jobs: Sequence[Job], at_a_time: int, threads: int | None) -> Iter
             for future in as_completed(futures):
                 yield futures[future], future.result()
         finally:  # where this was interrupted, nothing goes on
+            with changing:
+                stopped.set()
+                for process in running:
+                    process.terminate()
             executor.shutdown(wait=False, cancel_futures=True)
-            for worker in workers:
-                worker.stop()
 
 
-class _Worker:
-    """A process that does one job after another; where it ends by itself another one takes its place."""
-
-    def __init__(self, threads: int | None) -> None:
-        self._threads, self._stopped, self._changing = threads, False, Lock()
-        self._start()
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._jobs, theirs = context.Pipe()
-        given = (theirs, self._threads, multiprocessing.get_start_method())
-        self._process = context.Process(target=_work, args=given)
-        self._process.start()
-        theirs.close()
-
-    def do(self, job: Job) -> str | None:
-        """Why it failed, if it did."""
-        try:
-            self._jobs.send(job)
-            found: str | None = self._jobs.recv()
-        except (EOFError, OSError):
-            self._process.join()
-            reason = f"its process ended with {self._process.exitcode}"
-            with self._changing:
-                if not self._stopped:
-                    self._start()
-            return reason
-        return found
-
-    def stop(self) -> None:
-        with self._changing:
-            self._stopped = True
-            self._process.terminate()
-        self._process.join()
-
-
-def _work(jobs: Connection, threads: int | None, start_method: str) -> None:
-    """The loop of a worker, until its pipe is closed. Loaders start as in the parent, since a spawn takes seconds."""
+def _work(job: Job, answer: Connection, threads: int | None, start_method: str) -> None:
+    """Do a job in a process of its own. Loaders start as in the parent, since a spawn takes seconds."""
     end_with_parent()
     multiprocessing.set_start_method(start_method, force=True)
     if threads is not None:
         torch.set_num_threads(threads)
-    try:
-        while True:
-            jobs.send(_failure(jobs.recv()))
-    except (EOFError, OSError, KeyboardInterrupt):
-        return
+    answer.send(_failure(job))

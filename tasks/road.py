@@ -2,8 +2,8 @@
 
 import json
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,18 +31,20 @@ class Sets:
     train: TreeDataset
     validation: TreeDataset
     tests: Mapping[str, TreeDataset]
-    """By name; "test" is the test set, and others are parts of it or further ones, each measured by itself."""
+    """By name; "test" is the test set, and others are further ones, each measured by itself."""
     vocabulary: Vocabulary
+    parts: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """The numbers of examples of the test set that are measured by themselves, too, by the names of the parts."""
 
 
-class Maker(Protocol):
+class TaskSource(Protocol):
     """A maker or reader of a task's data; the arguments of its constructor are options of the command line."""
 
     def sets(self) -> Sets:
         """The data. Raises ``ValueError`` and ``OSError`` for files that are wrong or not there."""
 
 
-def main(task: str, maker: type[Maker], defaults: Mapping[str, Any], arguments: list[str]) -> None:
+def main(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], arguments: list[str]) -> None:
     """Run ``python -m tasks.TASK fit`` or ``test``; what is refused ends it with one line.
 
     Args:
@@ -72,7 +74,8 @@ def main(task: str, maker: type[Maker], defaults: Mapping[str, Any], arguments: 
         if name == "test":
             _test(Path(given.run), sets)
             return
-        data: dict[str, Any] = {"validation": sets.validation, "test": sets.tests, "vocabulary": sets.vocabulary}
+        data: dict[str, Any] = {"validation": sets.validation, "test": sets.tests, "parts": sets.parts}
+        data["vocabulary"] = sets.vocabulary
         command = shlex.join([*program.split(), *arguments])
         dgltree.fit(sets.train, **data, out=given.out, command=command, **given.fit.as_dict())
     except (ValueError, OSError) as error:
@@ -87,12 +90,14 @@ def _test(run: Path, sets: Sets) -> None:
     model = (
         dgltree.TrainedModel.load(run) if (run / READING).exists() else earlier_model(run, sets.train, sets.vocabulary)
     )
-    for name, data in sets.tests.items():
+    parts = {name: sets.tests["test"].select(rows) for name, rows in sets.parts.items()}
+    for name, data in {**sets.tests, **parts}.items():
         print(f"{name}: {model.evaluate(data)}")
 
 
 def figures(folder: Path) -> dict[str, float]:
-    """The metrics of a training on the test data: by their names, and the accuracy of each further set by its name."""
+    """The metrics of a training on the test data by their names, and the accuracy of each part or further set by its."""
     card = json.loads((folder / CARD).read_text(encoding="utf-8"))
-    found = {name: of["accuracy"] for name, of in card["metrics"].items() if name not in ("validation", "test")}
+    sets = {**card["parts"], **card["metrics"]}
+    found = {name: of["accuracy"] for name, of in sets.items() if name not in ("validation", "test")}
     return {"accuracy": card["metrics"]["test"]["accuracy"], **found, **card["further"]}

@@ -1,6 +1,6 @@
 """Steps after a training: a baseline, the average of both, their metrics, pictures and the card."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,8 +31,16 @@ EQUAL_VECTORS = (
 )
 
 
-def finish(decision: Decision, module: TreeTraining, folder: Path, command: str) -> None:
-    """Evaluate the model of a training whose epochs are over, and write all that it leaves."""
+def finish(
+    decision: Decision, module: TreeTraining, folder: Path, command: str, parts: Mapping[str, Sequence[int]]
+) -> None:
+    """Evaluate the model of a training whose epochs are over, and write all that it leaves.
+
+    Args:
+        decision, module: what was trained.
+        folder, command: of the training.
+        parts: of the test set, by name, the numbers of their examples.
+    """
     trained, splits = TrainedModel.of(decision, module.model.cpu()), decision.splits
     objective, validation = trained.objective, splits["validation"]
     targets = {name: objective.targets(data.labels) for name, data in splits.items() if name != "train"}
@@ -51,11 +59,18 @@ def finish(decision: Decision, module: TreeTraining, folder: Path, command: str)
         answers["baseline"] = {"validation": calibrated} | found
         answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
     compared = Compared.of(objective, answers, targets)
+    used = answers.get("average", answers["network"])
+    of_parts = {
+        name: objective.evaluation(used["test"][list(rows)], targets["test"][list(rows)])
+        for name, rows in parts.items()
+    }
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
     _say_last(objective.monitored, folder)
     for line in compared.lines(trained.average):
         say(line)
+    for name, evaluation in of_parts.items():
+        say(f"test, {name}: {evaluation}")
     further = _further(decision, trained)
     for name, value in further.items():
         say(f"test: {name} {value:.4f}")
@@ -64,7 +79,10 @@ def finish(decision: Decision, module: TreeTraining, folder: Path, command: str)
     level = compared.metrics["baseline"]["validation"].metrics[monitored] if trained.average else None
     if why := _draw(folder, compared.used, monitored, level):
         say(why)
-    made = card(decision, trained, compared, command, read_epochs(folder)) | {"further": further}
+    made = card(decision, trained, compared, command, read_epochs(folder)) | {
+        "parts": {name: found.metrics for name, found in of_parts.items()},
+        "further": further,
+    }
     write(folder / "card.md", markdown(made))
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
 

@@ -37,6 +37,7 @@ def fit(
     *,
     validation: TreeDataset | None = None,
     test: TreeDataset | Mapping[str, TreeDataset] | None = None,
+    parts: Mapping[str, Sequence[int]] | None = None,
     vocabulary: Vocabulary | None = None,
     out: str | Path = "runs/fit",
     command: str = "dgltree.fit",
@@ -59,6 +60,7 @@ def fit(
             where ``validation`` and ``test`` are given.
         validation: to choose the epoch by.
         test: for the metrics at the end; or several such sets by their names, each of which is measured by itself.
+        parts: the numbers of examples of the test set that are measured by themselves, too, by the names of the parts.
         vocabulary: what the model knows. Default: what the training set has.
         out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
@@ -97,7 +99,7 @@ def fit(
         with threads.limited(decision.threads):
             trainer = step(decision, module, folder, leave, given_callbacks, loggers)
             if trainer.is_global_zero:
-                finish(decision, module, folder, command)
+                finish(decision, module, folder, command, parts or {})
         trainer.strategy.barrier()  # until the first process has written all
     return TrainedModel.load(folder)
 

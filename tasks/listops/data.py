@@ -110,15 +110,16 @@ class ListOps:
     def sets(self) -> Sets:
         """All of them as data sets."""
         rising = sorted(self.test, key=lambda expression: expression.length)  # so that batches hold similar lengths
-        test, words = data_of(rising), [expression.text.split() for expression in rising]
+        words = [expression.text.split() for expression in rising]
         lengths = [_up_to(len(each)) for each in words]
         parts = {f"length_{most:03}": [i for i, length in enumerate(lengths) if length == most] for most in LENGTHS}
         parts |= {name: [i for i, each in enumerate(words) if each[0] == operator] for name, operator in ROOTS.items()}
         flat = {i for i, each in enumerate(words) if sum(word in OPERATORS for word in each) == 1}
         parts |= {name: [i for i in sorted(flat) if words[i][0] == operator] for name, operator in FLAT.items()}
-        tests = {"test": test, **{name: test.select(rows) for name, rows in parts.items() if rows}}
-        tests |= {f"{name}_set": data_of(presets.preset(name, self.set_size)) for name in self.more}
-        return Sets(data_of(self.train), data_of(self.validation), tests, VOCABULARY)
+        tests = {"test": rising} | {f"{name}_set": presets.preset(name, self.set_size) for name in self.more}
+        every = {name: data_of(expressions) for name, expressions in tests.items()}
+        parts = {name: rows for name, rows in parts.items() if rows}
+        return Sets(data_of(self.train), data_of(self.validation), every, VOCABULARY, parts)
 
 
 def data_of(expressions: Sequence[Expression]) -> TreeDataset:

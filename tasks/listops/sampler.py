@@ -1,8 +1,8 @@
 """Expressions of given lengths by the published process, drawn from its own conditional distribution.
 
 Long expressions are rare, so that to draw until one has 900 words takes thousands of draws. How probable each length is
-at each depth is known (:class:`Process`), so the lengths of the parts are drawn first; what comes out is distributed as
-what rejection would leave.
+at each depth is known (:class:`ListProcess`), so the lengths of the parts are drawn first; what comes out is
+distributed as what rejection would leave.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ FEWEST = 2
 _NAMES = tuple(OPERATORS)
 
 
-class Process:
+class ListProcess:
     """Places that are lists of 2 to ``most`` places with probability ``lists``, while less deep than ``deepest``.
 
     Args:
@@ -69,12 +69,12 @@ class Process:
 
 
 @lru_cache(maxsize=4)
-def process(deepest: int, most: int, lists: float, longest: int) -> Process:
+def process(deepest: int, most: int, lists: float, longest: int) -> ListProcess:
     """Made once for its arguments."""
-    return Process(deepest, most, lists, longest)
+    return ListProcess(deepest, most, lists, longest)
 
 
-def drawn(made: Process, shortest: int, random: Random) -> Iterator[tuple[list[str], int, int]]:
+def drawn(made: ListProcess, shortest: int, random: Random) -> Iterator[tuple[list[str], int, int]]:
     """Words, value and depth of ever more expressions of ``shortest`` to ``made.longest`` words.
 
     Raises ``ValueError`` where there is none.

@@ -75,10 +75,9 @@ class LogicPairs:
 
     def sets(self) -> Sets:
         """All of them as data sets."""
-        test, groups = data_of(self.test), list(map(self._group, self.test))
+        groups = list(map(self._group, self.test))
         parts = {f"operators_{k:02}": [i for i, group in enumerate(groups) if group == k] for k in sorted({*groups})}
-        tests = {"test": test, **{name: test.select(rows) for name, rows in parts.items()}}
-        return Sets(data_of(self.train), data_of(self.validation), tests, VOCABULARY)
+        return Sets(data_of(self.train), data_of(self.validation), {"test": data_of(self.test)}, VOCABULARY, parts)
 
     def _group(self, pair: Pair) -> int:
         """Operators; of a systematic split, what it left out of training is one group and what is longer another."""

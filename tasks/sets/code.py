@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tasks.sets.records import Record
+from tasks.sets.records import LabelledRecord
 
 VERBS = ["get", "set", "add", "read", "write", "is", "to", "parse", "make", "from", "find", "check"]
 PACKAGES = ["asyncio", "email", "unittest", "json", "xml", "multiprocessing", "http", "logging", "importlib", "tkinter"]
@@ -43,31 +43,31 @@ for _one, _other in (
     SWAPPED |= {_one: _other, _other: _one}
 
 
-def packages() -> Iterator[Record]:
+def packages() -> Iterator[LabelledRecord]:
     """The package of the standard library that a function is of."""
     for file, node in _standard_library():
         if (package := file.split("/")[0]) in PACKAGES:
-            yield Record(package, (_nameless(node),), file)
+            yield LabelledRecord(package, (_nameless(node),), file)
 
 
-def verbs() -> Iterator[Record]:
+def verbs() -> Iterator[LabelledRecord]:
     """The verb that the name of a function of the standard library begins with."""
     for file, node in _standard_library():
         verb = re.match(r"_*([a-z]+)(_|$)", node.name)
         if verb and verb[1] in VERBS:
-            yield Record(verb[1], (_nameless(node),), file)
+            yield LabelledRecord(verb[1], (_nameless(node),), file)
 
 
-def returns() -> Iterator[Record]:
+def returns() -> Iterator[LabelledRecord]:
     """The annotated return type of a function of a typed package; a package is a group."""
     for package in TYPED:
         for _, node in _functions(_folder(package)):
             if node.returns is not None and (kind := ast.unparse(node.returns).split(".")[-1]) in RETURNS:
                 node.returns = None
-                yield Record(kind, (ast.unparse(node),), package)
+                yield LabelledRecord(kind, (ast.unparse(node),), package)
 
 
-def swapped() -> Iterator[Record]:
+def swapped() -> Iterator[LabelledRecord]:
     """Whether an operator of a function was put in place of its opposite; every second function's was."""
     random = Random(11)
     for package in COMPUTING:
@@ -78,7 +78,7 @@ def swapped() -> Iterator[Record]:
             bad = random.random() < 0.5
             if bad:
                 _swap(*random.choice(places))
-            yield Record("swapped" if bad else "as written", (ast.unparse(node),), f"{package}/{file}")
+            yield LabelledRecord("swapped" if bad else "as written", (ast.unparse(node),), f"{package}/{file}")
 
 
 def _operators(node: ast.AST) -> list[int]:

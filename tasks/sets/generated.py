@@ -9,19 +9,19 @@ from tasks.equations.generator.places import Places
 from tasks.equations.generator.vary import varied
 from tasks.equations.verdicts.wrong_answers import is_right
 from tasks.equations.words import tree
-from tasks.sets.records import Record
+from tasks.sets.records import LabelledRecord
 
 OPERATORS = ["add", "sub", "mul"]
 LONGEST = 40
 """Symbols of an equation."""
 
 
-def numbers() -> Iterator[Record]:
+def numbers() -> Iterator[LabelledRecord]:
     """1,500 sums, differences and products of decimals, and their values."""
     random = Random(2)
     for number in range(1500):
         text, value = _expression(random, 2)
-        yield Record(f"{value:.4f}", (text,), str(number))
+        yield LabelledRecord(f"{value:.4f}", (text,), str(number))
 
 
 def _expression(random: Random, depth: int) -> tuple[str, float]:
@@ -32,13 +32,13 @@ def _expression(random: Random, depth: int) -> tuple[str, float]:
     return f"({name} {a} {b})", {"add": x + y, "sub": x - y, "mul": x * y}[name]
 
 
-def ordered() -> Iterator[Record]:
+def ordered() -> Iterator[LabelledRecord]:
     """2,500 nested lists of digits, and their values, which depend on the order of what is in them."""
     random, count = Random(3), 0
     while count < 2500:
         text, value = _list(random, 3)
         if "(" in text:
-            yield Record(str(value), (text,), str(count))
+            yield LabelledRecord(str(value), (text,), str(count))
             count += 1
 
 
@@ -52,7 +52,7 @@ def _list(random: Random, depth: int) -> tuple[str, int]:
     return f"({name} {' '.join(text for text, _ in children)})", values[name]
 
 
-def equations() -> Iterator[Record]:
+def equations() -> Iterator[LabelledRecord]:
     """1,000 identities as pairs of sides, and of each a pair with one node changed, with different values somewhere."""
     random, count = Random(7), 0
     while count < 1000:
@@ -62,5 +62,5 @@ def equations() -> Iterator[Record]:
         if len(places.word) > LONGEST or is_right(wrong[0], wrong[1], random):
             continue
         for label, sides in (("right", right), ("wrong", wrong)):
-            yield Record(label, tuple(map(write_infix, sides)), str(count))
+            yield LabelledRecord(label, tuple(map(write_infix, sides)), str(count))
         count += 1

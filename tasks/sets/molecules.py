@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from tasks.sets.records import Record
+from tasks.sets.records import LabelledRecord
 
 
-def molecules() -> Iterator[Record]:
+def molecules() -> Iterator[LabelledRecord]:
     """A molecule's quantitative estimate of drug-likeness (QED, Bickerton et al. 2012); its scaffold is a group."""
     from rdkit import Chem, RDConfig, rdBase
     from rdkit.Chem.QED import qed
@@ -18,4 +18,4 @@ def molecules() -> Iterator[Record]:
         molecule = Chem.MolFromSmiles(line.split()[0])
         if molecule is not None and molecule.GetNumAtoms() > 1:
             scaffold = MurckoScaffoldSmiles(mol=molecule)
-            yield Record(f"{qed(molecule):.4f}", (line.split()[0],), scaffold or f"alone {line.split()[1]}")
+            yield LabelledRecord(f"{qed(molecule):.4f}", (line.split()[0],), scaffold or f"alone {line.split()[1]}")

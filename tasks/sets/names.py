@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tasks.sets import code, generated, molecules, published, services
-from tasks.sets.records import Record
+from tasks.sets.records import LabelledRecord
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Set:
         options: of ``dgltree fit`` that say how the file is read.
     """
 
-    records: Callable[..., Iterable[Record]]
+    records: Callable[..., Iterable[LabelledRecord]]
     most: int
     options: tuple[str, ...] = ()
     published: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dgltree.read.conllu import COLUMNS
-from tasks.sets.records import Record
+from tasks.sets.records import LabelledRecord
 
 LONGEST = 120
 """Words of a ListOps expression."""
@@ -14,24 +14,24 @@ _FORM, _FEATS = (COLUMNS.index(name) for name in ("form", "feats"))
 _UNSEEN = [COLUMNS.index(name) for name in ("lemma", "xpos", "feats", "misc")]
 
 
-def listops(data: Path) -> Iterator[Record]:
+def listops(data: Path) -> Iterator[LabelledRecord]:
     """ListOps with its many arguments next to each other."""
     for number, line in enumerate((data / "listops" / "test_d20s.tsv").read_text(encoding="utf-8").splitlines()):
         label, text = line.split("\t")
         words = [word for word in text.split() if word not in "()"]
         if len(words) <= LONGEST:
-            yield Record(label, (" ".join(words).replace("[", "(").replace("]", ")"),), str(number))
+            yield LabelledRecord(label, (" ".join(words).replace("[", "(").replace("]", ")"),), str(number))
 
 
-def logic(data: Path) -> Iterator[Record]:
+def logic(data: Path) -> Iterator[LabelledRecord]:
     """Pairs of logic with two to four operators; what has one left side is a group."""
     for operators in (2, 3, 4):
         for line in (data / "logic" / f"train{operators}").read_text(encoding="utf-8").splitlines():
             label, left, right = line.split("\t")
-            yield Record(label, (left, right), left)
+            yield LabelledRecord(label, (left, right), left)
 
 
-def agreement(data: Path) -> Iterator[Record]:
+def agreement(data: Path) -> Iterator[LabelledRecord]:
     """Sentences in CoNLL-U whose first finite verb in the present, third person, is masked, and its number.
 
     A document is a group.
@@ -50,4 +50,4 @@ def agreement(data: Path) -> Iterator[Record]:
                         row[column] = "_"
                 document = next(line for line in lines if line.startswith("# sent_id")).rsplit("-", 1)[0]
                 text = "".join("\t".join(row) + "\n" for row in rows)
-                yield Record(features[finite[0]]["Number"], (text,), document.partition("= ")[2])
+                yield LabelledRecord(features[finite[0]]["Number"], (text,), document.partition("= ")[2])

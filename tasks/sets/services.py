@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tasks.sets.records import Record
+from tasks.sets.records import LabelledRecord
 
 VERBS = ["Get", "List", "Create", "Delete", "Update", "Describe", "Put", "Start", "Stop", "Tag", "Add", "Associate"]
 DEEP = 3
@@ -18,7 +18,7 @@ NODES = 100
 Shapes = Mapping[str, Mapping[str, Any]]
 
 
-def operations() -> Iterator[Record]:
+def operations() -> Iterator[LabelledRecord]:
     """The verb that the name of an operation begins with, by what it takes and gives; a service is a group.
 
     A tree is an S-expression: a member of a structure is a node of its kind whose first child is its name.
@@ -36,7 +36,7 @@ def operations() -> Iterator[Record]:
             if verb and verb[0] in VERBS:
                 tree = _operation(operation, described["shapes"])
                 if tree.count("(") <= NODES:
-                    yield Record(verb[0], (tree,), service.name)
+                    yield LabelledRecord(verb[0], (tree,), service.name)
 
 
 def _operation(operation: Mapping[str, Any], shapes: Shapes) -> str:

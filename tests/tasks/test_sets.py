@@ -17,7 +17,7 @@ from dgltree.read.sexpr import read_sexpr
 from tasks.sets import code, generated, names, published
 from tasks.sets.__main__ import main
 from tasks.sets.names import Set
-from tasks.sets.records import Record, sample
+from tasks.sets.records import LabelledRecord, sample
 from tasks.sets.table import SECONDS, interval
 
 UD = """\
@@ -141,7 +141,7 @@ def test_the_table_has_the_means_over_the_trainings(tmp_path: Path, capsys: pyte
 def test_sets_are_written_and_trained_on_by_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = [Record("ab"[i % 2], (f"(f {i % 2} {i})",), str(i // 2)) for i in range(40)]
+    made = [LabelledRecord("ab"[i % 2], (f"(f {i % 2} {i})",), str(i // 2)) for i in range(40)]
     sets = {"tiny": Set(lambda: made, 30, ("--epochs", "1")), "far": Set(lambda data: made, 30, published=True)}
     for one in (names.REPORTED, names.CHOSEN_ON):
         for name in list(one):
@@ -181,7 +181,7 @@ def test_sets_are_written_and_trained_on_by_group(
 
 
 def test_a_sample_is_drawn_by_chance_and_always_the_same() -> None:
-    records = [Record(str(number), (f"x{number}",), "") for number in range(300)]
+    records = [LabelledRecord(str(number), (f"x{number}",), "") for number in range(300)]
     found = sample(records, 60)
     assert found == sample(iter(records), 60) == sample(records, 200)[:60]
     places = sorted(int(record.label) for record in found)

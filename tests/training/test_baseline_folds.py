@@ -34,7 +34,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def best(groups: list[str | None]) -> str:
-    candidates = [choice.Candidate(name, None, linear=True) for name in ("one", "two", "three")]
+    candidates = [choice.BaselineCandidate(name, None, linear=True) for name in ("one", "two", "three")]
     labels = np.arange(len(groups)) % 2
     train = SimpleNamespace(groups=groups)
     return choice._best(candidates, np.zeros((len(groups), 2)), labels, train, SimpleNamespace(classes=("a", "b"))).what  # type: ignore[arg-type]

@@ -35,7 +35,7 @@ are tried for: each takes a tree of its own in every round."""
 
 
 @dataclass(frozen=True)
-class Candidate:
+class BaselineCandidate:
     """A model that may become the baseline."""
 
     what: str
@@ -80,7 +80,7 @@ def _some(train: TreeDataset) -> TreeDataset:
     return train if fits == len(train) else train.select(np.sort(rows[: max(1, fits)]).tolist())
 
 
-def _candidates(counts: csr_matrix, objective: Objective) -> list[Candidate]:
+def _candidates(counts: csr_matrix, objective: Objective) -> list[BaselineCandidate]:
     classes, examples = len(objective.classes), counts.shape[0]
     squares = float(np.square(logs(counts).data).sum()) / examples
     scaled = FunctionTransformer(_logs, kw_args={"scale": 1 / np.sqrt(squares or 1.0)})
@@ -93,7 +93,7 @@ def _candidates(counts: csr_matrix, objective: Objective) -> list[Candidate]:
         )
         kind = "logistic regression" if classes else "ridge regression"
         what = f"{kind} of counts (penalty {1 / strength:g})"
-        found.append(Candidate(what, Pipeline([("scaled", scaled), ("model", model)]), linear=True))
+        found.append(BaselineCandidate(what, Pipeline([("scaled", scaled), ("model", model)]), linear=True))
     if examples >= LEAST and classes <= CLASSES:
         kinds = (
             (HistGradientBoostingClassifier, f_classif) if classes else (HistGradientBoostingRegressor, f_regression)
@@ -102,13 +102,17 @@ def _candidates(counts: csr_matrix, objective: Objective) -> list[Candidate]:
         dense = FunctionTransformer(csr_matrix.toarray, accept_sparse=True)
         model = kinds[0](**BOOSTED, random_state=0)
         steps = [("columns", columns), ("dense", dense), ("model", model)]
-        found.append(Candidate("boosted trees of counts", Pipeline(steps), linear=False))
+        found.append(BaselineCandidate("boosted trees of counts", Pipeline(steps), linear=False))
     return found
 
 
 def _best(
-    candidates: list[Candidate], counts: csr_matrix, labels: np.ndarray, train: TreeDataset, objective: Objective
-) -> Candidate:
+    candidates: list[BaselineCandidate],
+    counts: csr_matrix,
+    labels: np.ndarray,
+    train: TreeDataset,
+    objective: Objective,
+) -> BaselineCandidate:
     rows = np.sort(np.random.default_rng(0).permutation(len(labels))[:EXAMPLES])
     groups = [train.groups[i] or f"alone {i}" for i in rows] if any(train.groups) else None
     if len(rows) < FEWEST or (groups and len(set(groups)) < FOLDS):

@@ -142,7 +142,7 @@ class BlankedEquations(lightning.LightningDataModule):
         assert self.trainer is not None
         model = self.trainer.lightning_module.model
         near = [nearest(model, maker.fillers) for maker in self._makers]  # type: ignore[arg-type]
-        steps = _Steps(self, self.trainer.current_epoch, near)
+        steps = _BlankSteps(self, self.trainer.current_epoch, near)
         return batch_loader(steps, batch_size=None, collate_fn=_as_it_is)
 
     def val_dataloader(self) -> DataLoader[Tensor]:
@@ -163,7 +163,7 @@ class BlankedEquations(lightning.LightningDataModule):
         return self._steps
 
 
-class _Steps(Dataset[Blanked]):
+class _BlankSteps(Dataset[Blanked]):
     def __init__(self, data: BlankedEquations, epoch: int, near: Sequence[np.ndarray]) -> None:
         self._data, self._epoch, self._near = data, epoch, near
 

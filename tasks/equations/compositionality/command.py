@@ -10,7 +10,7 @@ from pathlib import Path
 from tasks.claims import claim
 from tasks.equations.compositionality.report import Report
 from tasks.equations.compositionality.sets import SETS, data_sets
-from tasks.equations.compositionality.training import Task, configuration
+from tasks.equations.compositionality.training import TrainingTask, configuration
 from tasks.equations.compositionality.trainings import COMPARED, TESTS, jobs
 from tasks.jobs import run
 
@@ -64,7 +64,7 @@ def compositionality(options: argparse.Namespace) -> dict[str, str]:
     claim(out / "run.json", {"version": VERSION, "preset": options.preset, "data": sets})
     train, test = (data / f"{part}.parquet" for part in ("train", "test"))
     tasks = [
-        Task(
+        TrainingTask(
             job,
             configuration(job, CONFIGS / f"{job.model}.yaml", options.epochs, options.batch_size, options.lr),
             train,

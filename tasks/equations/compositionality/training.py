@@ -33,7 +33,7 @@ TRACED = 100  # equations of each depth whose stacks are looked at
 
 
 @dataclass(frozen=True)
-class Task(jobs.Job):
+class TrainingTask(jobs.Job):
     """A training with all that a process needs to do it."""
 
     job: TrainingJob
@@ -89,7 +89,7 @@ def trained(config: Mapping[str, Any], seed: int, folder: Path) -> EquationClass
     return module
 
 
-def do(task: Task) -> None:
+def do(task: TrainingTask) -> None:
     """Train (going on where an interrupted run was) and test; ``result.json`` is written when all is done."""
     with harness.quiet():
         start = time.perf_counter()

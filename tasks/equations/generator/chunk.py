@@ -17,7 +17,7 @@ from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import Part, Quotas, part_of
 from tasks.equations.generator.rewrite import GROWING
 from tasks.equations.generator.texts import EquationTexts
-from tasks.equations.generator.values import Values
+from tasks.equations.generator.values import WordValues
 from tasks.equations.generator.vary import varied
 from tasks.equations.store import Made
 from tasks.equations.words import VARIABLES, renamed
@@ -54,7 +54,7 @@ class ChunkGenerator:
         self._missing = Counter(quotas)
         self._deepest = max(ROOM, *(depth for _, depth in quotas))
         self._random = Random(f"equations {name}")
-        self._values, self._texts = Values(), EquationTexts()
+        self._values, self._texts = WordValues(), EquationTexts()
         self._seen: set[int] = set()
         self._pool: dict[int, list[Places]] = {depth: [] for depth in range(1, self._deepest + 1)}
 

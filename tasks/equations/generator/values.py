@@ -22,7 +22,7 @@ Level = defaultdict[tuple[int, Word | None], list[tuple[Word, ...]]]
 """Nodes of one function: each with its children. Powers also of one exponent, because ``apply`` takes only one."""
 
 
-class Values:
+class WordValues:
     """Decides as :class:`dgltree.equations.truth.evaluator.Evaluator`; turn numpy's floating-point warnings off."""
 
     def __init__(self, cached: int = CACHED) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from dgltree.datasets.labelled import Labelled
 from tasks.equations.generator.places import Places
-from tasks.equations.generator.values import Values
+from tasks.equations.generator.values import WordValues
 from tasks.equations.store import EquationRow
 from tasks.equations.words import EQUAL, SINGLE, SYMBOLS, Word
 
@@ -53,7 +53,7 @@ class NodeValues:
 
     def __init__(self, rows: Sequence[EquationRow]) -> None:
         equations = [Places(SINGLE[EQUAL] + row.left + row.right) for row in rows]
-        values = Values(cached=len(SYMBOLS) + sum(len(equation.word) for equation in equations))
+        values = WordValues(cached=len(SYMBOLS) + sum(len(equation.word) for equation in equations))
         with np.errstate(all="ignore"):
             values.evaluate(equations)
             self._row, (found, _, bounds) = values.known

@@ -9,7 +9,7 @@ import pytest
 from tasks.listops import generate, presets
 from tasks.listops.data import ListOps
 from tasks.listops.language import read_words
-from tasks.listops.sampler import Process
+from tasks.listops.sampler import ListProcess
 
 
 def depth_of(text: str) -> int:
@@ -36,7 +36,7 @@ def test_a_set_has_what_its_preset_says(name: str) -> None:
 def test_lengths_and_depths_are_those_of_drawing_and_leaving_out() -> None:
     random = Random(1)
     kept = [words for words, _ in (generate._place(1, random) for _ in range(60_000)) if 8 <= len(words) <= 12]
-    made, other = Process(20, 5, 0.25, 12), Random(2)
+    made, other = ListProcess(20, 5, 0.25, 12), Random(2)
     weights = made.lengths[-1][8:]
     drawn = [
         made.draw(8 + int(np.searchsorted(np.cumsum(weights / weights.sum()), other.random())), other) for _ in kept
@@ -48,7 +48,7 @@ def test_lengths_and_depths_are_those_of_drawing_and_leaving_out() -> None:
 
 
 def test_how_probable_a_length_is_follows_from_all_expressions() -> None:
-    made = Process(3, 3, 0.5, 12)  # the root, lists in it, digits in those
+    made = ListProcess(3, 3, 0.5, 12)  # the root, lists in it, digits in those
     digit, lists = 0.5, 0.5
     assert made.lengths[-1][1] == pytest.approx(digit)
     assert made.lengths[-1][4] == pytest.approx(lists / 2 * digit**2)  # two digits

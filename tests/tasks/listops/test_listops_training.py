@@ -43,20 +43,20 @@ def test_expressions_are_told_apart_by_length_by_the_operator_at_the_root_and_fl
 ) -> None:
     made = [expression for expression in generate.expressions(300, seed=3) if expression.length > 1]
     write_expressions(tmp_path / "test.tsv", made)
-    tests = ListOps(count=100, test=tmp_path / "test.tsv").sets().tests
+    sets = ListOps(count=100, test=tmp_path / "test.tsv").sets()
+    test, parts = sets.tests["test"], sets.parts
     texts = [
-        [node.token for node in tree.preorder() if node.token]
-        for tree, _ in map(tests["test"].__getitem__, range(len(made)))
+        [node.token for node in tree.preorder() if node.token] for tree, _ in map(test.__getitem__, range(len(made)))
     ]
     assert sorted(texts) == sorted(text.split() for text, _ in made)
     assert [len(words) for words in texts] == sorted(map(len, texts))
     for operator in ("min", "max", "med", "sm"):
         root = [text for text, _ in made if text.startswith(f"[{operator.upper()} ")]
-        assert len(tests[f"root_{operator}"]) == len(root)
-        assert len(tests[f"flat_{operator}"]) == sum(text.count("[") == 1 for text in root)
-    assert sum(len(tests[name]) for name in tests if name.startswith("length_")) == len(made)
+        assert len(parts[f"root_{operator}"]) == len(root)
+        assert len(parts[f"flat_{operator}"]) == sum(text.count("[") == 1 for text in root)
+    assert sum(len(parts[name]) for name in parts if name.startswith("length_")) == len(made)
     short = sum(expression.length <= 20 for expression in made)
-    assert len(tests["length_020"]) == short
+    assert len(parts["length_020"]) == short
 
 
 def test_the_accuracies_by_operator_add_up_to_that_of_all_lists(tmp_path: Path) -> None:

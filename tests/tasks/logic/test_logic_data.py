@@ -162,9 +162,9 @@ def test_what_is_tested_is_also_tested_by_operators_and_what_a_split_left_out_in
         ("B", ["operators_06", "operators_07"]),
     ):
         data = LogicPairs(folder, split, train_pairs=10)
-        tests = data.sets().tests
-        assert list(tests) == ["test", *names]
-        assert sum(len(tests[name]) for name in names) == len(tests["test"]) == len(data.test)
+        sets = data.sets()
+        assert list(sets.tests) == ["test"] and list(sets.parts) == names
+        assert sorted(i for rows in sets.parts.values() for i in rows) == list(range(len(data.test)))
     longest = max(pair.operators for pair in data.test)
     assert longest > 7, "which is in the set of 7"
 

@@ -15,7 +15,7 @@ from tasks.equations.generator.places import Places
 from tasks.equations.generator.published.judge import judge
 from tasks.equations.generator.published.run import GrownEquation
 from tasks.equations.generator.texts import EquationTexts
-from tasks.equations.generator.values import Values
+from tasks.equations.generator.values import WordValues
 from tasks.equations.store import Made
 from tasks.equations.words import NAMES
 
@@ -32,7 +32,7 @@ class Labeller:
 
     def __init__(self, sympy: bool, counts: Counter[str]) -> None:
         self._sympy, self._counts = sympy, counts
-        self._values, self._texts = Values(), EquationTexts()
+        self._values, self._texts = WordValues(), EquationTexts()
 
     def labelled(self, candidates: Sequence[GrownEquation]) -> tuple[list[Made], list[bool | None]]:
         """The equations that have a label, and what numbers say of each (None: undecided)."""

@@ -12,7 +12,7 @@ from tasks.equations.canonical import digest, word_digest
 from tasks.equations.generator.chunk import ChunkGenerator
 from tasks.equations.generator.places import Places
 from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN
-from tasks.equations.generator.values import Values
+from tasks.equations.generator.values import WordValues
 from tasks.equations.words import tree
 
 
@@ -21,8 +21,8 @@ def considered() -> list[Places]:
     """Some thousand equations that chunks decided, correct, wrong and undecided ones."""
     with pytest.MonkeyPatch.context() as patch:
         equations: list[Places] = []
-        truths = Values.truths
-        patch.setattr(Values, "truths", lambda self, asked: equations.extend(asked) or truths(self, asked))
+        truths = WordValues.truths
+        patch.setattr(WordValues, "truths", lambda self, asked: equations.extend(asked) or truths(self, asked))
         ChunkGenerator(PAPER_TRAIN.scaled(1500).quotas(), "train", "decisions").run()
         ChunkGenerator(PAPER_TEST.scaled(500).quotas(), "test", "decisions").run()
     return equations
@@ -32,7 +32,7 @@ def test_many_decisions_at_once_are_those_of_the_evaluator(
     considered: list[Places], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tasks.equations.generator.values.CACHED", 5000)  # so that some are forgotten on the way
-    values, evaluator = Values(), Evaluator()
+    values, evaluator = WordValues(), Evaluator()
     found = []
     with np.errstate(all="ignore"):
         for start in range(0, len(considered), 100):
