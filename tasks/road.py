@@ -96,7 +96,7 @@ def _test(run: Path, sets: Sets) -> None:
 
 
 def figures(folder: Path) -> dict[str, float]:
-    """The metrics of a training on the test data by their names, and the accuracy of each part or further set by its."""
+    """The metrics of a training on the test data, and the accuracy of each part of it or further set by its name."""
     card = json.loads((folder / CARD).read_text(encoding="utf-8"))
     sets = {**card["parts"], **card["metrics"]}
     found = {name: of["accuracy"] for name, of in sets.items() if name not in ("validation", "test")}
