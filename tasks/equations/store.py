@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from dgltree import Equation, Tree
+from dgltree import Equation
 from dgltree.files import replacing
 from tasks.equations.words import PAPER_SYMBOLS, SYMBOLS, Symbol, Word, tree
 
@@ -23,7 +23,6 @@ VERSION = 1
 KEY = b"dgltree.equations"  # of our JSON in the file's metadata
 Label = Literal["label", "truth"]
 """The source of an equation's label: its process, or numbers."""
-_IDS = {symbol: number for number, symbol in enumerate(PAPER_SYMBOLS)}
 
 
 class Made(NamedTuple):
@@ -55,17 +54,7 @@ class EquationRow(NamedTuple):
     @property
     def equation(self) -> Equation:
         """As trees."""
-        return Equation(*(tree(word, SYMBOLS) for word in (self.left, self.right)))
-
-
-def row_of(equation: Equation, label: int, split: str, digest: int) -> EquationRow:
-    """The row of an equation, which may have number leaves."""
-    left, right = (list(side.preorder()) for side in equation)
-    return EquationRow(_word(left), _word(right), label, equation.depth, split, digest)
-
-
-def _word(preorder: list[Tree]) -> Word:
-    return bytes(_IDS[node.function, len(node.children), node.token] for node in preorder)
+        return Equation(*(tree(word) for word in (self.left, self.right)))
 
 
 def table(made: Sequence[Made], split: str, symbols: Sequence[Symbol] = PAPER_SYMBOLS) -> "pyarrow.Table":

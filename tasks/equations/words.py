@@ -49,14 +49,12 @@ def equation_word(equation: Equation) -> Word:
     return SINGLE[EQUAL] + word(equation.left) + word(equation.right)
 
 
-def tree(preorder: Sequence[int], symbols: Sequence[Symbol] = SYMBOLS, values: Sequence[float] = ()) -> Tree:
-    """The tree of a preorder of ``symbols``; the leaves without a token have the ``values``."""
+def tree(preorder: Word) -> Tree:
+    """The tree of a word."""
     done: list[Tree] = []
-    left = list(values)
     for number in reversed(preorder):
-        function, arity, token = symbols[number]
-        value = left.pop() if token is None and not arity else None
-        done.append(Tree(function, [done.pop() for _ in range(arity)], token, value))
+        function, arity, token = SYMBOLS[number]
+        done.append(Tree(function, [done.pop() for _ in range(arity)], token))
     return done[0]
 
 

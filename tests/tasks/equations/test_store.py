@@ -12,12 +12,15 @@ from pyarrow import parquet
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation
 from tasks.equations import store
-from tasks.equations.store import Made, read, row_of, table, with_splits, write
+from tasks.equations.store import EquationRow, Made, read, table, with_splits, write
 from tasks.equations.words import word
 
 TEXTS = ["sin(var_0)^2 + cos(var_0)^2 = 1", "var_1*var_1 = var_1^2", "-1 = pi", "2/5*var_3 = -1/2 - 0.7"]
 SPLITS = ["validation", "train", "train", "train"]
-ROWS = [row_of(read_equation(text), i % 2, SPLITS[i], 2**64 - 1 - i) for i, text in enumerate(TEXTS)]
+ROWS = [
+    EquationRow(*map(word, equation), i % 2, equation.depth, SPLITS[i], 2**64 - 1 - i)
+    for i, equation in enumerate(map(read_equation, TEXTS))
+]
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from dgltree.datasets.labelled import Labelled
 from dgltree.equations.truth.evaluator import Evaluator
 from dgltree.read.infix import read_equation
 from tasks.equations.preorders import Batcher
-from tasks.equations.store import EquationRow, row_of
+from tasks.equations.store import EquationRow
 from tasks.equations.verification.node_values import LARGEST, POINTS, TARGETS, NodeValues, WithValues
 from tasks.equations.vocabulary import vocabulary
+from tasks.equations.words import word
 
 EQUATIONS = [
     "sin(var_0) + 2 = 2 + sin(var_0)",
@@ -26,7 +27,8 @@ EQUATIONS = [
 
 @pytest.fixture
 def rows() -> list[EquationRow]:
-    return [row_of(read_equation(text), 1, "train", 0) for text in EQUATIONS]
+    read = map(read_equation, EQUATIONS)
+    return [EquationRow(*map(word, equation), 1, equation.depth, "train", 0) for equation in read]
 
 
 def with_values(rows: list[EquationRow], random: np.random.Generator | None = None) -> WithValues:
