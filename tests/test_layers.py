@@ -83,3 +83,12 @@ def test_no_two_files_of_tests_have_one_name() -> None:
         path.name for path in ROOT.joinpath("tests").rglob("*.py") if path.name not in ("__init__.py", "conftest.py")
     ]
     assert sorted(names) == sorted(set(names))
+
+
+def test_a_class_name_occurs_once() -> None:
+    """Public classes; two that mean the same thing are one class, which both places share."""
+    found: dict[str, list[str]] = {}
+    for path in [*(ROOT / "dgltree").rglob("*.py"), *(ROOT / "tasks").rglob("*.py")]:
+        for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            found.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert not {name: paths for name, paths in found.items() if len(paths) > 1}

@@ -22,7 +22,7 @@ from dgltree.encoders.latent.nodes import Nodes
 from dgltree.induction.merges import CLOSED
 
 
-class Beams(NamedTuple):
+class OpenBeams(NamedTuple):
     """K beams of each of b sequences, of S nodes at most."""
 
     rows: Tensor
@@ -38,9 +38,9 @@ class Beams(NamedTuple):
     alive: Tensor
     """The same on the CPU."""
 
-    def first(self, count: int) -> "Beams":
+    def first(self, count: int) -> "OpenBeams":
         """Of the first sequences."""
-        return self if count == len(self.rows) else Beams(*(part[:count] for part in self))
+        return self if count == len(self.rows) else OpenBeams(*(part[:count] for part in self))
 
 
 class Proposals(NamedTuple):
@@ -118,7 +118,7 @@ def search(
     return Found(roots, total, usable, orders.to(total.device, non_blocking=True))
 
 
-def _begin(nodes: Nodes, rows: Tensor, lengths: Tensor) -> Beams:
+def _begin(nodes: Nodes, rows: Tensor, lengths: Tensor) -> OpenBeams:
     """One beam a sequence, of its words."""
     gaps = torch.arange(rows.shape[1] - 1).expand(len(rows), -1)
     there = gaps < lengths.unsqueeze(1) - 1
@@ -126,18 +126,18 @@ def _begin(nodes: Nodes, rows: Tensor, lengths: Tensor) -> Beams:
     pairs[there] = nodes.pairs(rows[:, :-1][there], rows[:, 1:][there])
     total = nodes.states.buffer.new_zeros(len(rows), 1)
     alive = torch.ones(len(rows), 1, dtype=torch.bool)
-    return Beams(rows.unsqueeze(1), pairs.unsqueeze(1), gaps.unsqueeze(1), total, total == 0, alive)
+    return OpenBeams(rows.unsqueeze(1), pairs.unsqueeze(1), gaps.unsqueeze(1), total, total == 0, alive)
 
 
-def _ended(beams: Beams, count: int, beam_size: int) -> tuple[Tensor, ...]:
+def _ended(beams: OpenBeams, count: int, beam_size: int) -> tuple[Tensor, ...]:
     """Roots, totals and whether there is a beam (twice), (b, K) each, of all but the first sequences."""
     more = (0, beam_size - beams.total.shape[1])
     return tuple(pad(part[count:], more) for part in (beams.rows[:, :, 0], *beams[3:]))
 
 
 def _step(
-    nodes: Nodes, beams: Beams, candidates: tuple[Tensor, Tensor], beam_size: int, noise: bool, soft: bool
-) -> tuple[Beams, Tensor, Tensor]:
+    nodes: Nodes, beams: OpenBeams, candidates: tuple[Tensor, Tensor], beam_size: int, noise: bool, soft: bool
+) -> tuple[OpenBeams, Tensor, Tensor]:
     """The next beams, the number of the one that each comes from, and the gap that it closed, (b, K) both.
 
     Args:
@@ -153,7 +153,7 @@ def _step(
     of = chosen.parent.unsqueeze(2)
     rows, pairs, gaps = (part.gather(1, of.expand(-1, -1, part.shape[2])) for part in parts)
     total, usable = proposals.total.gather(1, keep), proposals.usable.gather(1, keep)
-    kept = Beams(rows, pairs, gaps, total, usable, chosen.alive)
+    kept = OpenBeams(rows, pairs, gaps, total, usable, chosen.alive)
     gap = gaps.gather(2, chosen.at.unsqueeze(2)).squeeze(2)
     if not soft or keep.shape[1] < beam_size:
         return _joined(nodes, kept, chosen.at, known), chosen.parent, gap
@@ -172,7 +172,7 @@ def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> Chosen:
     return Chosen(at, parent, alive.bool(), mixed.squeeze(1).bool())
 
 
-def _proposed(nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, noise: bool) -> Proposals:
+def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool) -> Proposals:
     """The best joins of each beam."""
     size = beams.pairs.shape[2]
     there = (torch.arange(size, device=candidates.device) < candidates.unsqueeze(1)).unsqueeze(1)
@@ -186,7 +186,7 @@ def _proposed(nodes: Nodes, beams: Beams, candidates: Tensor, beam_size: int, no
     return Proposals(at.flatten(1), beam, total, usable, ranked)
 
 
-def _joined(nodes: Nodes, beams: Beams, at: Tensor, candidates: Tensor) -> Beams:
+def _joined(nodes: Nodes, beams: OpenBeams, at: Tensor, candidates: Tensor) -> OpenBeams:
     """The beams after joining the pair at place ``at`` (b, K) of each; two of its pairs are new. All on the CPU."""
     pair = beams.pairs.gather(2, at.unsqueeze(2)).squeeze(2)
     node = torch.zeros_like(pair)
@@ -211,7 +211,7 @@ def _joined(nodes: Nodes, beams: Beams, at: Tensor, candidates: Tensor) -> Beams
 
 
 def _mixed(
-    nodes: Nodes, beams: Beams, proposals: Proposals, rest: Tensor, known: Tensor, candidates: Tensor
+    nodes: Nodes, beams: OpenBeams, proposals: Proposals, rest: Tensor, known: Tensor, candidates: Tensor
 ) -> tuple[Tensor, ...]:
     """Rows (b, S - 1), pairs (b, S - 2), total, usable and alive (b,) of the beam that the proposals ``rest`` (b, P)
     become; ``known`` (b,) is whether there are any, on the CPU.
@@ -236,14 +236,16 @@ def _mixed(
     return rows, pairs, (weights * total).sum(1), alive, known
 
 
-def _with_last(beams: Beams, rows: Tensor, pairs: Tensor, total: Tensor, usable: Tensor, alive: Tensor) -> Beams:
+def _with_last(
+    beams: OpenBeams, rows: Tensor, pairs: Tensor, total: Tensor, usable: Tensor, alive: Tensor
+) -> OpenBeams:
     """The beams, of which the last has other rows, pairs and total."""
 
     def last(part: Tensor, other: Tensor) -> Tensor:
         return torch.cat([part[:, :-1], other.unsqueeze(1)], 1)
 
     totals = last(beams.total, total), last(beams.usable, usable), last(beams.alive, alive)
-    return Beams(last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, *totals)
+    return OpenBeams(last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, *totals)
 
 
 def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> Tensor:

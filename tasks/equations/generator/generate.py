@@ -36,7 +36,7 @@ BARREN = 0.1  # share of what is missing that a further round must bring, or it 
 LABELS = ("wrong", "correct")
 
 
-class Generator:
+class EquationGenerator:
     """Fills ``quotas``; ``counts`` says what was dropped and why, ``missing`` what could not be had.
 
     Args:
@@ -127,7 +127,7 @@ def generate(
     quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK
 ) -> list[EquationRow]:
     """Labelled equations, no two equal up to names and sides; fewer where there are no more."""
-    return store.rows(Generator(quotas, part, seed, workers, chunk).run())
+    return store.rows(EquationGenerator(quotas, part, seed, workers, chunk).run())
 
 
 def write_sets(
@@ -154,11 +154,11 @@ def write_sets(
             continue
         parts = out / f".{part}-parts"
         claim(parts / "plan.json", run)
-        generator: Generator | Union
+        generator: EquationGenerator | Union
         if isinstance(shape, Process):
             generator = Union(shape, part, seed, workers, parts)
         else:
-            generator = Generator(shape.quotas(), part, seed, workers, chunk, parts)
+            generator = EquationGenerator(shape.quotas(), part, seed, workers, chunk, parts)
         made = generator.run()
         made = store.with_splits(made, _splits(made.column("depth").to_pylist(), part))
         cards[part] = {**run, **_card(made, generator)}
@@ -180,7 +180,7 @@ def _splits(depths: list[int], part: Part) -> list[str]:
     return splits
 
 
-def _card(made: pa.Table, generator: Generator | Union) -> dict:
+def _card(made: pa.Table, generator: EquationGenerator | Union) -> dict:
     """The content of a set: equations by split and depth, the correct share, what was dropped and what is missing."""
     by_depth = Counter(zip(made.column("depth").to_pylist(), made.column("label").to_pylist(), strict=True))
     depths = sorted({depth for depth, _ in by_depth})

@@ -18,7 +18,7 @@ from tasks.equations.canonical import canonical_key, digest
 from tasks.equations.fillers import LITERALS
 from tasks.equations.generator import generate as program
 from tasks.equations.generator.chunk import USUAL, ChunkGenerator
-from tasks.equations.generator.generate import Generator, generate, write_sets
+from tasks.equations.generator.generate import EquationGenerator, generate, write_sets
 from tasks.equations.generator.held_out import held_out
 from tasks.equations.generator.presets import PAPER_TEST, PAPER_TRAIN, PRESETS, part_of
 from tasks.equations.leaves import variables
@@ -160,7 +160,7 @@ def test_sets_of_different_runs_are_not_mixed(tmp_path: Path) -> None:
 
 
 def test_what_does_not_exist_is_reported_as_missing() -> None:
-    generator = Generator({(1, 1): 500, (0, 1): 5}, "train", seed=0)
+    generator = EquationGenerator({(1, 1): 500, (0, 1): 5}, "train", seed=0)
     made = generator.run()
     assert 5 < len(made) < 100
     assert generator.missing == {(1, 1): 505 - len(made)}
