@@ -6,6 +6,7 @@ TRITON_INTERPRET=1 .venv/bin/python -m pytest -m triton
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from unittest import mock
 
@@ -23,6 +24,9 @@ from dgltree.engine.kernels.backends import BACKENDS, TRITON
 from dgltree.engine.kernels.choice import kernels
 
 pytest.importorskip("triton", reason="Triton is not installed")
+
+from dgltree.engine.kernels.triton_kernel import TritonKernel
+
 pytestmark = [
     pytest.mark.triton,
     pytest.mark.skipif(os.environ.get("TRITON_INTERPRET") != "1", reason="TRITON_INTERPRET=1 is not set"),
@@ -114,6 +118,36 @@ def test_a_family_without_a_kernel_runs_on_torchs_operations(passes: list[object
     cell = make_cell("child_sum")
     propagate(flat(cell), cell)
     assert not passes
+
+
+def test_a_shape_that_does_not_compile_runs_on_torchs_operations_and_is_told_once(
+    passes: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that compile go on to run through kernels."""
+    monkeypatch.setattr(TRITON, "known", {})
+    kernel, launch = TRITON.load("stack"), TritonKernel._launch
+
+    def fails(self, function, rows, arity, *more, **constants) -> None:
+        if arity == 3 and function is kernel.backward_row:
+            raise RuntimeError("out of resource: shared memory")
+        launch(self, function, rows, arity, *more, **constants)
+
+    monkeypatch.setattr(TritonKernel, "_launch", fails)
+    cell = make_cell("tree_smu, no_op")
+    wide = flat(cell, [Tree("if", (X, X, X))])
+    with kernels("off"):
+        expected = gradients(cell, propagate(wide, cell))
+    with pytest.warns(RuntimeWarning, match=r"Triton cannot compile dgltree's kernels .*out of resource"):
+        found = gradients(cell, propagate(wide, cell))
+    assert not passes
+    for name, gradient in expected.items():
+        assert_close(found[name], gradient, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        propagate(wide, cell)
+        assert not passes
+        propagate(flat(cell, [Tree("neg", (X,))]), cell)
+    assert passes == [kernel]
 
 
 @pytest.mark.parametrize("kind", ["fp32", "fp64"])

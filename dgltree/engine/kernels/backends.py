@@ -1,13 +1,15 @@
 """The backends, one a kind of device: their kernels found and compiled, or read from disk; a fault is reported once."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import torch
 
-Key = tuple[str, tuple[int, ...], torch.dtype, bool]
+from dgltree.engine.kernels.kernel import Shape
+
+Key = tuple[str, tuple[int, ...], torch.dtype, bool, Shape | None]
 
 INSTEAD = (
     "cells run on torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off is silent"
@@ -22,34 +24,55 @@ class Backend:
         install: what installs it.
         cache: the variable of the environment that says where compiled code is kept.
         families: ``module.class`` of each family that has a kernel.
+        by_shape: whether a kernel is compiled for each shape of rows.
     """
 
-    def __init__(self, package: str, install: str, cache: str, families: Mapping[str, str]) -> None:
+    def __init__(
+        self, package: str, install: str, cache: str, families: Mapping[str, str], by_shape: bool = False
+    ) -> None:
         self.package, self.install, self.cache, self.families = package, install, cache, families
+        self.by_shape = by_shape
         self.known: dict[Key, Any] = {}
         """What was found: a kernel that is compiled, or None where there is none for this process."""
 
     def kernel(
-        self, family: str, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool
+        self,
+        family: str,
+        options: tuple[int, ...],
+        dtype: torch.dtype,
+        backward: bool,
+        compile_it: bool,
+        shapes: Sequence[Shape] = (),
     ) -> Any | None:
         """The kernel, compiled, or None where that fails, or would have to be done first and ``compile_it`` is False.
 
-        None too for a family without one.
+        None too for a family without one. ``shapes`` are those of a pass, for a backend that compiles for each.
         """
-        key = family, options, dtype, backward
-        if key not in self.known and family in self.families:
-            try:
-                kernel = self.load(family)
-                if not kernel.compile(options, dtype, backward, compile_it):
-                    return None
-                self.known[key] = kernel
-            except ModuleNotFoundError as error:
-                if error.name != self.package.lower():
-                    raise
-                self._give_up(key, f"{self.package} is not installed ({self.install})" if compile_it else None)
-            except Exception as error:
-                self._give_up(key, self._told(error))
-        return self.known.get(key)
+        if family not in self.families:
+            return None
+        for shape in shapes if self.by_shape else [None]:
+            key = family, options, dtype, backward, shape
+            if key not in self.known and not self._compiled(key, compile_it):
+                return None
+            if self.known[key] is None:
+                return None
+        return self.load(family)
+
+    def _compiled(self, key: Key, compile_it: bool) -> bool:
+        """Whether it is known now what there is; not where it would have to be compiled and may not."""
+        family, options, dtype, backward, shape = key
+        try:
+            kernel = self.load(family)
+            if not kernel.compile(options, dtype, backward, compile_it, *([] if shape is None else [shape])):
+                return False
+            self.known[key] = kernel
+        except ModuleNotFoundError as error:
+            if error.name != self.package.lower():
+                raise
+            self._give_up(key, f"{self.package} is not installed ({self.install})" if compile_it else None)
+        except Exception as error:
+            self._give_up(key, self._told(error))
+        return True
 
     def load(self, family: str) -> Any:
         """The class of kernels of a family."""
@@ -93,6 +116,7 @@ TRITON = Backend(
     "pip install triton",
     "TRITON_CACHE_DIR",
     {"stack": "triton_stack.TritonStackKernel", "lstm": "triton_lstm.TritonLSTMKernel"},
+    by_shape=True,
 )
 BACKENDS = {"cpu": NUMBA, "cuda": TRITON}
 """By the type of a device."""

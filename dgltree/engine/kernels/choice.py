@@ -1,9 +1,10 @@
 """Which kernel runs a cell: by what the cell says, by device and dtype, and by what is installed and compiled."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -16,7 +17,8 @@ from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
-from dgltree.engine.kernels.layout import Layout, layout
+from dgltree.engine.kernels.kernel import Shape
+from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.kernels.summed import SummedPass
 from dgltree.engine.schedule import Schedule
 
@@ -64,7 +66,8 @@ def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | Non
     weight, family = next(cell.parameters()), f"{fused.family} pass"
     backend = BACKENDS.get(weight.device.type)
     whole = backend is not None and family in backend.families and product_address(weight.dtype) is not None
-    kernel = step_kernel(family if whole else fused.family, fused.options, weight, record)
+    shapes = () if whole else _shapes(cell, schedule)
+    kernel = step_kernel(family if whole else fused.family, fused.options, weight, record, shapes)
     if kernel is None:
         return None
     if known is None or not known.fits(cell):
@@ -87,7 +90,18 @@ def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
     return None if kernel is None else (kernel, fused)
 
 
-def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward: bool) -> Any | None:
+def _shapes(cell: Cell, schedule: Schedule) -> list[Shape]:
+    """Those of all steps of a pass."""
+    schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
+    [memory] = [shape for part, shape in cell.state.items() if part != "h"]
+    depth, dropped = prod(memory[:-1]), cell.training and cell.dropout > 0
+    widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
+    return [Shape(key or 0, cell.hidden_size, depth, width, dropped) for key, width in sorted(widths.items())]
+
+
+def step_kernel(
+    family: str, options: tuple[int, ...], weight: Tensor, backward: bool, shapes: Sequence[Shape] = ()
+) -> Any | None:
     """The kernel of a family for weights of this device and dtype; None: torch's operations compute.
 
     Args:
@@ -95,6 +109,7 @@ def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward:
         options: those of the kernel, as the family says.
         weight: any of them.
         backward: whether there may be a backward pass.
+        shapes: of the steps of a pass, if the kernel is for one.
 
     Raises ``ValueError`` where ``DGLTREE_KERNELS`` is no mode.
     """
@@ -103,7 +118,7 @@ def step_kernel(family: str, options: tuple[int, ...], weight: Tensor, backward:
     backend = BACKENDS.get(weight.device.type)
     if mode == "off" or backend is None or weight.dtype not in DTYPES:
         return None
-    return backend.kernel(family, options, weight.dtype, backward, mode == "on")
+    return backend.kernel(family, options, weight.dtype, backward, mode == "on", shapes)
 
 
 def fused_of(cell: Cell) -> Fused | None:

@@ -71,6 +71,19 @@ class Sent(NamedTuple):
     """(edges,) int64, sorted by child and number."""
 
 
+class Shape(NamedTuple):
+    """The sizes of the rows of a step, for which a kernel may have to be compiled."""
+
+    arity: int
+    n: int
+    depth: int
+    """Rows of a memory."""
+    width: int
+    """Of a row of gates."""
+    dropped: bool
+    """Whether there is dropout."""
+
+
 class PathTables(NamedTuple):
     """The nodes of paths from a blank up, each after its child there and all above it before the next; on a CPU."""
 

@@ -10,7 +10,7 @@ import torch
 import triton
 from torch import Tensor
 
-from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, States
+from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, Shape, States
 from dgltree.engine.kernels.layout import START, STOP
 from dgltree.engine.kernels.triton_parts import leaves
 
@@ -31,26 +31,35 @@ class TritonKernel(Kernel):
         self._depth, self._n = states.memory.shape[1:]
 
     @classmethod
-    def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
-        """Whether a node with one child can be computed, which compiles; other arities and widths are compiled later.
+    def compile(
+        cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool, shape: Shape
+    ) -> bool:
+        """Whether rows of this shape can be computed, which compiles: one is, whose children are one leaf.
 
-        Triton does not say what it has on disk, so without ``compile_it`` the answer is no.
+        So no pass begins that cannot end. Triton does not say what it has on disk, so without ``compile_it`` the answer
+        is no.
         """
         if not compile_it:
             return False
+        arity, n, depth, width, dropped = shape
         where: dict[str, Any] = {"device": "cpu" if triton.knobs.runtime.interpret else "cuda", "dtype": dtype}
-        child, depth, width = torch.zeros(1, dtype=torch.int64, device=where["device"]), 8, 64
-        states = States(torch.zeros(2, 1, **where), torch.zeros(2, depth, 1, **where), 0, child)
+        children = torch.zeros(arity, dtype=torch.int64, device=where["device"])
+        states = States(torch.zeros(2, n, **where), torch.zeros(2, depth, n, **where), 0, children)
         kernel = cls(options, states, torch.tensor([[1, 2, 0, 0, 0, 0]]))
-        row, stack = torch.zeros(1, width, **where), torch.zeros(1, depth, 1, **where)
-        gates = Gates(row, row, row[:0], 1, 0)
+        row, mask = torch.zeros(1, width, **where), torch.ones(int(dropped), n, **where)
+        gates = Gates(row, row.clone(), mask, arity, 0)
         kernel.forward(1, 2, gates)
-        if backward:
-            pointer = torch.tensor([0, 1, 1], device=child.device)
-            edge, given = torch.zeros(1, 1, **where), torch.zeros(2, 1, **where)
-            kernel.start_backward(Sent(given, stack[:0], child + 1, edge, edge.clone(), states.memory, pointer, child))
+        if not backward:
+            return True
+        pointer, edges = torch.tensor([0, arity, arity], device=children.device), torch.arange(arity).to(children)
+        edge_h, edge_gates = torch.zeros(2, arity, n, **where)
+        given_h, given = torch.zeros(2, n, **where), torch.zeros(2, depth, n, **where)
+        own = Sent(given_h, given, children + 1, edge_h, edge_gates, states.memory, pointer, edges)
+        for some in (own, own._replace(memory=given[:0])):
+            kernel.start_backward(some)
             kernel.backward(1, 2, gates)
-            kernel.leaves(edge.clone(), stack)
+            for leaf in (given[:1], given[:0]):
+                kernel.leaves(given_h[:1].clone(), leaf.clone())
         return True
 
     def forward(self, start: int, stop: int, gates: Gates) -> None:

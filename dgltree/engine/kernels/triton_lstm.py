@@ -4,7 +4,7 @@ import triton
 import triton.language as tl
 
 from dgltree.engine.kernels.triton_kernel import TritonKernel
-from dgltree.engine.kernels.triton_parts import VARYING, child_memories, find, pull_h, pull_memory, squash, tanh
+from dgltree.engine.kernels.triton_parts import VARYING, child_memories, find, pull_h, pull_memory, squashed, tanh
 
 
 @triton.jit(do_not_specialize=VARYING)
@@ -19,15 +19,21 @@ def forward(
     slot, matrix, edge = find(row, first, runs, arity)
     a, b = pre + slot * width, bias + matrix * width
     u = tanh(tl.load(a + c, inside, 0.0) + tl.load(b + c, inside, 0.0))
-    tl.store(a + c, u, inside)
-    if DROPPED:
-        u *= tl.load(mask + (row - start) * n + c, inside, 0.0)
-    f = squash(a, b, 3 + k, n, c[None, :], inside[None, :] & some)
+    i, o = squashed(a, b, 1, n, c, inside), squashed(a, b, 2, n, c, inside)
+    own = inside[None, :] & some
+    f = squashed(a, b, 3 + k, n, c[None, :], own)
     places, there = child_memories(children, edge, k, some, base, memory, 1, n)
     c_k = tl.load(places + c[None, :], there & inside[None, :], 0.0)
-    new = squash(a, b, 1, n, c, inside) * u + tl.sum(f * c_k, 0)
+    tl.debug_barrier()
+    tl.store(a + c, u, inside)
+    tl.store(a + n + c, i, inside)
+    tl.store(a + 2 * n + c, o, inside)
+    tl.store(a + (3 + k) * n + c[None, :], f, own)
+    if DROPPED:
+        u *= tl.load(mask + (row - start) * n + c, inside, 0.0)
+    new = i * u + tl.sum(f * c_k, 0)
     tl.store(memory + (row - base) * n + c, new, inside)
-    tl.store(h + row * n + c, squash(a, b, 2, n, c, inside) * tanh(new), inside)
+    tl.store(h + row * n + c, o * tanh(new), inside)
 
 
 @triton.jit(do_not_specialize=VARYING)
@@ -49,13 +55,14 @@ def backward(
         row, 0, given_c, pointer, edges, parents, base, kept_gates, d_memory, 1, n, c, inside, GIVEN
     ) + d_h * o * (1 - t * t)
     d_pushed = d_c * tl.load(mask + (row - start) * n + c, inside, 0.0) if DROPPED else d_c
-    tl.store(a + c, d_pushed * i * (1 - u * u), inside)
-    tl.store(a + n + c, d_pushed * u * i * (1 - i), inside)
-    tl.store(a + 2 * n + c, d_h * t * o * (1 - o), inside)
     gates, own = (3 + k) * n + c[None, :], inside[None, :] & some
     f = tl.load(a + gates, own, 0.0)
     places, there = child_memories(children, edge, k, some, base, memory, 1, n)
     c_k = tl.load(places + c[None, :], there & inside[None, :], 0.0)
+    tl.debug_barrier()
+    tl.store(a + c, d_pushed * i * (1 - u * u), inside)
+    tl.store(a + n + c, d_pushed * u * i * (1 - i), inside)
+    tl.store(a + 2 * n + c, d_h * t * o * (1 - o), inside)
     tl.store(kept_gates + (edge + k) * n + c[None, :], f, own)
     tl.store(a + gates, d_c[None, :] * c_k * f * (1 - f), own)
     tl.store(d_memory + (row - base) * n + c, d_c, inside)

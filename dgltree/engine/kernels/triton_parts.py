@@ -1,6 +1,10 @@
 """Triton: what the kernels of all families share. A program computes one row, all n elements side by side.
 
 ``c`` are the columns, up to the next power of two of n, of which ``inside`` are there.
+
+A number may be held by several threads: one of a row by all of them, a column by those of several children. What they
+read in a place that is written must be read by all before any of them writes there, for which they wait at a barrier
+(``tl.debug_barrier``, which is no more than that).
 """
 
 import triton
@@ -50,11 +54,9 @@ def find(row, first, runs, arity):
 
 
 @triton.jit
-def squash(a, bias, gate, n, c, inside):
-    """Sigmoids of a vector of pre-activations with its bias, in its place; ``gate`` counts vectors, one or (A, 1)."""
-    s = sigmoid(tl.load(a + gate * n + c, inside, 0.0) + tl.load(bias + gate * n + c, inside, 0.0))
-    tl.store(a + gate * n + c, s, inside)
-    return s
+def squashed(a, bias, gate, n, c, inside):
+    """Sigmoids of a vector of pre-activations with its bias; ``gate`` counts vectors, one or (A, 1)."""
+    return sigmoid(tl.load(a + gate * n + c, inside, 0.0) + tl.load(bias + gate * n + c, inside, 0.0))
 
 
 @triton.jit

@@ -17,7 +17,7 @@ from dgltree.engine.kernels.triton_parts import (
     pull_h,
     pull_memory,
     sigmoid,
-    squash,
+    squashed,
     tanh,
 )
 
@@ -49,23 +49,33 @@ def forward(
     slot, matrix, edge = find(row, first, runs, arity)
     a, b = pre + slot * width, bias + matrix * width
     u = tanh(tl.load(a + c, inside, 0.0) + tl.load(b + c, inside, 0.0))
+    o, push = squashed(a, b, 1, n, c, inside), squashed(a, b, 2, n, c, inside)
+    pop = squashed(a, b, 3, n, c, inside) if POP else push
+    noop = squashed(a, b, 3 + POP, n, c, inside) if NOOP else push
+    gates, q = 3 + POP + NOOP + k, 3 + POP + NOOP + arity
+    g = squashed(a, b, gates, n, c[None, :], inside[None, :] & some)
+    data = squashed(a, b, q, n, c, inside) if DATA_GATE else u
+    tl.debug_barrier()
     tl.store(a + c, u, inside)
+    tl.store(a + n + c, o, inside)
+    tl.store(a + 2 * n + c, push, inside)
+    if POP:
+        tl.store(a + 3 * n + c, pop, inside)
+    if NOOP:
+        tl.store(a + (3 + POP) * n + c, noop, inside)
+    tl.store(a + gates * n + c[None, :], g, inside[None, :] & some)
     if DROPPED:
         u *= tl.load(mask + (row - start) * n + c, inside, 0.0)
-    push = squash(a, b, 2, n, c, inside)
-    pop = squash(a, b, 3, n, c, inside) if POP else push
-    noop = squash(a, b, 3 + POP, n, c, inside) if NOOP else push
+    if DATA_GATE:
+        tl.store(a + q * n + c, data, inside)
+        u *= data
+        q += 1
     total = tl.exp(push - 0.5)
     if POP:
         total += tl.exp(pop - 0.5)
     if NOOP:
         total += tl.exp(noop - 0.5)
     push, pop, noop = weigh(push, total, NORMALIZE), weigh(pop, total, NORMALIZE), weigh(noop, total, NORMALIZE)
-    g = squash(a, b, 3 + POP + NOOP + k, n, c[None, :], inside[None, :] & some)
-    q = 3 + POP + NOOP + arity
-    if DATA_GATE:
-        u *= squash(a, b, q, n, c, inside)
-        q += 1
     places, there = child_memories(children, edge, k, some, base, memory, whole, n)
     above, read = u, tl.zeros_like(u)
     _, own = combined(g, places, there, 0, depth, n, c, inside)
@@ -81,13 +91,17 @@ def forward(
             if TOP_K == 1:
                 read = new
             elif GATED:
-                read += squash(a, b, q + r, n, c, inside) * new
+                weights = squashed(a, b, q + r, n, c, inside)
+                tl.debug_barrier()
+                tl.store(a + (q + r) * n + c, weights, inside)
+                read += weights * new
             else:
                 weight = sigmoid(tl.load(a + q * n + r) + tl.load(b + q * n + r))
+                tl.debug_barrier()
                 tl.store(a + q * n + r, weight)
                 read += weight * new
         above, own = own, below
-    tl.store(h + row * n + c, squash(a, b, 1, n, c, inside) * tanh(read), inside)
+    tl.store(h + row * n + c, o * tanh(read), inside)
 
 
 @triton.jit(do_not_specialize=VARYING)
@@ -112,8 +126,6 @@ def backward(
         read += weight_of(a, q, r, n, c, inside, TOP_K, GATED) * tl.load(S + r * n + c, inside, 0.0)
     t = tanh(read)
     d_read = d_h * o * (1 - t * t)
-    tl.store(a + n + c, d_h * t * o * (1 - o), inside)
-
     s_push, s_pop, s_noop = tl.load(a + 2 * n + c, inside, 0.0), tl.zeros_like(d_h), tl.zeros_like(d_h)
     total = tl.exp(s_push - 0.5)
     if POP:
@@ -131,6 +143,8 @@ def backward(
     gates, own = (3 + POP + NOOP + k) * n + c[None, :], inside[None, :] & some
     g = tl.load(a + gates, own, 0.0)
     places, there = child_memories(children, edge, k, some, base, memory, depth, n)
+    tl.debug_barrier()
+    tl.store(a + n + c, d_h * t * o * (1 - o), inside)
     above, here = tl.zeros_like(d_h), tl.zeros_like(d_h)  # gradients of rows of S
     d_push, d_pop, d_noop, d_u = tl.zeros_like(d_h), tl.zeros_like(d_h), tl.zeros_like(d_h), tl.zeros_like(d_h)
     d_g = tl.zeros_like(g)
@@ -141,8 +155,12 @@ def backward(
                 row, r, given_S, pointer, edges, parents, base, kept_gates, d_memory, depth, n, c, inside, GIVEN
             )
             if r < TOP_K:
-                below += weight_of(a, q, r, n, c, inside, TOP_K, GATED) * d_read
-                undo_weight(a, q, r, d_read * tl.load(S + r * n + c, inside, 0.0), n, c, inside, TOP_K, GATED)
+                weight = weight_of(a, q, r, n, c, inside, TOP_K, GATED)
+                below += weight * d_read
+                if TOP_K > 1:
+                    d_weight = d_read * tl.load(S + r * n + c, inside, 0.0)
+                    tl.debug_barrier()
+                    undo_weight(a, q, r, weight, d_weight, n, c, inside, GATED)
         if r == 0:
             d_push, d_u = u * scale * data * below, push * below
         else:
@@ -187,15 +205,13 @@ def weight_of(a, q, r, n, c, inside, TOP_K: tl.constexpr, GATED: tl.constexpr):
 
 
 @triton.jit
-def undo_weight(a, q, r, d, n, c, inside, TOP_K: tl.constexpr, GATED: tl.constexpr):
-    """The gradient of that weight's pre-activation in its place, from d (B,), that of the weight at each element."""
-    if TOP_K > 1:
-        if GATED:
-            weight = tl.load(a + q + r * n + c, inside, 0.0)
-            tl.store(a + q + r * n + c, d * weight * (1 - weight), inside)
-        else:
-            weight = tl.load(a + q + r)
-            tl.store(a + q + r, tl.sum(d, 0) * weight * (1 - weight))
+def undo_weight(a, q, r, weight, d, n, c, inside, GATED: tl.constexpr):
+    """The gradient of a weight's pre-activation in its place, from those of the weight (B,) and it at each element."""
+    if GATED:
+        tl.store(a + q + r * n + c, d * weight * (1 - weight), inside)
+    else:
+        one = tl.max(weight, 0)  # of which each element has a copy
+        tl.store(a + q + r, tl.sum(d, 0) * one * (1 - one))
 
 
 class TritonStackKernel(TritonKernel):
