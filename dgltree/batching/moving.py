@@ -30,6 +30,8 @@ class Movable(PickledAsArrays, ABC):
             device: where to; if all is there already nothing is copied.
             non_blocking: as of ``torch.Tensor.to``: from pinned memory to a GPU, the copy runs while Python goes on.
         """
+        if isinstance(device, torch.dtype):
+            raise TypeError(f"device is {device}; ids keep their dtype: change that of the cell, or of x alone")
         if _same(self.device, torch.device(device)):
             return self
         return self._together(lambda memory: memory.to(device, non_blocking=non_blocking))

@@ -10,6 +10,34 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.run_lengths import ranges
 
 
+def chosen(rows: Sequence[int] | Sequence[bool] | np.ndarray | Tensor, count: int, what: str, whole: str) -> np.ndarray:
+    """The numbers (len,) int64 of the chosen ones of ``count`` things: given as numbers, or as a mask of booleans.
+
+    ``what`` and ``whole`` name them and what they are in.
+
+    Raises ``ValueError`` for none, for a number that is none of a thing, and for a mask of another length;
+    ``TypeError`` for numbers that are not whole, and where booleans and numbers are mixed.
+    """
+    if not isinstance(rows, Tensor | np.ndarray):
+        rows = list(rows)
+        if len({isinstance(row, bool | np.bool_) for row in rows}) > 1:
+            raise TypeError(f"{what}: booleans and numbers are mixed; give a mask, or numbers")
+    which = np.asarray(rows.cpu() if isinstance(rows, Tensor) else rows)
+    if which.ndim != 1:
+        raise ValueError(f"{what} has shape {which.shape}; it is one list of numbers, or a mask ({count},)")
+    if which.dtype == bool:
+        if len(which) != count:
+            raise ValueError(f"{what} is a mask of {len(which)} entries; {whole} has {count}")
+        which = np.flatnonzero(which)
+    if not len(which):
+        raise ValueError("no trees: give the number of at least one")
+    if which.dtype.kind not in "iu":
+        raise TypeError(f"{what} has {which.dtype} entries; give whole numbers, or a mask of booleans")
+    if which.min() < 0 or which.max() >= count:
+        raise ValueError(f"{what} run from {which.min()} to {which.max()}; {whole} has 0 to {count - 1}")
+    return which.astype(np.int64)
+
+
 def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> TreeBatch:
     """The given trees of a batch, in the given order, on its device: what ``batch`` makes of them, without the trees.
 
@@ -17,15 +45,13 @@ def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> Tree
     over the arrays of a file may have int32; what is selected has int64. Numbers of duplicate subtrees
     (:func:`dgltree.batching.subtrees.number_subtrees`) go along.
 
-    Raises ``ValueError`` for no trees, for a number that is none of a tree, and for a batch whose roots are not one a
-    tree, as those of a user's graph may be.
+    ``trees`` are numbers, or a mask (B,) of booleans.
+
+    Raises ``ValueError`` for no trees, for a number that is none of a tree, for a mask of another length, and for a
+    batch whose roots are not one a tree, as those of a user's graph may be; ``TypeError`` for numbers that are not
+    whole.
     """
-    which = np.asarray(trees.cpu() if isinstance(trees, Tensor) else trees, np.int64)
-    count = len(batch)
-    if not len(which):
-        raise ValueError("no trees: give the number of at least one")
-    if which.min() < 0 or which.max() >= count:
-        raise ValueError(f"trees run from {which.min()} to {which.max()}; the batch has 0 to {count - 1}")
+    which = chosen(trees, len(batch), "trees", "the batch")
     starts, sizes, roots, pointer = (
         tensor.cpu().numpy() for tensor in (batch.starts, batch.sizes, batch.roots, batch.child_ptr)
     )

@@ -1,5 +1,7 @@
 """Names to numbers: the functions and tokens that a model knows, saved with it."""
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import repeat
@@ -139,6 +141,11 @@ class Vocabulary:
     def arities(self) -> list[int]:
         """Without ``ANY_ARITY``."""
         return sorted({arity for _, arity in self.functions if arity is not ANY_ARITY})
+
+    @property
+    def digest(self) -> str:
+        """A hash of all entries in their order, by which weights know their vocabulary."""
+        return hashlib.sha256(json.dumps(self.to_json()).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         functions = [list(function) for function in self.functions]

@@ -16,6 +16,8 @@ from dgltree.cells.typed import Linear, Segments, sorted_by
 from dgltree.torch_internals import without_autocast
 
 Frame = dict[str, Tensor]
+COMPUTED = "computed"
+"""The field of a graph's nodes that says whose states are there."""
 C = TypeVar("C", bound="MessagePassing")
 Result = TypeVar("Result")
 
@@ -58,7 +60,7 @@ class MessagePassing(CellContract):
 
         ``graph`` is a ``dgl.DGLGraph`` or a :class:`dgltree.engine.runner.Graph`. Propagation overwrites the states of
         inner nodes, by which a second pass over a graph that was not prepared again is known, and refused: its leaves
-        would have the states of earlier weights.
+        would have the states of earlier weights. So is a pass from the roots down, which would read states of zeros.
         """
         batch = getattr(graph, "batch", None) or TreeBatch.from_graph(graph)
         check_batch(self, batch)
@@ -68,18 +70,19 @@ class MessagePassing(CellContract):
         order, segments, _ = sorted_by(batch.function[leaves])
         leaves = leaves[order]
         states = self.leaf_states(batch, leaves, segments)
+        graph.ndata[COMPUTED] = batch.arity == 0
         for part in self.state:
             empty = states[part].new_zeros(batch.num_nodes, *states[part].shape[1:])
             graph.ndata[part] = empty.index_copy(0, leaves, states[part])
 
     def message_func(self, edges: Any) -> Frame:
         """A child's state, and its slot, because a mailbox is in the order of edge ids."""
-        return {**prepared(self, edges.src), "slot": edges.data["slot"]}
+        return {**prepared(self, edges.src), "slot": edges.data["slot"], COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from its mailbox: (rows, arity, *shape) a part, arity the degree bucket's."""
-        check_fresh(nodes.data)
+        check_order(nodes)
         order, segments, back = sorted_by(nodes.data["function"])
         slot = nodes.mailbox["slot"][order].argsort(1)
         mail = {}
@@ -90,11 +93,11 @@ class MessagePassing(CellContract):
         x = inputs_of(self, nodes.data, order)
         children = {part: rows.unbind(1) for part, rows in mail.items()}
         computed = self.compute(mail["h"].flatten(1), None if x is None else linear("input", x), children, linear)
-        return {part: computed[part][back] for part in self.state}
+        return {**{part: computed[part][back] for part in self.state}, COMPUTED: now_computed(nodes)}
 
     def apply_node_func(self, nodes: Any) -> Frame:
         """The state as it is: DGL calls this on leaves and, after ``reduce_func``, on inner nodes."""
-        return prepared(self, nodes.data)
+        return {**prepared(self, nodes.data), COMPUTED: nodes.data[COMPUTED]}
 
 
 def prepared(cell: MessagePassing, frame: Frame) -> Frame:
@@ -108,10 +111,21 @@ def prepared(cell: MessagePassing, frame: Frame) -> Frame:
     return {part: frame[part] for part in cell.state}
 
 
-def check_fresh(frame: Frame) -> None:
-    """``ValueError`` where inner nodes have the states of an earlier pass instead of the zeros of ``prepare``."""
-    if bool(frame["h"].any()):
+def check_order(nodes: Any) -> None:
+    """``ValueError`` where nodes have the states of an earlier pass, or children have none yet."""
+    own, children = nodes.data[COMPUTED], nodes.mailbox[COMPUTED]
+    stale, early = torch.stack([own.any(), ~children.all()]).tolist()  # at once: a GPU is waited for
+    if stale:
         raise ValueError("the graph has the states of an earlier pass: call cell.prepare(graph) before every pass")
+    if early:
+        raise ValueError(
+            "a node is reached before its children: run the cell from the leaves to the roots, without reverse=True"
+        )
+
+
+def now_computed(nodes: Any) -> Tensor:
+    """(rows,) bool, that these nodes are."""
+    return torch.ones_like(nodes.data[COMPUTED])
 
 
 def inputs_of(cell: MessagePassing, frame: Frame, order: Tensor) -> Tensor | None:

@@ -9,7 +9,15 @@ from torch import Tensor
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.aggregation import Aggregation, aggregation_named, name_of
 from dgltree.cells.cell import Cell
-from dgltree.cells.message_passing import Frame, check_fresh, inputs_of, outside_autocast, prepared
+from dgltree.cells.message_passing import (
+    COMPUTED,
+    Frame,
+    check_order,
+    inputs_of,
+    now_computed,
+    outside_autocast,
+    prepared,
+)
 from dgltree.cells.positions import Positions
 from dgltree.cells.step import Children, Computed, State, StepRows
 from dgltree.cells.typed import Affine, Linear, sorted_by, split
@@ -115,12 +123,12 @@ class SumCell(Cell):
         _, x_pre = self.split_inputs(None if x is None else linear("input", x))
         children = {part: rows[order] for part, rows in prepared(self, edges.src).items()}
         sent = self.send(children, edges.data["slot"][order], x_pre, linear)
-        return {name: sent[name][back] for name in self.messages}
+        return {**{name: sent[name][back] for name in self.messages}, COMPUTED: edges.src[COMPUTED]}
 
     @outside_autocast
     def reduce_func(self, nodes: Any) -> Frame:
         """A node's state from the aggregation of its mailbox."""
-        check_fresh(nodes.data)
+        check_order(nodes)
         order, segments, back = sorted_by(nodes.data["function"])
         linear = self.linear_for(1, segments)
         x = inputs_of(self, nodes.data, order)
@@ -130,4 +138,4 @@ class SumCell(Cell):
             [dict(zip(mail, slot, strict=True)) for slot in zip(*mail.values(), strict=True)]
         )
         computed = self.compute(found["h"], x_pre, {name: [one] for name, one in found.items()}, linear)
-        return {part: computed[part][back] for part in self.state}
+        return {**{part: computed[part][back] for part in self.state}, COMPUTED: now_computed(nodes)}

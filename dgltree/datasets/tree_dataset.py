@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.utils.data import Dataset
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.select import select
+from dgltree.batching.select import chosen, select
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.flat_examples import FlatExamples, of_file, of_part, of_trees
 from dgltree.datasets.formats import Bad
@@ -138,21 +139,20 @@ class TreeDataset(Dataset[Any]):
         """Called by a DataLoader for a batch; see :class:`dgltree.datasets.batches.Collate`."""
         return self.select(examples)
 
-    def select(self, examples: Sequence[int]) -> "TreeDataset":
-        """Some of the examples, in the given order. Nothing is copied until their trees are looked at."""
-        rows = np.asarray(examples, np.int64)
-        if not len(rows):
-            raise ValueError("no trees: give the number of at least one")
-        if rows.min() < 0 or rows.max() >= len(self):
-            raise ValueError(f"examples run from {rows.min()} to {rows.max()}; the data set has 0 to {len(self) - 1}")
-        chosen = copy(self)
-        chosen.__dict__.pop("trees", None)
-        chosen._chosen = rows if self._chosen is None else self._chosen[rows]
-        chosen.bad = []
+    def select(self, examples: Sequence[int] | np.ndarray | Tensor) -> "TreeDataset":
+        """Some of the examples, in the given order: by numbers, or by a mask (E,) of booleans.
+
+        Nothing is copied until their trees are looked at. Errors as of :func:`dgltree.select`.
+        """
+        rows = chosen(examples, len(self), "examples", "the data set")
+        some = copy(self)
+        some.__dict__.pop("trees", None)
+        some._chosen = rows if self._chosen is None else self._chosen[rows]
+        some.bad = []
         for name in COLUMNS:
             column = getattr(self, name)
-            setattr(chosen, name, column.select(rows) if isinstance(column, Column) else [column[i] for i in rows])
-        return chosen
+            setattr(some, name, column.select(rows) if isinstance(column, Column) else [column[i] for i in rows])
+        return some
 
     @cached_property
     def trees(self) -> TreeBatch:

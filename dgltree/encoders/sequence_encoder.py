@@ -1,7 +1,5 @@
 """Sequence encoders: trees, written as sequences, to vectors."""
 
-import hashlib
-import json
 from dataclasses import replace
 from inspect import Parameter, signature
 from typing import Any
@@ -11,6 +9,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells.signed import signed
 from dgltree.configured import check_options
 from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.encoder import Encoder
@@ -94,6 +93,7 @@ class SequenceEncoder(Encoder):
         self.config = {**self.core.config, "order": self.order, "joint": joint}
         self.induces_trees = isinstance(self.core, InducingCore) and not joint
         self.form = self._form()
+        signed(self)
 
     def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
         """(B, n), one row a root, or with ``joint`` (P, n), one a pair. Nothing is shared, whatever ``share`` is.
@@ -159,8 +159,7 @@ class SequenceEncoder(Encoder):
     def _form(self) -> str:
         """All that its sequences depend on; of the vocabulary a hash, because plans travel between processes."""
         options = ", ".join(f"{name}={self.config[name]}" for name in ("order", "joint", *self.core.place_options))
-        known = hashlib.sha256(json.dumps(self.vocabulary.to_json()).encode()).hexdigest()
-        return f"{options}, vocabulary {known[:8]}"
+        return f"{options}, vocabulary {self.vocabulary.digest[:8]}"
 
 
 def sequence_options(core: type[SequenceCore]) -> list[str]:

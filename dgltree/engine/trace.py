@@ -54,6 +54,12 @@ class Trace:
         for name in [*self._nodes, *self._edges] if self.every else self.names:
             if name in self._nodes:
                 kept = self._nodes[name]
+                if len(shapes := {tuple(value.shape[1:]) for _, value in kept}) > 1:
+                    widths = " and ".join(map(str, sorted(shapes)))
+                    raise ValueError(
+                        f"trace {name!r}: it has shapes {widths}, by the number of children; give it as a list with a "
+                        "tensor for each child, as forget gates are"
+                    )
                 rows = kept[0][1].new_full((len(schedule), *kept[0][1].shape[1:]), torch.nan)
                 for place, value in kept:
                     rows[place] = value

@@ -9,6 +9,7 @@ Lark's LALR parser is iterative and linear: 10^5 nested brackets are an ordinary
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +24,7 @@ from dgltree.read.notation import (
     MINUS_ONE,
     NAME,
     NUMBER,
+    NUMBERS,
     OPERATORS,
     is_name,
     named,
@@ -54,18 +56,45 @@ Value = Tree | str
 """The result of a rule. A bare number stays text until its neighbours are known: ``1`` may become ``-1`` or ``1/2``."""
 
 
-def read_infix(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Tree:
+def read_infix(
+    text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS, *, numbers: bool = False
+) -> Tree:
     """The tree of one expression.
 
-    ``functions`` maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
-    with any number. Raises ``ValueError`` with line, column, what is there and what would be right.
+    Args:
+        text: the expression.
+        functions: maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
+            with any number.
+        numbers: whether leaves that are numbers carry a ``value`` instead of a token, as a cell with ``numbers=True``
+            reads it: all of them, the -1 of ``x - y`` and the 1/2 of ``sqrt(x)`` too.
+
+    Raises ``ValueError`` with line, column, what is there and what would be right, and for a number that float64 cannot
+    hold, where it is to carry one.
     """
-    return build(text, "expression", functions, Builder, partial(error_at, text))
+    tree: Tree = build(text, "expression", functions, Builder, partial(error_at, text))
+    return _with_values(tree) if numbers else tree
 
 
-def read_equation(text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS) -> Equation:
-    """The two trees of ``left = right``; ``functions`` and errors as in :func:`read_infix`."""
-    return build(text, "equation", functions, Builder, partial(error_at, text))
+def read_equation(
+    text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS, *, numbers: bool = False
+) -> Equation:
+    """The two trees of ``left = right``; arguments and errors as in :func:`read_infix`."""
+    equation: Equation = build(text, "equation", functions, Builder, partial(error_at, text))
+    return Equation(*map(_with_values, equation)) if numbers else equation
+
+
+def _with_values(tree: Tree) -> Tree:
+    """The tree with numbers for leaves that are written as one."""
+
+    def valued(node: Tree, children: list[Tree]) -> Tree:
+        if children or node.function not in NUMBERS or node.token is None:
+            return node.replace(children=children) if children else node
+        try:
+            return node.replace(token=None, value=float(Fraction(node.token)))
+        except OverflowError:
+            raise ValueError(f"the number {node.token:.20} is too large for a leaf's value, which is float64") from None
+
+    return tree.fold(valued)
 
 
 class _MeaningError(Exception):

@@ -1,0 +1,125 @@
+"""What was silently wrong from Python, and is now refused or right."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from helpers import VOCABULARY, random_tree
+from rows import make_cell, make_sequence_encoder
+from torch import Tensor
+
+import dgltree
+from dgltree import Tree, Vocabulary, batch, propagate, select
+from dgltree.cells import TreeLSTM, TreeRNN
+from dgltree.cells.step import Children, State
+from dgltree.cells.typed import Linear
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import TreeEncoder
+from dgltree.engine import Graph, prop_nodes_topo
+
+TREES = [random_tree(2, 2, seed) for seed in range(3)]
+MASKS = [[True, False, True], torch.tensor([True, False, True]), np.array([True, False, True])]
+
+
+@pytest.mark.parametrize("mask", MASKS, ids=["list", "tensor", "array"])
+def test_a_mask_selects(mask: object) -> None:
+    flat = batch(TREES, VOCABULARY)
+    assert dgltree.batching.unbatch(select(flat, mask)) == [TREES[0], TREES[2]]
+    assert [tree for tree, _ in TreeDataset(TREES, labels=[0, 1, 2]).select(mask)] == [TREES[0], TREES[2]]
+
+
+WRONG = [
+    ([True, False], ValueError, "is a mask of 2 entries; the (batch|data set) has 3"),
+    ([False] * 3, ValueError, "no trees"),
+    ([True, 2], TypeError, "booleans and numbers are mixed"),
+    ([0, 2.7], TypeError, "has float64 entries; give whole numbers"),
+    (torch.tensor([1.0]), TypeError, "has float32 entries"),
+    ([[0, 1]], ValueError, r"has shape \(1, 2\)"),
+    ([0, 3], ValueError, "run from 0 to 3; the (batch|data set) has 0 to 2"),
+    ([-1], ValueError, "run from -1 to -1; the (batch|data set) has 0 to 2"),
+]
+
+
+@pytest.mark.parametrize(("rows", "error", "said"), WRONG, ids=[said for _, _, said in WRONG])
+def test_what_is_neither_numbers_nor_a_mask_is_refused(rows: object, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said) as one:
+        select(batch(TREES, VOCABULARY), rows)
+    with pytest.raises(error, match=said) as other:
+        TreeDataset(TREES, labels=[0, 1, 2]).select(rows)
+    if "no trees" not in said:
+        assert str(one.value).startswith("trees")
+        assert str(other.value).startswith("examples")
+
+
+class Wide(TreeRNN):
+    """Traces what it reads, whose width is the arity's."""
+
+    def combine(self, pre: State, children: Children, linear: Linear) -> State:
+        return {**super().combine(pre, children, linear), "read": torch.cat(list(children["h"]), -1)}
+
+
+def test_a_trace_whose_width_depends_on_the_arity_is_refused() -> None:
+    x = Tree("var", token="x")
+    cell = Wide(VOCABULARY, 1)  # of width 1, which torch would repeat
+    same = propagate(batch([Tree("add", (x, x))], VOCABULARY), cell, trace=["read"])["read"]
+    assert same.shape == (2, 2)  # x is one object
+    with pytest.raises(ValueError, match=r"trace 'read': it has shapes \(1,\) and \(2,\), by the number of children"):
+        propagate(batch([Tree("add", (Tree("sin", (x,)), x))], VOCABULARY), cell, trace=["read"])
+
+
+@pytest.mark.parametrize("name", ["tree_lstm", "child_sum"])
+def test_a_pass_from_the_roots_down_is_refused(name: str) -> None:
+    dgl = pytest.importorskip("dgl", reason="DGL is not installed")
+    cell = make_cell(name)
+    graph = batch([random_tree(4, 3, 1)], VOCABULARY).graph
+    functions = {"apply_node_func": cell.apply_node_func}
+    cell.prepare(graph)
+    with pytest.raises(ValueError, match=r"a node is reached before its children: .* without reverse=True"):
+        dgl.prop_nodes_topo(graph, cell.message_func, cell.reduce_func, reverse=True, **functions)
+    own = Graph(batch([random_tree(4, 3, 1)], VOCABULARY))
+    cell.prepare(own)
+    prop_nodes_topo(own, cell.message_func, cell.reduce_func, cell.apply_node_func)
+    with pytest.raises(ValueError, match="has the states of an earlier pass"):
+        prop_nodes_topo(own, cell.message_func, cell.reduce_func, cell.apply_node_func)
+
+
+def turned(vocabulary: Vocabulary) -> Vocabulary:
+    return Vocabulary(vocabulary.functions, vocabulary.tokens[::-1])
+
+
+def test_weights_of_another_order_of_the_vocabulary_are_refused(tmp_path) -> None:
+    cell, other = TreeLSTM(VOCABULARY, 4), TreeLSTM(turned(VOCABULARY), 4)
+    state = cell.state_dict()
+    assert set(state) == {name for name, _ in cell.named_parameters()}, "no tensor more than before"
+    with pytest.raises(RuntimeError, match="are those of another vocabulary, or of this one in another order"):
+        other.load_state_dict(state)
+    torch.save(TreeEncoder(cell).state_dict(), tmp_path / "weights")
+    saved = torch.load(tmp_path / "weights", weights_only=True)
+    with pytest.raises(RuntimeError, match="the weights 'cell' are those of another vocabulary"):
+        TreeEncoder(other).load_state_dict(saved)
+    TreeEncoder(copy.deepcopy(cell)).load_state_dict(saved)
+    other.load_state_dict(dict(state))  # by hand, or of an earlier release: nothing is known
+    encoder = make_sequence_encoder("lstm", VOCABULARY)
+    with pytest.raises(RuntimeError, match="another vocabulary"):
+        make_sequence_encoder("lstm", turned(VOCABULARY)).load_state_dict(encoder.state_dict())
+
+
+def test_a_batch_is_moved_to_a_device_alone() -> None:
+    with pytest.raises(TypeError, match=r"device is torch.float64; ids keep their dtype"):
+        batch(TREES, VOCABULARY).to(torch.float64)
+
+
+def test_numbers_of_infix_text_may_be_values_of_leaves() -> None:
+    tree = dgltree.read_infix("0.5*x - 2/4", numbers=True)
+    values = [node.value for node in tree.preorder() if node.value is not None]
+    assert values == [0.5, -1.0, 0.5]
+    assert all(node.token is None for node in tree.preorder() if node.value is not None)
+    vocabulary = Vocabulary.from_trees([tree])
+    assert vocabulary.tokens == ("x",)
+    found = propagate(batch([tree], vocabulary), TreeLSTM(vocabulary, 3, numbers=True))
+    assert isinstance(found["h"], Tensor)
+    assert dgltree.read_equation("x = 3", numbers=True).right.value == 3
+    assert dgltree.read_infix("0.5*x").children[0].token == "0.5"
+    with pytest.raises(ValueError, match="is too large for a leaf's value"):
+        dgltree.read_infix("1" + "0" * 400, numbers=True)
