@@ -33,6 +33,7 @@ class Sets:
     tests: Mapping[str, TreeDataset]
     """By name; "test" is the test set, and others are further ones, each measured by itself."""
     vocabulary: Vocabulary
+    classes: Sequence[str]
     parts: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """The numbers of examples of the test set that are measured by themselves, too, by the names of the parts."""
 
@@ -75,7 +76,7 @@ def main(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], argume
             _test(Path(given.run), sets)
             return
         data: dict[str, Any] = {"validation": sets.validation, "test": sets.tests, "parts": sets.parts}
-        data["vocabulary"] = sets.vocabulary
+        data |= {"vocabulary": sets.vocabulary, "classes": sets.classes}
         command = shlex.join([*program.split(), *arguments])
         dgltree.fit(sets.train, **data, out=given.out, command=command, **given.fit.as_dict())
     except (ValueError, OSError) as error:
@@ -87,9 +88,8 @@ def _test(run: Path, sets: Sets) -> None:
     """Print the metrics of a training's model on each of the test sets."""
     from tasks.earlier_runs import earlier_model
 
-    model = (
-        dgltree.TrainedModel.load(run) if (run / READING).exists() else earlier_model(run, sets.train, sets.vocabulary)
-    )
+    earlier = not (run / READING).exists()
+    model = earlier_model(run, sets.vocabulary, sets.classes) if earlier else dgltree.TrainedModel.load(run)
     parts = {name: sets.tests["test"].select(rows) for name, rows in sets.parts.items()}
     for name, data in {**sets.tests, **parts}.items():
         print(f"{name}: {model.evaluate(data)}")

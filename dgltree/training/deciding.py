@@ -1,6 +1,6 @@
 """Decisions of a training, made once from its data and settings; everything after reads them, and nobody asks again."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from math import isfinite
@@ -58,11 +58,16 @@ class Decision:
         return options.threads or worth(own, options.hidden_size, others)
 
 
-def decide(files: Mapping[str, TreeDataset], settings: FitOptions, vocabulary: Vocabulary | None = None) -> Decision:
+def decide(
+    files: Mapping[str, TreeDataset],
+    settings: FitOptions,
+    vocabulary: Vocabulary | None = None,
+    classes: Sequence[str] | None = None,
+) -> Decision:
     """Decide a training on ``train``, and on the files for validation and for tests where they are given.
 
-    The vocabulary is that of ``train`` unless one is given. What is left out of the data, or read in another way than
-    it is written, is printed.
+    The vocabulary and the classes are those of ``train`` unless they are given. What is left out of the data, or read
+    in another way than it is written, is printed.
 
     Raises ``ValueError`` for what cannot be learnt from, and for settings that do not fit it or each other.
     """
@@ -84,7 +89,7 @@ def decide(files: Mapping[str, TreeDataset], settings: FitOptions, vocabulary: V
         say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
         splits = {name: data.with_numbers() for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
-    objective = kind.of(splits["train"], options.nodes, options.class_weights is not None)
+    objective = kind.of(splits["train"], options.nodes, options.class_weights is not None, classes)
     known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
     left_out = {
         name: len(data.bad) + len(labelled[name].bad if name in labelled else ()) for name, data in known.items()

@@ -39,6 +39,7 @@ def fit(
     test: TreeDataset | Mapping[str, TreeDataset] | None = None,
     parts: Mapping[str, Sequence[int]] | None = None,
     vocabulary: Vocabulary | None = None,
+    classes: Sequence[str] | None = None,
     out: str | Path = "runs/fit",
     command: str = "dgltree.fit",
     cell: type[Cell] | str | None = None,
@@ -61,7 +62,8 @@ def fit(
         validation: to choose the epoch by.
         test: for the metrics at the end; or several such sets by their names, each of which is measured by itself.
         parts: the numbers of examples of the test set that are measured by themselves, too, by the names of the parts.
-        vocabulary: what the model knows. Default: what the training set has.
+        vocabulary, classes: what the model knows, and the names of what it tells apart. Default: what the training set
+            has.
         out: the folder: ``model.safetensors`` and ``reading.json`` (``dgltree.TrainedModel``), ``card.md`` and
             ``card.json``, ``epochs.jsonl``, checkpoints, and of classes ``confusion.tsv`` and ``confusion.png``.
         command: what the card says the training was started by.
@@ -85,7 +87,8 @@ def fit(
     check_started(settings.devices, settings.machines)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     with threads.limited(settings.threads or 1):
-        decision = decide({name: each for name, each in given.items() if each is not None}, settings, vocabulary)
+        files = {name: each for name, each in given.items() if each is not None}
+        decision = decide(files, settings, vocabulary, classes)
         module = build(decision)
         if done := finished(folder, decision.options, decision.digest):
             say(f"the training in {folder} is already finished; nothing to do")

@@ -9,7 +9,7 @@ from dgltree import TreeDataset
 from dgltree.datasets import Reading
 from tasks.listops import generate, presets
 from tasks.listops.files import Expression, read_expressions
-from tasks.listops.language import OPERATORS, VOCABULARY, tree
+from tasks.listops.language import DIGITS, OPERATORS, VOCABULARY, tree
 from tasks.road import Sets
 
 LENGTHS = (20, 40, 60, 80, 100, 200, 1000)
@@ -119,7 +119,7 @@ class ListOps:
         tests = {"test": rising} | {f"{name}_set": presets.preset(name, self.set_size) for name in self.more}
         every = {name: data_of(expressions) for name, expressions in tests.items()}
         parts = {name: rows for name, rows in parts.items() if rows}
-        return Sets(data_of(self.train), data_of(self.validation), every, VOCABULARY, parts)
+        return Sets(data_of(self.train), data_of(self.validation), every, VOCABULARY, DIGITS, parts)
 
 
 def data_of(expressions: Sequence[Expression]) -> TreeDataset:

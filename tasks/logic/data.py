@@ -11,7 +11,7 @@ from dgltree.datasets import Reading
 from dgltree.read.bracket import read_unlabelled
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
-from tasks.logic.language import VOCABULARY
+from tasks.logic.language import RELATIONS, VOCABULARY
 from tasks.logic.splits import LONGEST, PATTERNS, Known, Read, Split, divided, for_test, kept
 from tasks.road import Sets
 
@@ -77,7 +77,8 @@ class LogicPairs:
         """All of them as data sets."""
         groups = list(map(self._group, self.test))
         parts = {f"operators_{k:02}": [i for i, group in enumerate(groups) if group == k] for k in sorted({*groups})}
-        return Sets(data_of(self.train), data_of(self.validation), {"test": data_of(self.test)}, VOCABULARY, parts)
+        tests = {"test": data_of(self.test)}
+        return Sets(data_of(self.train), data_of(self.validation), tests, VOCABULARY, RELATIONS, parts)
 
     def _group(self, pair: Pair) -> int:
         """Operators; of a systematic split, what it left out of training is one group and what is longer another."""

@@ -60,7 +60,7 @@ class SentimentTreebank:
     def sets(self) -> Sets:
         """All of them as data sets; the label of a tree is that of its root."""
         train, validation, test = (TreeDataset(trees) for trees in (self.train, self.validation, self.test))
-        return Sets(train, validation, {"test": test}, self.vocabulary)
+        return Sets(train, validation, {"test": test}, self.vocabulary, [str(i) for i in range(self.classes)])
 
     def _read(self, part: str) -> list[Tree]:
         file = self.folder / f"{part}.txt"

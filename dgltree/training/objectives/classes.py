@@ -41,17 +41,19 @@ class Classes(Objective):
         self.classes, self.weights = tuple(classes), weights
 
     @classmethod
-    def of(cls, train: TreeDataset, nodes: bool, class_weights: bool) -> "Classes":
+    def of(
+        cls, train: TreeDataset, nodes: bool, class_weights: bool, classes: Sequence[str] | None = None
+    ) -> "Classes":
         if nodes and not any(map(len, _node_labels(train))):
             raise ValueError("nodes needs trees with class labels at their nodes, such as (3 (2 The) (4 Rock))")
         labels = set(train.labels)
-        if len(labels) < 2:
+        if len(labels) < 2 and classes is None:
             [label] = labels
             raise ValueError(
                 f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
             )
-        classes = classes_of(train, nodes)
-        return cls(tuple(classes), _weights(train, classes, nodes) if class_weights else None)
+        names = classes_of(train, nodes) if classes is None else list(classes)
+        return cls(tuple(names), _weights(train, names, nodes) if class_weights else None)
 
     @classmethod
     def with_classes(cls, classes: Sequence[str]) -> "Classes":

@@ -30,7 +30,11 @@ class Numbers(Objective):
     nothing = 0.05  # the mean of the labels has 0, in a validation set by chance a little more
 
     @classmethod
-    def of(cls, train: TreeDataset, nodes: bool, class_weights: bool) -> "Numbers":
+    def of(
+        cls, train: TreeDataset, nodes: bool, class_weights: bool, classes: Sequence[str] | None = None
+    ) -> "Numbers":
+        if classes is not None:
+            raise ValueError("classes are names of labels; the labels are numbers")
         if class_weights:
             raise ValueError("class_weights are for classes; the labels are numbers")
         if nodes:

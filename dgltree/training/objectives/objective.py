@@ -35,13 +35,16 @@ class Objective(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, train: TreeDataset, nodes: bool, class_weights: bool) -> "Objective":
+    def of(
+        cls, train: TreeDataset, nodes: bool, class_weights: bool, classes: Sequence[str] | None = None
+    ) -> "Objective":
         """That of a training set.
 
         Args:
             train: every example of it has a label.
             nodes: whether the labels of all nodes are learnt from.
             class_weights: whether rare classes have as much weight as frequent ones.
+            classes: their names; None: those that the training set has.
 
         Raises ``ValueError`` for labels that cannot be learnt from.
         """
