@@ -199,3 +199,29 @@ def test_equal_parts_of_a_long_equation_are_one_object_and_huge_powers_take_litt
     for _ in range(60):
         power = f"({power})^2"
     assert Judge().verdict(read_equation(f"{power} = x")).grade is not Grade.PROVED
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2^x = -1", "holds for no real x"),
+        ("e^x = -x^2 - 1", "holds for no real x"),
+        ("sin(x) = 2", "holds for no real x"),
+        ("cos(x) = 3/2", "holds for no real x"),
+        ("9^9^9 = 9^9^9 + 1", "undecided"),
+        ("sin(x)^1000 + cos(x)^2 = cos(x)^2", "does not hold"),
+        ("e^(i*k*x) = cos(k*x) + i*sin(k*x)", "holds everywhere (proved); i is the imaginary unit"),
+        ("(u + i*v)*(u - i*v) = u^2 + v^2", "holds everywhere (proved); i is the imaginary unit"),
+        ("V = I*R", "does not hold: at I = 3, R = 1, V = 8 left is 8, right is 3; I is a variable here"),
+        ("0.24999999999999 = 1/4", "does not hold: left is 0.2499999999999900, right is 1/4"),
+        ("1 + 1e-300 = 1", "does not hold: left is 1, right is that less 1e-300"),
+        ("5e6 = 5000000", "holds everywhere (proved)"),
+    ],
+)
+def test_extremes_and_units_are_judged_and_said(text: str, said: str) -> None:
+    assert str(verify(text)).startswith(said)
+
+
+def test_one_side_that_is_not_real_is_said() -> None:
+    assert "one side is not real" in str(verify("log((x - y)^2) = 2log(x - y)"))
+    assert "one side is not real" not in str(verify("log(x*y) = log(x) + log(y)"))
