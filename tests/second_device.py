@@ -134,6 +134,8 @@ class Device(TorchDispatchMode):
         self.flights: Counter[str] = Counter()
         """The same with ``non_blocking``, for which CUDA waits only until it has read the memory."""
         self.pinned: set[int] = set()
+        self.used: set[str] = set()
+        """The names of the operations that ran on it."""
         self._process = os.getpid()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -157,6 +159,7 @@ class Device(TorchDispatchMode):
             return made
         if not ours and not there:
             return function(*args, **kwargs)
+        self.used.add(function.__name__.split(".")[0])
         assert os.getpid() == self._process, f"a forked process used the device: {function} at {line_of_ours()}"
         if function is aten._to_copy.default and not ours:
             self._count(self.flights if kwargs.get("non_blocking") else self.copies)
