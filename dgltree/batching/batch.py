@@ -32,7 +32,7 @@ DRAWN = 4  # trees of a picture
 FEW = 64  # nodes, whose children numpy does not find faster
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TreeBatch(Movable):
     """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
 
@@ -68,6 +68,19 @@ class TreeBatch(Movable):
     def __len__(self) -> int:
         """The number of trees."""
         return len(self.roots)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether another batch has the same trees, in the same vocabulary: all tensors are equal, NaN to NaN."""
+        if not isinstance(other, TreeBatch):
+            return NotImplemented
+        own, others = self._tensors(), other._tensors()
+        return (
+            own.keys() == others.keys()
+            and self.vocabulary == other.vocabulary
+            and all(_equal(tensor, others[name]) for name, tensor in own.items())
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # as of what may change
 
     def __repr__(self) -> str:
         return f"<TreeBatch: {len(self)} trees, {self.num_nodes} nodes, {len(self.child_index)} edges>"
@@ -187,6 +200,14 @@ class TreeBatch(Movable):
         return batch
 
 
+def _equal(a: Tensor, b: Tensor) -> bool:
+    """Of one device, shape and dtype, with equal entries; NaN is equal to NaN."""
+    if (a.device, a.shape, a.dtype) != (b.device, b.shape, b.dtype):
+        return False
+    same = (a == b) | ((a != a) & (b != b))
+    return bool(same.all())
+
+
 @cache
 def _columns() -> tuple[str, ...]:
     """The names of what a batch is made of."""
@@ -232,6 +253,15 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         x=x,
         vocabulary=vocabulary,
     )
+
+
+def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
+    """A batch as it is, or that of a DGLGraph. ``TypeError`` for trees, which are a batch of no vocabulary yet."""
+    if isinstance(given, list | tuple | Tree):
+        raise TypeError(
+            f"{caller} takes a batch, but got a {type(given).__name__}: use dgltree.batch(trees, cell.vocabulary)"
+        )
+    return given if isinstance(given, TreeBatch) else TreeBatch.from_graph(given)
 
 
 def unbatch(batch: TreeBatch) -> list[Tree]:

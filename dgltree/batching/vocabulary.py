@@ -64,12 +64,12 @@ class Vocabulary:
 
     @classmethod
     def from_trees(
-        cls, trees: Iterable[Tree], *, any_arity: bool = False, unk: bool = False, min_count: int = 1
+        cls, trees: Iterable[Tree | tuple[Tree, ...]], *, any_arity: bool = False, unk: bool = False, min_count: int = 1
     ) -> "Vocabulary":
         """The vocabulary of ``trees``, sorted, so that their order does not matter.
 
         Args:
-            trees: where functions and tokens are taken from.
+            trees: where functions and tokens are taken from; pairs, such as equations, are flattened, as by ``batch``.
             any_arity: give every function ``ANY_ARITY`` instead of the arities at which it occurs.
             unk: see :class:`Vocabulary`.
             min_count: a token that occurs at fewer nodes becomes ``<unk>``; objects that a tree holds twice count once.
@@ -80,7 +80,7 @@ class Vocabulary:
             raise ValueError(f"min_count is {min_count}; it must be 1 or more, and above 1 rare tokens need unk=True")
         functions: set[tuple[str, int | None]] = set()
         counts: Counter[str] = Counter()
-        for tree in trees:
+        for tree in (tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)):
             for node in tree.distinct():
                 functions.add((node.function, ANY_ARITY if any_arity else len(node.children)))
                 if node.token is not None:

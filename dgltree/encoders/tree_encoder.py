@@ -5,7 +5,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.cells import Aggregation, Cell
 from dgltree.cells.aggregation import aggregation_named, name_of
 from dgltree.encoders.encoder import Encoder
@@ -35,6 +35,7 @@ class TreeEncoder(Encoder):
         """(B, n), one row a tree; ``share`` as in :func:`dgltree.propagate`."""
         if self.pool is None:
             return root_states(batch, self.cell, share, self.recompute)
+        batch = batch if isinstance(batch, PlannedBatch) else as_batch(batch, "the encoder")
         h = self.node_states(batch, share)
         sizes = batch.batch.sizes if isinstance(batch, PlannedBatch) else batch.sizes
         tree = torch.arange(len(sizes), device=h.device).repeat_interleave(sizes.to(h.device), output_size=len(h))

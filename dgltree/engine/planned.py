@@ -2,18 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.batching.moving import Movable
 from dgltree.cells import Cell
 from dgltree.cells.check import check_batch, check_device, check_nodes, read_of
 from dgltree.engine.kernels.choice import planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, schedule
+
+if TYPE_CHECKING:
+    import dgl
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,11 @@ class PlannedBatch(Movable):
             raise ValueError("the batch was changed in place after it was planned: plan again")
 
 
-def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> PlannedBatch:
+def plan(batch: "TreeBatch | dgl.DGLGraph", cell: Cell | None = None, share: bool = False) -> PlannedBatch:
     """What :func:`dgltree.propagate` would else do first: check the batch and make the schedule.
 
     Args:
-        batch: the trees.
+        batch: the trees, or any DAG as a DGLGraph.
         cell: what they are for, on whatever device: a plan is made on the CPU and then moved to the cell. Without a
             cell they are not checked, and planned for cells with weights for each arity.
         share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
@@ -94,6 +97,7 @@ def plan(batch: TreeBatch, cell: Cell | None = None, share: bool = False) -> Pla
 
     Raises ``ValueError`` where the cell cannot run on the batch.
     """
+    batch = as_batch(batch, "plan")
     any_arity, flat = cell is not None and cell.any_arity, batch.to("cpu")
     if cell is not None:
         check_batch(cell, batch)

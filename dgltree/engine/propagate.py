@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.cells import Cell
 from dgltree.cells.check import check_device, check_finite
 from dgltree.cells.step import State
@@ -19,7 +19,6 @@ from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
 from dgltree.torch_internals import hooks_of, inside_transform, without_autocast
-from dgltree.trees.tree import Tree
 
 if TYPE_CHECKING:
     import dgl
@@ -74,12 +73,7 @@ def states_of(
     recompute: bool,
 ) -> State:
     """What a call of the cell returns: :func:`propagate` without its hooks."""
-    if isinstance(batch, list | tuple | Tree):
-        raise TypeError(
-            f"propagate takes a batch, but got a {type(batch).__name__}: use dgltree.batch(trees, cell.vocabulary)"
-        )
-    if not isinstance(batch, TreeBatch | PlannedBatch):
-        batch = TreeBatch.from_graph(batch)
+    batch = batch if isinstance(batch, PlannedBatch) else as_batch(batch, "propagate")
     traced = Trace(cell, trace)
     planned, states = _planned_states(cell, batch, share, traced, recompute)
     states = {part: _public(tensor, planned.schedule) for part, tensor in states.items()}
@@ -88,8 +82,11 @@ def states_of(
     return states | traced.results(planned.schedule, planned.batch)
 
 
-def root_states(batch: TreeBatch | PlannedBatch, cell: Cell, share: bool = False, recompute: bool = False) -> Tensor:
+def root_states(
+    batch: "TreeBatch | PlannedBatch | dgl.DGLGraph", cell: Cell, share: bool = False, recompute: bool = False
+) -> Tensor:
     """(B, n), the hidden states of the roots alone, as :func:`dgltree.propagate` gives them; no other is copied."""
+    batch = batch if isinstance(batch, PlannedBatch) else as_batch(batch, "root_states")
     if hooks_of(cell):
         roots = batch.batch.roots if isinstance(batch, PlannedBatch) else batch.roots
         return propagate(batch, cell, share, recompute=recompute)["h"].index_select(0, roots)

@@ -64,8 +64,8 @@ def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
     save_tensors(path, tensors, {HEADER: text})
 
 
-def load(path: str | Path) -> TreeModel:
-    """Read a model that :func:`save` wrote, in evaluation mode, on the CPU, in the dtype it was saved in.
+def load(path: str | Path, device: str | torch.device = "cpu") -> TreeModel:
+    """Read a model that :func:`save` wrote, in evaluation mode, on a device, in the dtype it was saved in.
 
     Files of format 2 are read, too.
 
@@ -94,7 +94,7 @@ def load(path: str | Path) -> TreeModel:
         model = _model(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(tensors)
-    return model.eval()
+    return model.eval().to(device)
 
 
 @contextmanager
