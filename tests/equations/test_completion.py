@@ -157,3 +157,17 @@ def test_a_guess_that_holds_on_a_part_is_shown_once_and_without_those_that_do_no
     assert str(found[0]) == "sin(x)^2"
     assert {filler.verdict.domain for filler in found} == {Domain.PART}
     assert not {"sin(abs(x))^2", "abs(sin(x))^2"} & {str(filler) for filler in found}
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (r"\sqrt[3]{-8} = _", "-2"),
+        ("3x = _", "3*x"),
+        ("x^3 = _", "x^3"),
+        (r"\frac a b ÷ \frac c d = _", "a*d/(b*c)"),
+        ("(x + 1)^3 = _", "x^3 + 3*x^2 + 3*x + 1"),
+    ],
+)
+def test_what_is_worked_out_is_no_longer_than_what_was_asked(text: str, first: str) -> None:
+    assert [str(filler) for filler in dgltree.complete(text).fillers] == [first]

@@ -1,6 +1,7 @@
 """Lines of an answer: one for each value, judged, in the order in which a textbook would write them."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 from dgltree.equations.completion.coverage import covers
@@ -15,6 +16,7 @@ from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.fingerprint import Reach
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.verdict import Domain, Verdict, undecided
+from dgltree.read.notation import OPERATORS
 from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
@@ -48,6 +50,7 @@ class Lines:
     def __init__(self, equation: Equation, verdicts: Verdicts) -> None:
         self._equation, self._verdicts = equation, verdicts
         self._values = Values(variables(*equation))
+        self._most = _longest(equation)
         self._plain = count_blanks(equation) == 1 and is_plain_term(find_blank(equation))
         self.is_one_sided = BLANK in equation and count_blanks(equation) == 1
         """Whether a side is the bare blank, and the other one has none."""
@@ -83,6 +86,7 @@ class Lines:
 
     def _likely(self, found: dict[Tree, str], top: int) -> list[Tree]:
         """The fillers that seem to hold, the best first."""
+        found = {tree: source for tree, source in found.items() if source in KEPT or symbols(tree) <= self._most}
         candidates = sorted(found, key=symbols)[:CANDIDATES]
         kept = [tree for tree, source in found.items() if source in KEPT]
         costs = {tree: textbook_cost(tree, self._plain) for tree in [*candidates, *kept]}
@@ -134,3 +138,11 @@ class Lines:
     def verdict(self, *trees: Tree) -> Verdict:
         """The verdict on a filler for each blank; undecided, too, where there was no time to look into it."""
         return self._verdicts.of(*trees) or undecided("there was no time to judge it")
+
+
+def _longest(equation: Equation) -> float:
+    """Symbols of a filler at most: those of the other side, where one is the blank and no function is there."""
+    sides = [side for side in equation if side != BLANK]
+    if len(sides) != 1 or any(node.children and node.function not in OPERATORS for node in sides[0].distinct()):
+        return inf
+    return symbols(sides[0])

@@ -30,7 +30,7 @@ from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.program import Program, rational
 from dgltree.equations.truth.real_roots import real_roots
 from dgltree.equations.truth.verdict import Domain, Grade
 from dgltree.read.infix_writer import write_infix
@@ -210,7 +210,11 @@ class Search:
 
     def _numbers(self) -> None:
         """Take the results of exact arithmetic."""
-        number = exact_blank(self.equation, self.path) if self.path and not self.names else None
+        if self.names or self.path is None:
+            return
+        number = exact_blank(self.equation, self.path)
+        if number is None and BLANK in self.equation:
+            number = rational(self.equation[1 - self.path.side])
         if number is not None:
             self._take("a number", [*self._decimal(number), fraction(number)])
 

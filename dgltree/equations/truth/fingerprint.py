@@ -4,6 +4,7 @@ import enum
 
 from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.equations.truth.exact import exact_value
+from dgltree.equations.truth.program import rational
 from dgltree.trees.equation import Equation
 
 
@@ -50,5 +51,9 @@ class Fingerprint:
                 truths[Reach.EVERYWHERE] = Truth.FALSE
         except ValueError:
             return Reach.OPEN
+        if not any(node.function == "Symbol" for side in equation for node in side.distinct()):
+            roots = [rational(side) for side in equation]
+            if None not in roots and roots[0] == roots[1]:  # (-8)^(1/3) = -2
+                return Reach.EVERYWHERE if truths.get(Reach.EVERYWHERE) is Truth.TRUE else Reach.REALS
         true = [reach for reach, truth in truths.items() if truth is Truth.TRUE]
         return min(true) if true else Reach.NONE if Truth.FALSE in truths.values() else Reach.OPEN

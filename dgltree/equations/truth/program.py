@@ -1,9 +1,10 @@
 """An equation as a program, which gives the values of both sides at one point."""
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from flint import acb, arb, ctx
+from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.expressions.definitions import expression
 from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, ball, constant, power, root_of
@@ -16,6 +17,7 @@ MOST_NODES = 3000
 """Distinct nodes of an equation that is judged."""
 
 
+RATIONAL_BITS = 64
 SPARE = 120
 """Bits of a sum below which a term is not seen."""
 
@@ -140,3 +142,12 @@ def _cut(node: Tree) -> Cut | None:
         outer = BY_NAME.get(expression(record.definition).function)
         return None if outer is None else outer.cut
     return None if record is None else record.cut
+
+
+def rational(tree: Tree) -> Fraction | None:
+    """The value of an expression of numbers that is rational, odd roots of negative numbers being real."""
+    try:
+        value = Program(Equation(tree, tree), school=True).at({}, RATIONAL_BITS)[0]
+    except Unjudged:
+        return None
+    return Fraction(int(value.p), int(value.q)) if isinstance(value, fmpq) else None
