@@ -327,6 +327,6 @@ def run(folder: Path, module: str, *arguments: str, status: int = 0) -> str:
         [sys.executable, "-m", module, *arguments],
         {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT},
     )
-    done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=300, **streams)
+    done = subprocess.run(command, cwd=folder, env=environment, text=True, timeout=900, **streams)
     assert done.returncode == status, done.stdout
     return done.stdout

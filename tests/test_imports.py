@@ -60,7 +60,7 @@ print("done")
 def run(code: str) -> subprocess.CompletedProcess[str]:
     quiet = {**os.environ, "DGLTREE_KERNELS": "off"}  # nothing is compiled, and a missing Numba is not told
     command = [sys.executable, "-W", "error", "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=quiet)
+    return subprocess.run(command, capture_output=True, text=True, timeout=900, env=quiet)
 
 
 def test_propagation_and_ranking_work_without_dgl_lark_sympy_and_the_rest() -> None:

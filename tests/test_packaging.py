@@ -121,7 +121,7 @@ def test_a_package_completes_fits_and_predicts_in_a_fresh_environment(
         assert page.stdout is not None
         address = next(found[0] for line in page.stdout if (found := re.search(r"http://\S+", line)))
         opener = build_opener(HTTPCookieProcessor())  # the token of the address becomes a cookie
-        assert b"<title>dgltree" in opener.open(address, timeout=60).read()
+        assert b"<title>dgltree" in opener.open(address, timeout=900).read()
     finally:
         page.kill()
         page.communicate()

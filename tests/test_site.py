@@ -138,7 +138,7 @@ SKIPPED = {".git", ".venv", "build", "runs", "mutants", "__pycache__", ".mypy_ca
 def build(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     environment = {**os.environ, "PYTHONPATH": str(folder), "NO_MKDOCS_2_WARNING": "1"}
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
 
 
 TABLE = "| | speed | size |\n| --- | --- | --- |\n| `a` | 12.3× (5 a second) | 1,024 |\n| b | 2.0×, 2.1× | 7 |\n"

@@ -351,7 +351,7 @@ def test_a_closed_pipe_and_a_pipe_without_a_terminal_are_quiet(
     command: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=900, check=True)
     assert (done.stdout, done.stderr) == (shown, "")
 
 

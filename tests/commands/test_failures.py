@@ -116,6 +116,6 @@ def test_a_full_disk_under_standard_output_is_named(arguments: list[str], unbuff
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "dgltree", *arguments]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=900)
     assert done.stderr == "dgltree: [Errno 28] No space left on device: 'standard output'\n"
     assert done.returncode == 1

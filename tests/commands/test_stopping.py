@@ -85,7 +85,7 @@ Search.steps = steps
 
 def run(before: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = [sys.executable, "-c", RUN.format(before), *arguments]
-    return subprocess.run(code, capture_output=True, text=True, timeout=120)
+    return subprocess.run(code, capture_output=True, text=True, timeout=900)
 
 
 @pytest.fixture

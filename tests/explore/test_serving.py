@@ -23,7 +23,7 @@ from dgltree.explore.serve import _launcher
 def test_it_ends_without_a_traceback_when_interrupted() -> None:
     running = Running()
     running.process.send_signal(signal.SIGINT)
-    out, err = running.process.communicate(timeout=30)
+    out, err = running.process.communicate(timeout=900)
     assert (running.process.returncode, out.strip(), err) == (0, "", "")
 
 
@@ -35,7 +35,7 @@ def served() -> Iterator[Running]:
 
 
 def connected(served: Running) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", served.port), timeout=30)
+    return socket.create_connection(("127.0.0.1", served.port), timeout=900)
 
 
 def answered(made: socket.socket) -> bytes:

@@ -314,6 +314,6 @@ def test_a_command_that_was_killed_is_finished_by_the_same_one(fitted: Path, tmp
     there = len(list(out.glob("*.parquet")))
     assert 0 < there < 20
     assert (
-        subprocess.run(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, timeout=300).returncode == 0
+        subprocess.run(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, timeout=900).returncode == 0
     )
     assert [row["line"] for row in written(out)] == list(range(1, 8001))

@@ -63,7 +63,7 @@ def test_who_is_stopped_or_killed_stops_its_jobs(how: signal.Signals, tmp_path: 
         files = [tmp_path / str(number) / "pid" for number in range(2)]
         until(lambda: all(file.exists() and file.read_text() for file in files))
         process.send_signal(how)
-        process.wait(timeout=30)
+        process.wait(timeout=900)
     pids = [int(file.read_text()) for file in files]
     until(lambda: not any(map(lives, pids)))
 

@@ -60,7 +60,7 @@ def whole(sets: Path, being_hit: tuple[Path, subprocess.Popen], tmp_path_factory
 def hit(whole: Path, being_hit: tuple[Path, subprocess.Popen]) -> Path:
     """The folder of runs that were hit while they saved."""
     folder, run = being_hit
-    output, errors = run.communicate(timeout=200)
+    output, errors = run.communicate(timeout=900)
     assert output.count("half written") == 5, errors
     return folder
 
@@ -137,5 +137,5 @@ def test_workers_end_with_a_generation_that_is_killed() -> None:
         "with pool_map(2) as pool: print(*pool(abs, range(4)), flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=90, check=False)
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=900, check=False)
     assert done.stdout == b"0 1 2 3\n", "and it ends: the workers hold its output open while they live"
