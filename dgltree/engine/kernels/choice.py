@@ -31,7 +31,7 @@ COMPILED: dict[str, type[CellPass]] = {"stack": CompiledPass, "lstm": CompiledPa
 """A family's passes as compiled calls, for the CPU with a BLAS whose products can be called there."""
 STEPWISE: dict[str, type[CellPass]] = {"stack": ConcatenatedPass, "lstm": ConcatenatedPass, "sum": SummedPass}
 """Its passes step by step, for everything else."""
-UNRELATED = ("reset_parameters", "_abc_impl")
+UNRELATED = ("reset_parameters", "fixed", "_abc_impl")
 """What a subclass may have of its own, in addition to what Python names, without other mathematics."""
 
 _mode: ContextVar[str | None] = ContextVar("kernels", default=None)
