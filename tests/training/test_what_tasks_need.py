@@ -59,6 +59,11 @@ def test_classes_and_the_vocabulary_may_be_more_than_the_training_set_has(data: 
         Numbers.of(TreeDataset([dgltree.read_infix("x")], [0.5]), False, False, ["a"])
 
 
+def test_a_label_that_is_none_of_the_given_classes_is_refused(data: TreeDataset, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="the label 'neg' is none of the classes pos, zero"):
+        dgltree.fit(data, classes=["pos", "zero"], validation=data, out=tmp_path, **HOW)
+
+
 def test_averages_of_the_weights_are_validated_and_kept(data: TreeDataset, tmp_path: Path) -> None:
     how = {"validation": data, "test": data, **HOW}
     plain, averaged = (

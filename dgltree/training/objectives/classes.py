@@ -53,6 +53,8 @@ class Classes(Objective):
                 f"all {len(train)} training examples have the label {label!r:.60}; at least two classes are needed"
             )
         names = classes_of(train, nodes) if classes is None else list(classes)
+        if strange := {label for label in labels if label is not None} - {*names}:
+            raise ValueError(f"the label {min(strange)!r:.60} is none of the classes {', '.join(names)}")
         return cls(tuple(names), _weights(train, names, nodes) if class_weights else None)
 
     @classmethod
