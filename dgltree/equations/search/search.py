@@ -25,7 +25,7 @@ from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.search.world import World, world
+from dgltree.equations.search.world import CIRCULAR, World, world
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
@@ -91,6 +91,8 @@ class Search:
         self.tried = self.memory = 0
         self.none, self.reason = False, ""
         """Whether it is proved that no real number is a filler; what is known of all fillers."""
+        self.whole = False
+        """Whether all real solutions are known."""
         self.roots: list[str] = []
         """Real fillers as decimals, where no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
@@ -116,7 +118,7 @@ class Search:
             self._take("isolated", filter(self._has_value, isolated(self.equation, self.path)))
         elif self.solves:
             self._take("solved", algebra().solutions(self.equation, self.clock.left))
-        if not self.names and not self._settled():
+        if not self.names and (self.unknown is not None or not self._settled()):
             self._look_at_the_line()
             if self.reason and not self.none:
                 return
@@ -127,11 +129,17 @@ class Search:
                 yield from self._by_value(region, targets)
                 if self._settled():
                     break
-        if self.clock.late or self.none or any(map(self._verdicts.likely, self.fillers)):
+        if self.clock.late or self.none:
             return
-        yield from self._by_trial()
-        if not self.names and not self._settled():
+        if not any(map(self._verdicts.likely, self.fillers)):
+            yield from self._by_trial()
+        if not self.names and (not self._settled() or self._may_have_more()):
             self._take_roots()
+
+    def _may_have_more(self) -> bool:
+        """Whether an equation may have more real solutions than SymPy found; those of periodic ones are not counted."""
+        functions = {node.function for side in self.equation for node in side.distinct()}
+        return self.solves and self.unknown is not None and not self.whole and not functions & CIRCULAR
 
     def _look_at_the_line(self) -> None:
         """Find out whether no real number is a filler, or, where an unknown is asked for, infinitely many are."""
@@ -141,10 +149,13 @@ class Search:
             if self.path is not None:  # all complex ones
                 self._take("solved", algebra().solutions(self.equation, self.clock.left))
         elif self.unknown is not None and verdict.grade is Grade.PROVED:
+            self.whole = verdict.only
             if verdict.domain is Domain.EVERYWHERE:
                 self.reason = f"every {self.unknown} is a solution: {verdict.short}"
             elif not all(part.is_point for part in verdict.part):
                 self.reason = f"not single numbers: {verdict.short}"
+            for end in (part.low for part in verdict.part if part.is_point and part.low is not None):
+                self._take("a number", named(end.value))
 
     def _take_roots(self) -> None:
         """Real fillers: by their names, or else as decimals."""
@@ -152,7 +163,14 @@ class Search:
             roots = real_roots(Program(self._of_x, school=True), self.unknown or "x")
         except Unjudged:
             return
+        known = [
+            complex(value(tree, points("mixed", [], 1), {}).flat[0])
+            for tree in self.fillers
+            if self._verdicts.holds(tree)
+        ]
         for root in roots:
+            if any(abs(float(root) - other) <= 1e-9 * max(1.0, abs(other)) for other in known):
+                continue
             written = next((tree for tree in named(float(root)) if self._verdicts.holds(tree)), None)
             if written is None:
                 self.roots.append(root)

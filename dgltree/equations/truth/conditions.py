@@ -17,7 +17,8 @@ MOST = 6
 
 def conditions(equation: Equation) -> tuple[str, ...]:
     """``x + y = 0``: where a side may have no value."""
-    texts = (write_infix(tree) for side in equation for tree in _zeros(side) if tree.size <= LONGEST)
+    zeros = (factor for side in equation for tree in _zeros(side) for factor in _factors(tree))
+    texts = (write_infix(tree) for tree in zeros if tree.size <= LONGEST)
     short = [text for text in dict.fromkeys(texts) if len(text) <= LONGEST]
     return tuple(f"{text} = 0" for text in short[:MOST])
 
@@ -29,6 +30,19 @@ def _never_zero(tree: Tree) -> bool:
     if tree.function == "Pow":
         return exact(tree.children[1]) is None
     return tree.function in BY_NAME and BY_NAME[tree.function].never_zero
+
+
+def _factors(tree: Tree) -> Iterator[Tree]:
+    """The factors, one of which is 0 where an expression is: c of 2*c^2/d."""
+    exponent = exact(tree.children[1]) if tree.function == "Pow" and len(tree.children) == 2 else None
+    if tree.function == "Mul":
+        for child in tree.children:
+            yield from _factors(child)
+    elif exponent is not None:
+        if exponent > 0:
+            yield from _factors(tree.children[0])
+    elif variables(tree) and not _never_zero(tree):
+        yield tree
 
 
 def _zeros(side: Tree) -> Iterator[Tree]:

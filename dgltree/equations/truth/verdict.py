@@ -108,7 +108,7 @@ class Verdict:
             return "undecided"
         if self.grade is Grade.ROUNDED:
             return "holds to 12 digits"
-        but = f" but {' and '.join(self.conditions)}" if self.conditions else ""
+        but = f" but {' or '.join(self.conditions)}" if self.conditions else ""
         if self.domain is Domain.EVERYWHERE:
             return f"holds everywhere{but}"
         if self.domain is Domain.REALS and not (self.part and self.only and len(self.part) == 1 and self._bounded):
