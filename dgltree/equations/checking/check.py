@@ -156,7 +156,7 @@ class Checker:
 
     @cached_property
     def _solutions(self) -> list[Tree]:
-        """What fills the blank, or solves for the unknown: the real values where there are any."""
+        """Fillers of the blank, or solutions for the unknown: the real values where there are any."""
         found = Completer(seconds=SECONDS).answer(self.asked, MOST)
         return [filler.trees[0] for filler in found.fillers if filler.verdict.grade in (Grade.PROVED, Grade.TESTED)]
 

@@ -1,4 +1,4 @@
-"""Marks of answers, and how they are said."""
+"""Marks of answers, and their wording."""
 
 import enum
 from typing import Any, NamedTuple

@@ -29,7 +29,7 @@ _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
 
 
 def claimed(text: str) -> Claim | None:
-    """What an answer in words says."""
+    """The claim of an answer in words."""
     said = " ".join(text.strip().rstrip(".!").split())
     return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
 
