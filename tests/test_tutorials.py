@@ -20,7 +20,7 @@ pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users")
-HOW_TOS = ("gpu", "notation", "processes", "publish", "serving", "task")
+HOW_TOS = ("gpu", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
 pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")
 
@@ -130,6 +130,14 @@ def test_a_line_that_differs_in_words_or_numbers_is_found() -> None:
         "'accuracy 0.61', and printed is 'accuracy 0.91'",
         "'b' is printed, too",
     ]
+
+
+def test_there_are_ten_programs_each_under_40_lines() -> None:
+    text = (FOLDER.parent / "howto" / "programs.md").read_text(encoding="utf-8")
+    blocks = [block for kind, block in BLOCK.findall(text) if kind == "python"]
+    assert len(blocks) == 11  # the first is what all begin with
+    assert text.count("\n## ") == 10
+    assert max(len(block.splitlines()) for block in blocks) < 40
 
 
 def test_every_how_to_is_run() -> None:

@@ -20,7 +20,9 @@ from dgltree.engine.kernels.compiled_pass import CompiledPass
 
 pytest.importorskip("numba", reason="the fast extra is not installed")
 HAVE_KERNELS = ("tree_lstm", "child_sum", "stack_tree_lstm", "tree_smu")
-COVERED = [name for name in ROWS if name.split(",")[0] in HAVE_KERNELS and "positions" not in name]
+WITHOUT = ("positions", "mean", "max", "min", "attention")
+"""Options of child-sum cells for which there are no kernels."""
+COVERED = [name for name in ROWS if name.split(",")[0] in HAVE_KERNELS and not any(map(name.__contains__, WITHOUT))]
 FAMILIES = ["tree_smu, no_op", "tree_lstm", "child_sum"]
 TREES = [random_tree(6, 2, 1), random_dag(30, 3, 2), random_tree(3, 2, 3)]
 
