@@ -180,7 +180,7 @@ class Kernels:
 
     families: ClassVar = {"stack": "", "lstm": ""}
 
-    def kernel(self, family: str, options: Any, dtype: torch.dtype, backward: bool, compile_it: bool) -> Any:
+    def kernel(self, family: str, options: Any, dtype: torch.dtype, backward: bool, *_: Any) -> Any:
         NUMBA.kernel(family, options, dtype, backward, compile_it=True)
         return type(family, (Behind,), {"family": family})
 
