@@ -37,7 +37,7 @@ class Cell(MessagePassing):
         check: bool = False,
         recompute: bool = False,
     ) -> State:
-        """What :func:`dgltree.propagate` returns, which calls the cell: forward hooks are run once a pass.
+        """States, as of :func:`dgltree.propagate`, which calls the cell: forward hooks are run once a pass.
 
         :class:`dgltree.Ranker` runs no passes, and refuses a cell with hooks.
         """

@@ -10,6 +10,11 @@ from dgltree.induction.evalb import Corpus, Parameters, SentenceScore, score
 PARAMETERS = Parameters(labelled=False)
 
 
+def words_are_leaves(encoder: Encoder) -> bool:
+    """Whether an encoder reads leaves and no functions of inner nodes: its trees have the words of those read."""
+    return encoder.config["order"] in ("leaves", "unlabelled")
+
+
 class InducedBrackets:
     """Unlabelled brackets of the trees that an encoder induced, against those of the trees it read as sequences."""
 

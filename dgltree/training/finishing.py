@@ -13,7 +13,7 @@ from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.brackets import InducedBrackets
+from dgltree.training.brackets import InducedBrackets, words_are_leaves
 from dgltree.training.compared import Compared
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
@@ -90,10 +90,11 @@ def finish(
 def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
     """Metrics of the test set that some encoders or tasks have, 0 to 1, by their names.
 
-    The unlabelled F1 of all brackets together, of an encoder that finds trees; the accuracy at all nodes that have a
-    label, of a training on these.
+    The unlabelled F1 of all brackets together, of an encoder that finds trees over the leaves; the accuracy at all
+    nodes that have a label, of a training on these.
     """
-    data, encoder, finds = decision.splits.get("test"), trained.model.encoder, trained.model.encoder.induces_trees
+    data, encoder = decision.splits.get("test"), trained.model.encoder
+    finds = encoder.induces_trees and words_are_leaves(encoder)
     if data is None or not (finds or decision.options.nodes):
         return {}
     brackets, right, count = InducedBrackets(), 0, 0
