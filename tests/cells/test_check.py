@@ -159,5 +159,5 @@ def test_impossible_options_are_refused(cell: str, options: dict, message: str) 
 
 
 def test_a_tree_smu_has_no_option_to_normalize() -> None:
-    with pytest.raises(TypeError, match="TreeSMU is always normalized; StackTreeLSTM has the option"):
+    with pytest.raises(TypeError, match="TreeSMU has no option 'normalize'"):
         CELLS["tree_smu"](VOCABULARY, 4, normalize=True)

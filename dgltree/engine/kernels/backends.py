@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
-from dgltree.engine.kernels.kernel import Shape
+from dgltree.engine.kernels.kernel import KernelShape
 
-Key = tuple[str, tuple[int, ...], torch.dtype, bool, Shape | None]
+Key = tuple[str, tuple[int, ...], torch.dtype, bool, KernelShape | None]
 
 INSTEAD = (
     "cells run on torch's operations instead, which takes two to three times as long; DGLTREE_KERNELS=off is silent"
@@ -42,7 +42,7 @@ class Backend:
         dtype: torch.dtype,
         backward: bool,
         compile_it: bool,
-        shapes: Sequence[Shape] = (),
+        shapes: Sequence[KernelShape] = (),
     ) -> Any | None:
         """The kernel, compiled, or None where that fails, or would have to be done first and ``compile_it`` is False.
 

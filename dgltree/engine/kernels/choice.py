@@ -17,7 +17,7 @@ from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
 from dgltree.engine.kernels.concatenated import ConcatenatedPass
-from dgltree.engine.kernels.kernel import Shape
+from dgltree.engine.kernels.kernel import KernelShape
 from dgltree.engine.kernels.layout import Layout, gate_maps, layout
 from dgltree.engine.kernels.summed import SummedPass
 from dgltree.engine.schedule import Schedule
@@ -90,17 +90,17 @@ def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
     return None if kernel is None else (kernel, fused)
 
 
-def _shapes(cell: Cell, schedule: Schedule) -> list[Shape]:
+def _shapes(cell: Cell, schedule: Schedule) -> list[KernelShape]:
     """Those of all steps of a pass."""
     schedule = schedule.with_leaf_step() if cell.leaf == "gates" else schedule
     [memory] = [shape for part, shape in cell.state.items() if part != "h"]
     depth, dropped = prod(memory[:-1]), cell.training and cell.dropout > 0
     widths = {key: linear.affine.fan_out for key, linear in gate_maps(cell, schedule).items()}
-    return [Shape(key or 0, cell.hidden_size, depth, width, dropped) for key, width in sorted(widths.items())]
+    return [KernelShape(key or 0, cell.hidden_size, depth, width, dropped) for key, width in sorted(widths.items())]
 
 
 def step_kernel(
-    family: str, options: tuple[int, ...], weight: Tensor, backward: bool, shapes: Sequence[Shape] = ()
+    family: str, options: tuple[int, ...], weight: Tensor, backward: bool, shapes: Sequence[KernelShape] = ()
 ) -> Any | None:
     """The kernel of a family for weights of this device and dtype; None: torch's operations compute.
 

@@ -71,7 +71,7 @@ class Sent(NamedTuple):
     """(edges,) int64, sorted by child and number."""
 
 
-class Shape(NamedTuple):
+class KernelShape(NamedTuple):
     """The sizes of the rows of a step, for which a kernel may have to be compiled."""
 
     arity: int

@@ -10,7 +10,7 @@ import torch
 import triton
 from torch import Tensor
 
-from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, Shape, States
+from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, KernelShape, States
 from dgltree.engine.kernels.layout import START, STOP
 from dgltree.engine.kernels.triton_parts import leaves
 
@@ -32,7 +32,7 @@ class TritonKernel(Kernel):
 
     @classmethod
     def compile(
-        cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool, shape: Shape
+        cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool, shape: KernelShape
     ) -> bool:
         """Whether rows of this shape can be computed, which compiles: one is, whose children are one leaf.
 

@@ -33,9 +33,9 @@ class WholeCheckpoints(TorchCheckpointIO):
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         serialized = io.BytesIO()  # torch's own writing to a file reports a full disk as an internal error
         torch.save(checkpoint, serialized)
-        with serialized.getbuffer() as content, replacing(path) as beside, beside.open("wb") as file:
-            file.write(content)  # released here also where this fails: a buffer that is still in use cannot be freed
-            file.write(MARK + hashlib.sha256(content).hexdigest().encode())
+        serialized.write(MARK + hashlib.sha256(serialized.getvalue()).hexdigest().encode())
+        with replacing(path) as beside:
+            beside.write_bytes(serialized.getvalue())  # no view of it, which would outlive it where this fails
 
     def load_checkpoint(self, path: _PATH, *_: Any, **__: Any) -> dict[str, Any]:
         """As :func:`checked`."""
