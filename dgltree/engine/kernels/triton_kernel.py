@@ -10,7 +10,7 @@ import torch
 import triton
 from torch import Tensor
 
-from dgltree.engine.kernels.kernel import Gates, Kernel, Sent, KernelShape, States
+from dgltree.engine.kernels.kernel import Gates, Kernel, KernelShape, Sent, States
 from dgltree.engine.kernels.layout import START, STOP
 from dgltree.engine.kernels.triton_parts import leaves
 
