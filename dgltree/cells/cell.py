@@ -37,9 +37,9 @@ class Cell(MessagePassing):
         check: bool = False,
         recompute: bool = False,
     ) -> State:
-        """States, as of :func:`dgltree.propagate`, which calls the cell: forward hooks are run once a pass.
+        """States, as of ``dgltree.propagate``, which calls the cell: forward hooks are run once a pass.
 
-        :class:`dgltree.Ranker` runs no passes, and refuses a cell with hooks.
+        A ``Ranker`` runs no passes, and refuses a cell with hooks.
         """
         engine = import_module("dgltree.engine.propagate")  # by its name, as cells come before engines
         return cast(State, engine.states_of(self, batch, share, trace, check, recompute))
