@@ -64,7 +64,7 @@ make_environment() {
 say_what_cuda_takes() { # for Linux on x86-64, the package index has only builds of torch with CUDA
     [ "$(uname -sm)" = "Linux x86_64" ] || return 0
     .venv/bin/python -m pip index versions torch 2>/dev/null | grep -q "$(grep '^torch==' constraints.txt | cut -d= -f3)+cpu" && return
-    echo "pip will download torch with its CUDA libraries: 2.6 GB, and 5 GB in .venv. If this machine has no GPU, interrupt now"
+    echo "pip will download torch with its CUDA libraries: 2.7 GB, and 5 GB in .venv. If this machine has no GPU, interrupt now"
     echo "(Ctrl-C) and install the CPU build of torch first, 0.2 GB: see \"Install\" in README.md."
 }
 
