@@ -75,11 +75,9 @@ def _memory(found: Sequences, device: str, repeats: int) -> Iterator[Row | Skipp
     with torch.no_grad():
         share = core.steps(ids, lengths)[0].share
         times = in_turn({"ours": ours, "literal": theirs}, repeats, device)
-    aims = {"aim": 4, "least": 2} if device == "cpu" else {}
-    yield against(f"{name}, inference ({share:.0%} of cells)", "literal", times, **aims)
+    yield against(f"{name}, inference ({share:.0%} of cells)", "literal", times, aim=4, least=2)
     steps = {
         "ours": squared_step(core, ours),
         "literal": squared_step(nn.ModuleList([core.embedding, literal]), theirs),
     }
-    aims = {"aim": 5, "least": 5} if device == "cuda" else {}
-    yield against(f"{name}, training", "literal", in_turn(steps, min(repeats, 3), device), **aims)
+    yield against(f"{name}, training", "literal", in_turn(steps, min(repeats, 3), device))

@@ -66,7 +66,7 @@ def _against_torch(name: str, cell: Cell, size: int, device: str, repeats: int) 
 
     for what, step in (("training", training_step(cell, lambda: root_states(planned, cell))), ("inference", infer)):
         times = in_turn({"ours": run_by("on", step), TORCH: run_by("off", step)}, repeats, device)
-        aim, least = AIMS.get((name, what, size), (None, None)) if device == "cpu" else (None, None)
+        aim, least = AIMS.get((name, what, size), (None, None))
         yield against(f"{name}, {what}, {size:,} equations", TORCH, times, aim=aim, least=least)
 
 

@@ -56,8 +56,8 @@ def _against_literal(name: str, length: int, batch: int, device: str, repeats: i
 
     steps = {"ours": squared_step(core, ours), "literal": squared_step(literal, theirs)}
     what = f"{name}, training, {batch} x {length} words"
-    aims = {"aim": AIMS[name, length], "least": AIMS[name, length]} if device == "cpu" else {}
-    yield against(what, "literal", in_turn(steps, repeats, device), **aims)
+    aim = AIMS[name, length]
+    yield against(what, "literal", in_turn(steps, repeats, device), aim=aim, least=aim)
     kept = {"ours": kept_bytes(ours), "literal": kept_bytes(theirs)}
     yield Row(
         f"{what}: kept for gradients, of literal",

@@ -10,8 +10,10 @@ from benchmarks.inputs import equations, treebank
 from benchmarks.peers import BareProducts, RecursiveTreeSMU, child_sum_input, dgl_root_states
 from benchmarks.row import Row, Skipped, against, in_turn
 from dgltree import Vocabulary, batch, plan, root_states
-from dgltree.cells import ChildSumTreeLSTM, TreeSMU
+from dgltree.cells import ChildSumTreeLSTM, TreeLSTM, TreeSMU
 
+SIZES = (1024, 4096, 16384, 65536)
+"""Equations in a batch on a GPU."""
 RECURSIVE = 32  # equations that recursion is timed on: a batch is no faster than its equations one by one
 
 
@@ -23,6 +25,8 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
     yield _over_products(cell, vocabulary, device, repeats)
     yield _inference(cell, vocabulary, device, repeats)
     yield _child_sum(device, repeats)
+    if device == "cuda":
+        yield from _by_size(vocabulary, device, repeats)
 
 
 def _training(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) -> Iterator[Row | Skipped]:
@@ -50,6 +54,21 @@ def _training(cell: TreeSMU, vocabulary: Vocabulary, device: str, repeats: int) 
     yield against(f"{name}, shared", "dgl", times, aim=20, least=15, work=work)
     unshared = {"ours": times["unshared"], "dgl": times["dgl"]}
     yield against(f"{name}, not shared", "dgl", unshared, aim=6, least=4)
+
+
+def _by_size(vocabulary: Vocabulary, device: str, repeats: int) -> Iterator[Row]:
+    """Up to batches that keep a GPU busy; equal subtrees are not shared, since the equations repeat."""
+    cells = {"Tree-SMU": TreeSMU(vocabulary, 50, stack_size=5, no_op=True), "Tree-LSTM": TreeLSTM(vocabulary, 50)}
+    for name, cell in cells.items():
+        cell.to(device)
+        for size in SIZES:
+            trees = batch(equations(size), vocabulary)
+            planned = plan(trees, cell).to(device)
+            step = training_step(cell, lambda cell=cell, planned=planned: root_states(planned, cell))
+            [time] = in_turn({"ours": step}, repeats, device).values()
+            work = {"nodes": trees.num_nodes / time.median}
+            what = f"{name}, training, {size:,} equations, not shared"
+            yield Row(what, size / time.median, "equations a second", ours_s=time.median, work=work)
 
 
 def training_step(module: nn.Module, states: Callable[[], Tensor]) -> Callable[[], None]:

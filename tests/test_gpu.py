@@ -4,7 +4,6 @@ Every test runs twice: on a GPU if there is one (``pytest -m gpu``), and on a se
 (tests/second_device.py), which tests placement and not kernels.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from equation_models import candidates, make_model, questions
 from helpers import VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell, make_sequence_encoder
 from second_device import Device, second_device
+from syncs import syncs
 from torch import nn
 from torch.utils.data import DataLoader
 
@@ -45,13 +45,8 @@ def waits(run: Callable[[], object], emulated: Device | None) -> int:
         before = emulated.reads.total() + emulated.copies.total()
         run()
         return emulated.reads.total() + emulated.copies.total() - before
-    with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("always")
-        torch.cuda.set_sync_debug_mode("warn")
-        try:
-            run()
-        finally:
-            torch.cuda.set_sync_debug_mode("default")
+    with syncs() as found:
+        run()
     return len(found)
 
 

@@ -2,11 +2,11 @@
 
 import itertools
 import math
-import warnings
 from typing import Any
 
 import pytest
 import torch
+from syncs import syncs
 from torch import Tensor
 
 from dgltree.encoders import MemorySteps, OrderedMemory, SequenceOrderedMemory
@@ -371,13 +371,8 @@ def test_no_step_waits_for_a_gpu() -> None:
     for length in (5, 50):
         x, padding = (tensor.cuda() for tensor in sentences(lengths=[length, 3]))
         memory(x, padding, 4)  # the first call sets up the device's libraries
-        with warnings.catch_warnings(record=True) as found:
-            warnings.simplefilter("always")
-            torch.cuda.set_sync_debug_mode("warn")
-            try:
-                memory(x, padding, 4).root.sum().backward()
-            finally:
-                torch.cuda.set_sync_debug_mode("default")
+        with syncs() as found:
+            memory(x, padding, 4).root.sum().backward()
         waits.append(len(found))
     assert waits[0] == waits[1]
 
