@@ -1,11 +1,31 @@
 """Internals of torch without a public call, and calls with exceptions, in one place, for the day when torch changes."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import torch
 from torch import Tensor, nn
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def uncompiled(function: Callable[P, R]) -> Callable[P, R]:
+    """A function that ``torch.compile`` leaves as it is: the graph of a pass follows the shapes of its trees.
+
+    ``torch.compiler.disable`` would import the compiler, which takes a second, before anybody has asked for it.
+    """
+
+    @wraps(function)
+    def run(*arguments: P.args, **options: P.kwargs) -> R:
+        compiler = sys.modules.get("torch._dynamo")
+        own = function if compiler is None else compiler.disable(function)
+        return own(*arguments, **options)
+
+    return run
 
 
 def version_of(tensor: Tensor) -> int:

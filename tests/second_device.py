@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -296,6 +297,8 @@ def second_device() -> Iterator[Device]:
     with ExitStack() as stack:
         for name, instead in cuda.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, instead))
+        stream = SimpleNamespace(is_capturing=lambda: False)  # what optimizers ask for where torch was built with CUDA
+        stack.enter_context(mock.patch.object(torch.accelerator, "current_stream", lambda *_: stream))
         stack.enter_context(mock.patch.object(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False))
         stack.enter_context(mock.patch.object(torch.backends.cudnn, "is_acceptable", lambda tensor: False))
         stack.callback(torch.__future__.set_overwrite_module_params_on_conversion, False)

@@ -70,7 +70,7 @@ class Collate:
     """
 
     def __init__(
-        self, classes: Sequence[str] | None = None, encoder: Encoder | None = None, share: bool = True
+        self, classes: Sequence[str] | None = None, encoder: Encoder | None = None, share: bool = False
     ) -> None:
         self.classes, self.encoder, self.share = classes, encoder, share
 

@@ -27,6 +27,7 @@ from dgltree.encoders.sequence.sequences import Sequences, joined
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
+from dgltree.torch_internals import uncompiled
 from dgltree.trees.tree import Tree
 
 SEPARATOR = "|"  # how the id between two trees is written
@@ -95,6 +96,7 @@ class SequenceEncoder(Encoder):
         self.form = self._form()
         signed(self)
 
+    @uncompiled
     def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
         """(B, n), one row a root, or with ``joint`` (P, n), one a pair. Nothing is shared, whatever ``share`` is.
 
@@ -121,6 +123,7 @@ class SequenceEncoder(Encoder):
         rows = zip(sequences.ids.tolist(), sequences.lengths.tolist(), strict=True)
         return [[names[i] for i in ids[:length]] for ids, length in rows]
 
+    @uncompiled
     def encoded(self, batch: TreeBatch | Sequences, share: bool = False, trace: bool = False) -> Encoded:
         """As a call; of joint pairs without a parse."""
         if not isinstance(self.core, InducingCore):

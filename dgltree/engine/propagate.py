@@ -18,7 +18,7 @@ from dgltree.engine.memory import check_memory
 from dgltree.engine.planned import PlannedBatch, plan
 from dgltree.engine.schedule import Schedule
 from dgltree.engine.trace import Trace
-from dgltree.torch_internals import hooks_of, inside_transform, without_autocast
+from dgltree.torch_internals import hooks_of, inside_transform, uncompiled, without_autocast
 
 if TYPE_CHECKING:
     import dgl
@@ -64,6 +64,7 @@ def propagate(
     return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute))
 
 
+@uncompiled
 def states_of(
     cell: Cell,
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
@@ -94,6 +95,7 @@ def root_states(
     return states["h"].index_select(0, planned.schedule.row[planned.batch.roots])
 
 
+@uncompiled
 def _planned_states(
     cell: Cell, batch: TreeBatch | PlannedBatch, share: bool, traced: Trace, recompute: bool
 ) -> tuple[PlannedBatch, State]:

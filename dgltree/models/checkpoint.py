@@ -21,6 +21,7 @@ from dgltree.models.contents import check_classes, check_parts, check_switches, 
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
+Saved = TreeModel | Encoder | Cell
 VERSION = 3
 OPTIONS_OF_2 = {
     "layers": "num_layers",
@@ -40,16 +41,27 @@ READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
 """Readouts by name, in addition to that of equations, and the models that they are part of."""
 
 
-def save(model: TreeModel, path: str | Path) -> None:
+def save(model: Saved, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
+
+    Or an encoder or a cell without what follows it, such as one to begin another training with.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
     registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read, for
     classes whose names are no different texts, and for weights that are not finite or not of one floating-point dtype,
     and ``OSError`` where the file cannot be written.
     """
-    encoder, readout = _encoder_header(model.encoder), _readout_header(model)
-    write(path, model, {**encoder, **readout, "vocabulary": model.encoder.vocabulary.to_json()})
+    if isinstance(model, TreeModel):
+        header = {**_encoder_header(model.encoder), **_readout_header(model)}
+        vocabulary = model.encoder.vocabulary
+    elif isinstance(model, Cell):
+        header = {"part": "cell", "cell": _cell_name(model), "options": _named(model.config)}
+        vocabulary = model.vocabulary
+    elif isinstance(model, Encoder):
+        header, vocabulary = {"part": "encoder", **_encoder_header(model)}, model.vocabulary
+    else:
+        raise ValueError(f"a {type(model).__name__} cannot be saved; a model, an encoder or a cell of dgltree can")
+    write(path, model, {**header, "vocabulary": vocabulary.to_json()})
 
 
 def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
@@ -64,10 +76,18 @@ def write(path: str | Path, module: nn.Module, header: dict[str, Any]) -> None:
     save_tensors(path, tensors, {HEADER: text})
 
 
-def load(path: str | Path, device: str | torch.device = "cpu") -> TreeModel:
-    """Read a model that :func:`save` wrote, in evaluation mode, on a device, in the dtype it was saved in.
+def load_model(path: str | Path, device: str | torch.device = "cpu") -> TreeModel:
+    """:func:`load` for a whole model; ``ValueError`` for a file with an encoder or a cell alone."""
+    model = load(path, device)
+    if not isinstance(model, TreeModel):
+        raise ValueError(f"{path}: a {type(model).__name__} without a readout, and no model; dgltree.load reads it")
+    return model
 
-    Files of format 2 are read, too.
+
+def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
+    """Read what :func:`save` wrote, in evaluation mode, on a device, in the dtype it was saved in.
+
+    Returns a model, an encoder or a cell, as was saved. Files of format 2 are read, too.
 
     What reads equations is an :class:`dgltree.models.EquationModel`, what reads other pairs of trees a
     :class:`dgltree.models.PairModel`.
@@ -85,13 +105,19 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> TreeModel:
             header = from_format_2(header)
         kind = "encoder" if "encoder" in header else "cell"
         known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
-        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
+        part = header.get("part")
+        if part not in (None, "encoder", *(["cell"] if kind == "cell" else [])):
+            raise ValueError(f"a part of a model called {part!r}, unknown to this release")
+        if part is not None:
+            if header[kind] not in known:
+                raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
+        elif header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
             raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
         check_switches(known[header[kind]], header["options"])
         check_sizes(header, tensors)
         with torch.device("meta"), WithoutInitialization():  # shapes without memory
-            _model(header, kind).load_state_dict(tensors, assign=True)
-        model = _model(header, kind)
+            _made(header, kind).load_state_dict(tensors, assign=True)
+        model = _made(header, kind)
         model.to(next(iter(tensors.values())).dtype)
         model.load_state_dict(tensors)
     return model.eval().to(device)
@@ -184,9 +210,13 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
     raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
 
 
-def _model(header: dict[str, Any], kind: str) -> TreeModel:
+def _made(header: dict[str, Any], kind: str) -> Saved:
     vocabulary = Vocabulary.from_json(header["vocabulary"])
+    if header.get("part") == "cell":
+        return CELLS[header["cell"]](vocabulary, **header["options"])
     encoder = make_encoder(header[kind], vocabulary, **header["options"])
+    if header.get("part") == "encoder":
+        return encoder
     if header["readout"] == "equation":
         return EquationModel(encoder, EquationReadout())
     readout, model = READOUTS[header["readout"]]

@@ -12,6 +12,7 @@ from dgltree.read.text import shown
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """Of weights."""
 PARTS: dict[str, tuple[type, str]] = {
+    "part": (str, "a text"),
     "cell": (str, "a text"),
     "encoder": (str, "a text"),
     "options": (dict, "an object"),

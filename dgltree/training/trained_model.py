@@ -18,7 +18,7 @@ from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder, TreeEncoder
 from dgltree.files import replacing
-from dgltree.models.checkpoint import load, save
+from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.explaining import Explanation, explain
@@ -97,7 +97,7 @@ class TrainedModel:
             which = "best epoch so far" if (folder / EPOCHS).exists() else "model of a part of the first epoch"
             warnings.warn(f"{folder}: its training is not finished; this is the {which}", stacklevel=2)
         try:
-            model = load(folder / WEIGHTS)
+            model = load_model(folder / WEIGHTS)
         except ValueError as error:
             if "cell with a" in str(error) and cell is None:
                 raise ValueError(f"{error}; a cell of your own is given as FILE.py:CLASS (cell=, --cell)") from None

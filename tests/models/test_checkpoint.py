@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from disks import full_disk, read_only_folder
-from helpers import random_tree
+from helpers import VOCABULARY, random_tree
 from rows import PAIRS, READOUT_ROWS, ROWS, make_cell, make_sequence_encoder
 from safetensors import safe_open
 from safetensors.torch import save_file
@@ -310,3 +310,35 @@ def test_a_cell_that_is_not_registered_is_not_saved(tmp_path: Path) -> None:
     own.encoder.cell.__class__ = Own
     with pytest.raises(ValueError, match="Own is not in dgltree"):
         dgltree.save(own, tmp_path / "model")
+
+
+PARTS = {
+    "an encoder of sequences": lambda: make_sequence_encoder("lstm", VOCABULARY),
+    "an encoder of trees": lambda: TreeEncoder(make_cell("tree_smu, no_op").float(), pooling="mean"),
+    "a cell": lambda: make_cell("tree_lstm, leaf gates").float(),
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_an_encoder_or_a_cell_alone_is_saved_and_loaded(kind: str, tmp_path: Path) -> None:
+    part = PARTS[kind]()
+    dgltree.save(part, tmp_path / "part.safetensors")
+    loaded = dgltree.load(tmp_path / "part.safetensors")
+    assert type(loaded) is type(part)
+    assert loaded.config == part.config
+    assert loaded.vocabulary == part.vocabulary
+    assert not loaded.training
+    assert all(torch.equal(tensor, loaded.state_dict()[name]) for name, tensor in part.state_dict().items())
+    with pytest.raises(ValueError, match=rf"a {type(part).__name__} without a readout, and no model"):
+        dgltree.open_model(tmp_path / "part.safetensors")
+
+
+def test_a_part_that_this_release_does_not_know_is_refused(path: Path) -> None:
+    rewrite(path, lambda header, tensors: (header.update(part="decoder"), rehash(header, tensors)))
+    with pytest.raises(ValueError, match="a part of a model called 'decoder', unknown to this release"):
+        dgltree.load(path)
+
+
+def test_what_is_no_part_of_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="a Linear cannot be saved; a model, an encoder or a cell of dgltree can"):
+        dgltree.save(torch.nn.Linear(2, 3), tmp_path / "part")

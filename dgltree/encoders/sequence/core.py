@@ -12,6 +12,7 @@ from dgltree.encoders.encoded import Encoded
 from dgltree.encoders.sequence.length_groups import in_groups
 from dgltree.encoders.sequence.linearization import Order, linearize
 from dgltree.encoders.sequence.padding import check_sequences
+from dgltree.torch_internals import uncompiled
 
 
 class SequenceCore(nn.Module, ABC):
@@ -55,6 +56,7 @@ class SequenceCore(nn.Module, ABC):
     def encode(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n) from ids (B, T) int64, lengths (B,) int64 and what else there is for each id, (B, T, ...)."""
 
+    @uncompiled
     def forward(self, ids: Tensor, lengths: Tensor, *more: Tensor) -> Tensor:
         """(B, n) from ids (B, T) int64 and lengths (B,) int64, 1 to T; what comes after a length is not read.
 
@@ -64,6 +66,10 @@ class SequenceCore(nn.Module, ABC):
         if not self.grouped:
             return self.encode(ids, lengths, *more)
         return in_groups(self.encode, ids, lengths, *more, known=known)
+
+    def encoded(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """As a call, with all that :class:`dgltree.encoders.Encoded` has. Raises as a call does."""
+        return Encoded(self(ids, lengths))
 
 
 class InducingCore(SequenceCore):
@@ -79,7 +85,8 @@ class InducingCore(SequenceCore):
         """(B, n)."""
         return self.read(ids, lengths).root
 
+    @uncompiled
     def encoded(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """As a call, with all that :class:`dgltree.encoders.Encoded` has. Raises as a call does."""
+        """As a call, with the parse, the losses, and the trace that :meth:`read` documents."""
         check_sequences(ids, lengths, self.size, self.max_length)
         return self.read(ids, lengths, trace)

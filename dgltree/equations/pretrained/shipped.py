@@ -7,7 +7,7 @@ import torch
 
 from dgltree.equations.pretrained.files import FOLDER, LOGIC, model_file
 from dgltree.equations.pretrained.published import load_published
-from dgltree.models.checkpoint import load
+from dgltree.models.checkpoint import load_model
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
 M = TypeVar("M", bound=TreeModel)
@@ -33,12 +33,12 @@ def open_any(name_or_file: str | Path) -> TreeModel:
     path = model_file(name_or_file)
     with path.open("rb") as file:
         is_torch = file.read(len(TORCH_MAGIC)) == TORCH_MAGIC
-    return _in_float32(load_published(path) if is_torch else load(path))
+    return _in_float32(load_published(path) if is_torch else load_model(path))
 
 
 def logic_model() -> PairModel:
     """The shipped Ordered Memory, trained on logic: which of seven relations holds between two formulas."""
-    model = load(FOLDER / LOGIC)
+    model = load_model(FOLDER / LOGIC)
     assert isinstance(model, PairModel)
     return model
 

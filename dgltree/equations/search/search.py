@@ -111,11 +111,12 @@ class Search:
         Call it with numpy's floating-point warnings off. Raises as :meth:`run` does.
         """
         self._numbers()
-        if self._settled():
+        if self._cheapest(self.fillers) < math.inf:
             return
         self._check_values()
         if self.path is not None:
-            self._take("isolated", filter(self._has_value, isolated(self.equation, self.path)))
+            for tree in filter(self._has_value, isolated(self.equation, self.path)):  # few, so however late it is
+                self.fillers.setdefault(self._order(tree), "isolated")
         elif self.solves:
             self._take("solved", algebra().solutions(self.equation, self.clock.left))
         if not self.names and (self.unknown is not None or not self._settled()):
