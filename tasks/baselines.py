@@ -10,11 +10,11 @@ from pathlib import Path
 from random import Random
 
 from dgltree import Tree
+from dgltree.encoders.brackets import PARAMETERS
 from dgltree.induction.binary_trees import balanced, left_branching, random_tree, right_branching
 from dgltree.induction.evalb import score
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.words import words_of
-from dgltree.training.brackets import PARAMETERS
 from tasks.listops.data import ListOps
 from tasks.listops.language import tree
 from tasks.logic.data import LogicPairs

@@ -11,6 +11,7 @@ from torch import Tensor
 
 import dgltree
 from dgltree import Tree, Vocabulary, batch, propagate, select
+from dgltree.batching.vocabulary import NO_LABEL
 from dgltree.cells import TreeLSTM, TreeRNN
 from dgltree.cells.step import Children, State
 from dgltree.cells.typed import Linear
@@ -123,3 +124,38 @@ def test_numbers_of_infix_text_may_be_values_of_leaves() -> None:
     assert dgltree.read_infix("0.5*x").children[0].token == "0.5"
     with pytest.raises(ValueError, match="is too large for a leaf's value"):
         dgltree.read_infix("1" + "0" * 400, numbers=True)
+
+
+@pytest.mark.parametrize("field", ["function", "token", "slot"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
+def test_a_graph_whose_ids_are_no_whole_numbers_is_refused(field: str, dtype: torch.dtype) -> None:
+    pytest.importorskip("dgl", reason="DGL is not installed")
+    graph = batch(TREES, VOCABULARY).graph
+    data = graph.edata if field == "slot" else graph.ndata
+    data[field] = data[field].to(dtype)
+    with pytest.raises(ValueError, match=f"the graph's '{field}' is {dtype}; it must be whole numbers"):
+        propagate(graph, make_cell("tree_lstm"))
+
+
+def test_labels_of_a_graph_that_are_no_classes_are_none() -> None:
+    pytest.importorskip("dgl", reason="DGL is not installed")
+    graph = batch(TREES, VOCABULARY).graph
+    graph.ndata["label"] = torch.full((graph.num_nodes(),), 2.7)
+    assert (dgltree.TreeBatch.from_graph(graph, VOCABULARY).label == NO_LABEL).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
+def test_ids_of_sequences_that_are_no_whole_numbers_are_refused(dtype: torch.dtype) -> None:
+    core = make_sequence_encoder("lstm", VOCABULARY).core
+    with pytest.raises(ValueError, match=rf"ids are \(1, 2\) {dtype} and .*, whole numbers"):
+        core(torch.ones(1, 2).to(dtype), torch.tensor([2]))
+
+
+@pytest.mark.parametrize("given", ["cuda", "cuda:7", torch.device("cuda", 7), "gpu"])
+def test_a_device_that_is_not_there_is_named(given: str | torch.device) -> None:
+    if given == "cuda" and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(
+        ValueError, match=r"device is 'gpu'; give one of torch|device is 'cuda.*'; there is (no GPU|only)"
+    ):
+        batch(TREES, VOCABULARY).to(given)

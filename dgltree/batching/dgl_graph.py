@@ -58,7 +58,7 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
     if graph.num_edges() and "slot" not in graph.edata:
         raise ValueError('the graph has no edata["slot"], (E,) positions of the children, from 0')
     child, parent = (end.long().cpu().numpy() for end in graph.edges())
-    slot = graph.edata["slot"].long().cpu().numpy() if graph.num_edges() else np.empty(0, np.int64)
+    slot = _whole(graph.edata, "slot").cpu().numpy() if graph.num_edges() else np.empty(0, np.int64)
     n = graph.num_nodes()
     order = np.lexsort((slot, parent))
     child, parent, slot = child[order], parent[order], slot[order]
@@ -67,23 +67,33 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
     device = graph.device
 
     def column(name: str, missing: int) -> Tensor:
-        return graph.ndata[name].long() if name in graph.ndata else torch.full((n,), missing, device=device)
+        return _whole(graph.ndata, name) if name in graph.ndata else torch.full((n,), missing, device=device)
+
+    label = graph.ndata.get("label")
+    classes = label is not None and not label.is_floating_point()  # else numbers, which a batch has no place for
 
     is_root = np.ones(n, bool)
     is_root[child] = False
     value = graph.ndata.get("value")
     return {
-        "function": graph.ndata["function"].long(),
+        "function": _whole(graph.ndata, "function"),
         "token": column("token", NO_TOKEN),
         "child_ptr": torch.from_numpy(pointer).to(device),
         "child_index": torch.from_numpy(child).to(device),
         "level": torch.from_numpy(levels(child, parent, n)).to(device),
         "roots": torch.from_numpy(np.flatnonzero(is_root)).to(device),
         "sizes": graph.batch_num_nodes().long().to(device),
-        "label": column("label", NO_LABEL),
+        "label": label.long() if classes else torch.full((n,), NO_LABEL, device=device),
         "value": None if value is None else value.double(),
         "x": graph.ndata.get("x"),
     }
+
+
+def _whole(data: Mapping[str, Tensor], name: str) -> Tensor:
+    """A field of numbers that count or number something; ``ValueError`` for one of another dtype."""
+    if data[name].is_floating_point() or data[name].dtype == torch.bool:
+        raise ValueError(f"the graph's {name!r} is {data[name].dtype}; it must be whole numbers, such as torch.int64")
+    return data[name].long()
 
 
 def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:

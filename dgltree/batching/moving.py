@@ -32,7 +32,7 @@ class Movable(PickledAsArrays, ABC):
         """
         if isinstance(device, torch.dtype):
             raise TypeError(f"device is {device}; ids keep their dtype: change that of the cell, or of x alone")
-        if _same(self.device, torch.device(device)):
+        if _same(self.device, checked_device(device)):
             return self
         return self._together(lambda memory: memory.to(device, non_blocking=non_blocking))
 
@@ -50,6 +50,20 @@ class Movable(PickledAsArrays, ABC):
         self.map(collect)
         found = dict(zip(tensors, together(list(tensors.values()), function), strict=True))
         return self.map(lambda tensor: found[id(tensor)])
+
+
+def checked_device(device: torch.device | str) -> torch.device:
+    """The device. ``ValueError`` for one that torch does not know, or that is not there."""
+    try:
+        known = torch.device(device)
+    except RuntimeError:
+        raise ValueError(f"device is {device!r}; give one of torch, such as 'cpu', 'cuda' or 'cuda:1'") from None
+    if known.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if (known.index or 0) >= count:
+            there = "no GPU that torch can use" if not count else f"only {count}, numbered from 0"
+            raise ValueError(f"device is {str(known)!r}; there is {there}")
+    return known
 
 
 def together(tensors: Sequence[Tensor], function: Callable[[Tensor], Tensor]) -> list[Tensor]:

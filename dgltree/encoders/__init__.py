@@ -1,5 +1,6 @@
 """Encoders: a batch of trees to one vector a root."""
 
+from dgltree.encoders.brackets import score_induced
 from dgltree.encoders.encoded import Attention, Beams, Distances, Encoded, Merges, Parse
 from dgltree.encoders.encoder import Encoder, Planned
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
@@ -56,4 +57,5 @@ __all__ = [
     "TreeTransformer",
     "linearize",
     "make_encoder",
+    "score_induced",
 ]

@@ -8,12 +8,12 @@ import torch
 from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders.brackets import InducedBrackets, words_are_leaves
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.brackets import InducedBrackets, words_are_leaves
 from dgltree.training.compared import Compared
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write

@@ -6,9 +6,11 @@ from helpers import random_tree
 from rows import make_sequence_encoder
 
 from dgltree import Tree, Vocabulary, batch
-from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, make_encoder
+from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, make_encoder, score_induced
 from dgltree.encoders.latent.ragged import Ragged
-from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances
+from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances, without_tokens
+from dgltree.induction.evalb import Parameters, score
+from dgltree.read.bracket import read_unlabelled
 
 TREES = [random_tree(5, 2, 1), Tree("var", token="y"), random_tree(3, 2, 2)]
 LONG = [random_tree(9, 3, seed) for seed in range(5)]
@@ -105,3 +107,29 @@ def test_steps_of_fewer_and_fewer_rows_come_back_in_the_order_of_the_batch() -> 
     assert ends.last(steps).squeeze(1).tolist() == [10, 31, 2, 33]
     padded = ends.padded(steps, 5).squeeze(2)
     assert padded.tolist() == [[0, 10, 0, 0, 0], [1, 11, 21, 31, 0], [2, 0, 0, 0, 0], [3, 13, 23, 33, 0]]
+
+
+@pytest.mark.parametrize("order", ["leaves", "unlabelled"])
+def test_one_call_scores_the_trees_that_an_encoder_finds(order: str) -> None:
+    texts = ["( ( not a ) ( and b ) )", "( not ( a and b ) )", "( a ( and b ) )"]
+    given = [read_unlabelled(text) for text in texts]
+    vocabulary = Vocabulary.from_trees(given)
+    encoder = SequenceEncoder("ordered_memory", vocabulary, 8, order=order, num_slots=4).eval()
+    trees = batch(given, vocabulary)
+    found = [without_tokens(tree, "()" if order == "unlabelled" else "") for tree in encoder.trees(trees)]
+    expected = score(given, found, Parameters(labelled=False))
+    corpus = score_induced(encoder, trees)
+    assert corpus == expected
+    assert len(corpus.sentences) == 3
+
+
+def test_encoders_whose_trees_have_other_words_or_that_find_none_are_not_scored() -> None:
+    given = [read_unlabelled("( not a )")]
+    trees = batch(given, Vocabulary.from_trees(given))
+    for name, order, said in (
+        ("ordered_memory", "bracketed", "make it with order='leaves'"),
+        ("lstm", "leaves", "no trees"),
+    ):
+        encoder = SequenceEncoder(name, trees.vocabulary, 8, order=order)
+        with pytest.raises(ValueError, match=said):
+            score_induced(encoder, trees)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from own_trees import QUIET, SMALL, built, table, written
 
 import dgltree
@@ -83,6 +84,10 @@ def test_callbacks_and_loggers_of_ones_own_are_called(trees: Path, tmp_path: Pat
     dgltree.fit(data, out=tmp_path / "model", callbacks=[Watching()], logger=logger, **options)
     assert seen == [0, 1]
     assert "accuracy" in (tmp_path / "own" / "metrics.csv").read_text()
+    logged = yaml.safe_load((tmp_path / "own" / "hparams.yaml").read_text())
+    assert logged["hidden_size"] == 4
+    assert logged["epochs"] == 2
+    assert logged["encoder"] == "tree_lstm"  # what was decided, not only what was asked for
 
 
 def test_callbacks_of_the_kinds_that_a_training_has_itself_are_kept_apart(trees: Path, tmp_path: Path) -> None:

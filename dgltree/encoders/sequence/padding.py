@@ -24,7 +24,8 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
     Raises ``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than
     ``max_length``.
     """
-    if ids.dim() != 2 or lengths.shape != ids.shape[:1] or ids.is_floating_point() or lengths.is_floating_point():
+    whole = not any(of.is_floating_point() or of.dtype == torch.bool for of in (ids, lengths))
+    if ids.dim() != 2 or lengths.shape != ids.shape[:1] or not whole:
         raise ValueError(
             f"ids are {tuple(ids.shape)} {ids.dtype} and lengths {tuple(lengths.shape)} {lengths.dtype}; "
             "they are (B, T) and (B,), whole numbers"

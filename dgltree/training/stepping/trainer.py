@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,8 @@ def step(
     """
     options, splits = decision.options, decision.splits
     loggers = [*loggers, *_loggers_of(options, folder)]
+    for logger in loggers:
+        logger.log_hyperparams(asdict(options))
     data = SplitsModule(splits["train"], splits["validation"], options)
     with quiet():
         made = trainer(

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import ClassVar
 
 import command_line
 import pytest
@@ -12,9 +11,9 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 import dgltree
 from dgltree import batch
+from dgltree.encoders.brackets import InducedBrackets
 from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
-from dgltree.training.brackets import InducedBrackets
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main
 from tasks.logic.files import write_pairs
@@ -92,7 +91,7 @@ def test_brackets_are_those_of_the_words_without_the_bracket_tokens() -> None:
     class Right:
         """An encoder and a parse that find the tree that is given, with the brackets as tokens in it."""
 
-        config: ClassVar = {"order": "unlabelled"}
+        order = "unlabelled"
 
         def words(self, flat: dgltree.TreeBatch) -> list[dgltree.Tree]:
             return dgltree.unbatch(flat)

@@ -18,7 +18,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from sentiment.treebank import CONFIGS, assert_same_weights, checkpoint, run, write_treebank
 
-from dgltree.training.brackets import InducedBrackets
+from dgltree.encoders.brackets import InducedBrackets
 from dgltree.training.stepping.module import TreeTraining
 from tasks import baselines
 from tasks.sentiment.__main__ import main
