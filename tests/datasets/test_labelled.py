@@ -30,7 +30,7 @@ def test_batches_of_a_data_set_that_was_flattened_once_are_planned_as_those_of_i
     read = TreeDataset(trees, labels=["x", "y", "y", "x"])
     data = read.within(read.vocabulary())
     encoder = TreeEncoder(TreeLSTM(data.own_vocabulary, 3))
-    collate = Collate(["x", "y"], encoder)
+    collate = Collate(["x", "y"], encoder, share=True)
     for rows in ([0, 3, 1], [2], [1, 1, 0]):
         expected, found = collate(data.select(rows)), planned(collate.whole(data), encoder, True, rows)
         assert unbatch(found.trees) == unbatch(expected.trees) == [trees[row] for row in rows]

@@ -136,6 +136,6 @@ def test_a_whole_file_loads_and_draws_as_many_random_numbers_as_before(name: str
     model = dgltree.load(tmp_path / "model")
     drawn = torch.get_rng_state()
     torch.manual_seed(0)
-    checkpoint._model(header, "encoder" if "encoder" in header else "cell")
+    checkpoint._made(header, "encoder" if "encoder" in header else "cell")
     assert torch.equal(drawn, torch.get_rng_state())
     assert all(not tensor.is_meta for tensor in (*model.parameters(), *model.buffers()))

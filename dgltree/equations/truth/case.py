@@ -43,7 +43,6 @@ ON_CUTS = 320
 """Bits with which values on cuts are compared: the points are known to more."""
 MOST_NAMES = 12
 DOMAINS = {Domain.EVERYWHERE: "complex", Domain.REALS: "real", Domain.POSITIVE: "positive"}
-APART = "at some of these points one side is not real; it holds where both are"
 ROOTS = "odd roots of negative numbers are read as real"
 
 

@@ -4,6 +4,7 @@ from itertools import islice
 
 from dgltree.equations.truth.case import CHECKED, FIRST, NEEDED, ROOTS, Case, Trial
 from dgltree.equations.truth.conditions import conditions
+from dgltree.equations.truth.exceptions import exceptions
 from dgltree.equations.truth.part import Part
 from dgltree.equations.truth.real_line import real_line
 from dgltree.equations.truth.sample_points import points
@@ -28,9 +29,8 @@ def everywhere(case: Case) -> Verdict | None:
     notes = _notes(case)
     but: tuple[str, ...] = ()
     part: Part = ()
-    line = case.line if len(case.names) == 1 and conditions(case.equation) else None
-    if line is not None:
-        part, but = line.part, tuple(f"{case.name} = {hole}" for hole in line.holes)
+    if len(case.names) == 1 and conditions(case.equation):
+        part, but = case.line.part if case.line else (), exceptions(case, case.line)
     elif len(case.names) > 1:
         but = conditions(case.equation)
     grade = Grade.PROVED if sure else Grade.TESTED

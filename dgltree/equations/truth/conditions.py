@@ -1,6 +1,7 @@
 """Expressions that must not be 0: denominators, and arguments of logarithms, as they are written."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from dgltree.equations.expressions.definitions import X, expression, is_reciprocal
 from dgltree.equations.expressions.names import variables
@@ -17,10 +18,19 @@ MOST = 6
 
 def conditions(equation: Equation) -> tuple[str, ...]:
     """``x + y = 0``: where a side may have no value."""
+    return tuple(condition(tree) for tree in zero_expressions(equation))
+
+
+def condition(tree: Tree) -> str:
+    """That an expression is 0."""
+    return f"{write_infix(tree)} = 0"
+
+
+def zero_expressions(equation: Equation) -> list[Tree]:
+    """The expressions of these conditions, the first few."""
     zeros = (factor for side in equation for tree in _zeros(side) for factor in _factors(tree))
-    texts = (write_infix(tree) for tree in zeros if tree.size <= LONGEST)
-    short = [text for text in dict.fromkeys(texts) if len(text) <= LONGEST]
-    return tuple(f"{text} = 0" for text in short[:MOST])
+    short = (tree for tree in dict.fromkeys(zeros) if tree.size <= LONGEST and len(write_infix(tree)) <= LONGEST)
+    return list(islice(short, MOST))
 
 
 def _never_zero(tree: Tree) -> bool:

@@ -5,9 +5,10 @@ from typing import Any
 
 from flint import ctx, fmpq
 
-from dgltree.equations.truth.case import APART, CHECKED, DOMAINS, NEEDED, ROOTS, Case, no_value
+from dgltree.equations.truth.case import CHECKED, DOMAINS, NEEDED, ROOTS, Case, no_value
 from dgltree.equations.truth.compare import PointOutcome, compare
 from dgltree.equations.truth.counterexamples import counterexample
+from dgltree.equations.truth.exceptions import exceptions
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
 from dgltree.equations.truth.real_line import CellState, Line, real_line
 from dgltree.equations.truth.sample_points import Angle, Point, points
@@ -27,7 +28,7 @@ def one_variable(case: Case) -> Verdict:
     broken = [cell for cell in line.cells if cell.state in (CellState.FAILS, CellState.ALONE)]
     holding = any(cell.state is CellState.HOLDS for cell in line.cells)
     if holding and not broken and not line.breaks:
-        but = tuple(f"{name} = {hole}" for hole in line.holes)
+        but = exceptions(case, line)
         known: dict[str, Any] = {"part": line.part, "only": line.complete, "conditions": but, "notes": notes}
         return Verdict(Grade.PROVED, Domain.REALS, name, **known)
     if not line.part and not broken:
@@ -104,10 +105,10 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
             trial = trial._replace(against=case.next_to_breakpoints(kind))
         if trial.against is None and trial.agreed >= NEEDED:
             notes: tuple[str, ...] = (ROOTS,) if case.roots else ()
-            notes += (APART,) if domain is Domain.POSITIVE and trial.apart else ()
             return Verdict(
                 Grade.TESTED, domain, case.name, tested=case.tested(trial, kind), notes=notes,
-                conditions=tuple(f"{case.name} = {hole}" for hole in line.holes) if line else (),
+                both_real=domain is Domain.POSITIVE and trial.apart > 0,
+                conditions=exceptions(case, line),
             )  # fmt: skip
     against = trial.against or case.trial("real", points(case.names, "real")).against
     if against is None:

@@ -65,6 +65,22 @@ def points(names: Sequence[str], kind: str) -> Iterator[Point]:
         yield {}
 
 
+def plain_first(names: Sequence[str], kind: str) -> Iterator[Point]:
+    """The same after some points of small whole numbers, for a reader to work out."""
+    counts = range(1, len(names) + 1)
+    rows = [
+        list(counts),
+        list(reversed(counts)),
+        [count + 1 for count in counts],
+        [1 for _ in names],
+        [2 for _ in names],
+    ]
+    for signs in [(1, 1)] if kind == "positive" else [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
+        for row in rows:
+            yield {name: fmpq(value * signs[k % 2]) for k, (name, value) in enumerate(zip(names, row, strict=True))}
+    yield from points(names, kind)
+
+
 def is_positive(value: Any) -> bool:
     return bool(value.positive if isinstance(value, Angle) else value > 0)
 

@@ -2,10 +2,10 @@
 
 from itertools import islice
 
-from dgltree.equations.truth.case import APART, CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
+from dgltree.equations.truth.case import CHECKED, DOMAINS, FIRST, NEEDED, ROOTS, Case
 from dgltree.equations.truth.conditions import conditions
 from dgltree.equations.truth.counterexamples import counterexample
-from dgltree.equations.truth.sample_points import points
+from dgltree.equations.truth.sample_points import plain_first, points
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
 
@@ -22,18 +22,17 @@ def several(case: Case) -> Verdict:
         if not sure and case.next_to_breakpoints(kind) is not None:
             continue
         notes: tuple[str, ...] = (ROOTS,) if case.roots and domain is Domain.REALS else ()
-        notes += (APART,) if domain is Domain.POSITIVE and trial.apart else ()
         but = conditions(case.equation) if domain is Domain.REALS else ()
         against = None
         if domain is Domain.POSITIVE:
-            real = case.trial("real", points(case.names, "real")).against
+            real = case.trial("real", plain_first(case.names, "real")).against
             against = counterexample(*real) if real is not None else None
         return Verdict(
             Grade.PROVED if sure else Grade.TESTED, domain, conditions=but, notes=notes, counterexample=against,
-            tested=None if sure else case.tested(trial, kind),
+            tested=None if sure else case.tested(trial, kind), both_real=domain is Domain.POSITIVE and trial.apart > 0,
         )  # fmt: skip
     for kind in ("positive", "real", "complex"):
-        against_point = case.trial(kind, points(case.names, kind)).against
+        against_point = case.trial(kind, plain_first(case.names, kind)).against
         if against_point is not None:
             return Verdict(Grade.REFUTED, counterexample=counterexample(*against_point))
     return undecided("too few points at which both sides have a value")

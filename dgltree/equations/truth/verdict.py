@@ -82,6 +82,8 @@ class Verdict:
     """Between which numbers ``part`` was looked for; None: on the whole line."""
     conditions: tuple[str, ...] = ()
     """Where it does not hold although it does all around, or may not: ``x = -3``, ``x + y = 0``."""
+    both_real: bool = False
+    """Whether there are points of the domain at which one side alone is real; it holds where both are."""
     tested: Tested | None = None
     counterexample: Counterexample | None = None
     notes: tuple[str, ...] = ()
@@ -114,7 +116,7 @@ class Verdict:
         if self.domain is Domain.REALS and not (self.part and self.only and len(self.part) == 1 and self._bounded):
             return f"holds on the reals{but}"
         if self.domain is Domain.POSITIVE and not self.part:
-            return f"holds on positive reals{but}"
+            return f"holds on positive reals{' where both sides are real' if self.both_real else ''}{but}"
         if self.domain is Domain.NONE:
             return f"holds for no real {self.variable}" if self.only else "does not hold"
         return self._on_part()

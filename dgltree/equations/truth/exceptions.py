@@ -1,0 +1,86 @@
+"""Single points at which an equation in one variable has no value, although it holds all around them."""
+
+from math import isclose, pi
+
+from flint import fmpq
+
+from dgltree.equations.truth.balls import Ball, ball, snapped
+from dgltree.equations.truth.case import Case
+from dgltree.equations.truth.conditions import condition, zero_expressions
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.real_line import Line
+from dgltree.equations.truth.sample_points import Angle
+from dgltree.read.functions import names
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+CIRCULAR = frozenset(names("circular", inverse=False))
+ZERO = Tree("Integer", token="0")
+PART, ANGLES = 12, range(-24, 25)
+"""Angles are looked at in steps of pi/12, up to 2 pi on either side of 0."""
+BITS = 320
+
+
+def exceptions(case: Case, line: Line | None) -> tuple[str, ...]:
+    """``x = -3``, or, where there is one in every period, ``cos(x) = 0``: what one side has no value for.
+
+    Of a line that is not known as a whole there are the denominators of one side, too, as they are written.
+    """
+    periodic, covered = _periodic(case)
+    numbers = [hole for hole in line.holes if not _is_angle(hole.value, covered)] if line else []
+    written = [] if line and line.complete else [tree for tree in _one_sided(case) if not _is_periodic(tree)]
+    return tuple(
+        dict.fromkeys([*(f"{case.name} = {hole}" for hole in numbers), *map(condition, [*written, *periodic])])
+    )
+
+
+def _one_sided(case: Case) -> list[Tree]:
+    """The expressions that must not be 0 for one side to have a value."""
+    left, right = (zero_expressions(Equation(side, ZERO)) for side in case.equation)
+    return [tree for tree in [*left, *right] if (tree in left) != (tree in right)]
+
+
+def _is_periodic(tree: Tree) -> bool:
+    return any(node.function in CIRCULAR for node in tree.distinct())
+
+
+def _periodic(case: Case) -> tuple[list[Tree], set[int]]:
+    """Expressions whose zeros are such points, as few as possible, and those of the angles that are among the zeros.
+
+    One that is 0 at no angle of the grid may be 0 at a point of that kind: it is named.
+    """
+    found = list(filter(_is_periodic, zero_expressions(case.equation)))
+    if not found:
+        return [], set()
+    alone, zeros = _alone(case.school, case.name), [_zeros(tree, case.name) for tree in found]
+    named = [tree for tree, at in zip(found, zeros, strict=True) if not at]
+    covered: set[int] = set()
+    for tree, at in sorted(zip(found, zeros, strict=True), key=lambda one: -len(one[1] & alone)):
+        if at & alone - covered:
+            named.append(tree)
+            covered |= at
+    return named, covered
+
+
+def _zeros(tree: Tree, name: str) -> set[int]:
+    """The angles, in twelfths of pi, at which an expression is 0."""
+    program = Program(Equation(tree, ZERO), school=True)
+    return {k for k in ANGLES if program.at({name: _angle(k)}, BITS, snapped)[0] == 0}
+
+
+def _alone(program: Program, name: str) -> set[int]:
+    """The angles at which one side alone has a value; a ball around a pole has no number in it that is finite."""
+    sides = {k: program.at({name: _angle(k)}, BITS, snapped) for k in ANGLES}
+    return {k for k, values in sides.items() if len({_is_finite(value) for value in values}) == 2}
+
+
+def _is_finite(value: Ball) -> bool:
+    return value is not None and bool(ball(value).is_finite())
+
+
+def _angle(k: int) -> Angle:
+    return Angle(fmpq(k, PART))
+
+
+def _is_angle(value: float, angles: set[int]) -> bool:
+    return any(isclose(value, k * pi / PART, abs_tol=1e-12) for k in angles)
