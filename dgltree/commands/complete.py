@@ -128,10 +128,10 @@ class CompleteCommand(EquationCommand):
         self.completing = BatchCompletion(options.model, **_completing(options))
         super().__init__(options.json, options.names, self.completing.together)
 
-    def read(self, text: str) -> "Question":
+    def read(self, text: str) -> "list[tuple[str, Question]]":
         from dgltree.read.typed import read_question
 
-        return read_question(text, self.names)
+        return [(text, read_question(text, self.names))]
 
     def answer(self, block: list[EquationInput]) -> "list[Completion]":
         with within(None if self.completing.by_score else self.options.seconds):

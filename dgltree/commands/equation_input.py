@@ -8,13 +8,10 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dgltree.commands.options import option_parser
 from dgltree.read.json_text import write_json
-
-if TYPE_CHECKING:
-    from dgltree.read.typed import Question, Typed
 
 
 class EquationInput(NamedTuple):
@@ -111,8 +108,8 @@ class EquationCommand(ABC):
         self.as_json, self.names, self.block = as_json, names, block
 
     @abstractmethod
-    def read(self, text: str) -> "Typed | Question":
-        """Raises ``ValueError`` for a text that cannot be read."""
+    def read(self, text: str) -> "list[tuple[str, Any]]":
+        """The equations of a line, each with its text. Raises ``ValueError`` for a text that cannot be read."""
 
     @abstractmethod
     def answer(self, block: list[EquationInput]) -> Sequence[Any]:
@@ -149,15 +146,16 @@ class EquationCommand(ABC):
         for number, line in enumerate(lines, 1):
             text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
             if text:
-                yield EquationInput(number, text, self._read(line))
+                for one, typed in self._read(line, text):
+                    yield EquationInput(number, one, typed)
 
-    def _read(self, line: str | bytes) -> "Typed | Question | ValueError":
+    def _read(self, line: str | bytes, text: str) -> "list[tuple[str, Any]]":
         from dgltree.read.text import decode
 
         try:
             return self.read((decode(line, "standard input") if isinstance(line, bytes) else line).strip())
         except ValueError as error:
-            return error
+            return [(text, error)]
 
     def _answered(self, block: list[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
         """Each equation of a block, with its answer or with what is wrong with it."""

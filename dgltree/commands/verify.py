@@ -14,6 +14,7 @@ EXAMPLES = """\
 examples:
   dgltree verify "sin(2x) = 2 sin x cos x" "-x = x"
   dgltree verify "sqrt(x^2) = x" --json
+  dgltree verify "(x+1)^2 - 1 = x^2 + 2x = x(x+2)"    each step
   cat equations.txt | dgltree verify -
 
 It says where an equation holds: everywhere (at complex points), on the reals, on positive reals, on a part of the
@@ -24,10 +25,11 @@ line; whether that is proved or tested; and where it does not hold, a point at w
 class VerifyCommand(EquationCommand):
     """Reads equations, verifies them and prints the verdicts."""
 
-    def read(self, text: str) -> "Typed":
-        from dgltree.read.typed import read_typed
+    def read(self, text: str) -> "list[tuple[str, Typed]]":
+        """The equation, or those of a calculation in steps."""
+        from dgltree.read.typed import read_steps
 
-        return read_typed(text, self.names)
+        return read_steps(text, self.names)
 
     def answer(self, block: list[EquationInput]) -> "list[Verification]":
         from dgltree.equations.completion.answers import verify

@@ -80,6 +80,20 @@ def test_any_variables_also_offers_variables_that_the_equation_lacks(
     assert "var_1" in set(map(first_infix, json.loads(capsys.readouterr().out)["fillers"]))
 
 
+def test_the_steps_of_a_calculation_are_verified_one_by_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", "2x + 4 = 2(x+2) = 2x + 5", "x = 1", "--json"]) == 0
+    first, second, third = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["equation"], first["grade"]) == ("2x + 4 = 2(x+2)", "proved")
+    assert (second["equation"], second["grade"]) == ("2(x+2) = 2x + 5", "refuted")
+    assert third["equation"] == "x = 1"
+
+
+@pytest.mark.parametrize("text", ["x = y, z = 2", "a = b ="])
+def test_what_is_no_calculation_in_steps_is_refused_as_a_whole(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", text]) == 1
+    assert f"{text!r}: line 1" in capsys.readouterr().err
+
+
 def test_verify_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "x = x", "-x = 1", "exp(x)*exp(-x) = 1", "--json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -19,6 +19,8 @@ AVOIDED = 3.0
 OF_AN_INVERSE = 6.0
 """For a function of an inverse function."""
 ROOT_OF_SQUARE = 2.0
+ROOT_BELOW = 4.0
+"""For a sum with the root of a number as a denominator, which is made rational."""
 BRACKET = 7.0
 """For a bracket in what is one of several plain terms."""
 INVERSES = frozenset(names("exponential", "circular", "hyperbolic", inverse=True, least=Use.KNOWN))
@@ -67,6 +69,9 @@ def _habits(node: Tree, parts: list[_Habits]) -> _Habits:
         n = exact(exponent)
         whole = n is not None and n.denominator == 1 and n > 1
         avoided += AVOIDED * (n is not None and n.denominator > 1 and (base.token or "").startswith("-"))
+        avoided += ROOT_BELOW * (
+            n is not None and n < 0 and base.function == "Add" and any(map(_is_root, base.children))
+        )
         bracket |= base.function == "Add" and n is not None and n.denominator == 1
         avoided += AVOIDED * (whole and base.function == "Mul")
         avoided += OF_AN_INVERSE * (base.function == "exp")
@@ -99,6 +104,14 @@ def _has_bracket(term: Tree) -> bool:
         elif _is_power_of_sum(factor):
             return True
     return False
+
+
+def _is_root(term: Tree) -> bool:
+    """Whether it is the root of a number, or some number times one."""
+    if term.function == "Mul":
+        return any(map(_is_root, term.children))
+    power = exact(term.children[1]) if term.function == "Pow" and len(term.children) == 2 else None
+    return power is not None and power.denominator > 1 and exact_value(term.children[0]) is not None
 
 
 def _is_power_of_sum(tree: Tree) -> bool:

@@ -2,5 +2,14 @@
 
 from dgltree.read.typed.question import Question, read_question
 from dgltree.read.typed.reader import Typed, read_noted_expression, read_typed, read_typed_expression
+from dgltree.read.typed.steps import read_steps
 
-__all__ = ["Question", "Typed", "read_noted_expression", "read_question", "read_typed", "read_typed_expression"]
+__all__ = [
+    "Question",
+    "Typed",
+    "read_noted_expression",
+    "read_question",
+    "read_steps",
+    "read_typed",
+    "read_typed_expression",
+]
