@@ -189,7 +189,7 @@ def beam_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
             for j in best(by.tolist(), min(K, len(h) - 1)):
                 proposals.append((b, j, a + log_pi[j], [*gaps[:j], *gaps[j + 1 :]], [*order, gaps[j]]))
         by = torch.stack([a.detach() for _, _, a, _, _ in proposals])
-        by = by if noise is None else by + next(noise).flatten()
+        by = by if noise is None or soft else by + next(noise).flatten()
         kept = best(by.tolist(), K)
         hard = kept[: K - 1] if soft and len(kept) == K else kept
         after = []
@@ -251,12 +251,12 @@ def crvnn(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
             if core.features is not None:
                 window.append(q[i] * core.features[0] + (1 - q[i]) * core.features[1])
             s.append(affine(core.second, gelu(affine(core.first, torch.cat(window))))[0])
-        M = max(0.0, max(float(v.detach()) for v in s))
+        M = torch.stack([*s, zero]).max()
         A = [torch.exp(s[i] - M) if 1 <= i < T else zero for i in range(S)]
         p = []
         for i in range(S):
             beside = sum((L[i][j] + R[i][j]) * A[j] for j in range(S))
-            p.append(A[i] / (A[i] + math.exp(-M) + beside + 4e-8))
+            p.append(A[i] / (A[i] + torch.exp(-M) + beside + 4e-8))
         q = [sum(L[i][j] * p[j] for j in range(S)) if 1 <= i <= T else zero for i in range(S)]
         h = [q[i] * composed(core, Lh[i], h[i]) + (1 - q[i]) * h[i] for i in range(S)]
         e = [e[i] * (1 - p[i]) for i in range(S)]

@@ -40,7 +40,7 @@ class ListOps:
         validate_on: names of such sets to validate on as well, drawn with another seed than those that are tested: the
             epoch that is best up to the length of training may be a bad one beyond it.
         set_size: expressions of each of these sets, and of the other sets of ListOps-DG.
-        depth: whether to train on expressions of depth up to 6, validate on depth 7 and test on depth 8 or more.
+        depth: whether to train on expressions of depth up to 5, validate on depth 7 and test on depth 8 or more.
         seed: of the expressions that are made; not of the sets.
 
     Raises ``ValueError`` for a set that is not there, for a share outside of above 0 to 1, and as

@@ -26,13 +26,14 @@ class Preset(NamedTuple):
     """Places of a list."""
     lists: float = 0.25
     depths: Callable[[int], bool] = lambda depth: True
-    """Which depths are kept; a digit has depth 1."""
+    """Which depths are kept, in lists within each other: a digit has depth 0."""
 
 
 SETS: dict[str, Preset] = {
     "length_200": Preset("200 to 300 words", 200, 300),
     "length_500": Preset("500 to 600 words", 500, 600),
     "length_900": Preset("900 to 1,000 words", 900, 1000),
+    "arguments_5": Preset("up to 5 arguments, 100 to 1,000 words", 100, 1000, deepest=9),
     "arguments_10": Preset("up to 10 arguments, 100 to 1,000 words", 100, 1000, deepest=9, most=10),
     "arguments_15": Preset("up to 15 arguments, 100 to 1,000 words", 100, 1000, deepest=9, most=15),
     "lra": Preset("up to 10 arguments, 501 to 1,999 words, as in LRA", 501, 1999, deepest=10, most=10),
@@ -40,8 +41,8 @@ SETS: dict[str, Preset] = {
 }
 """By name."""
 TRAINING = {
-    "depth_6": Preset("ListOps-DG, to train on: depth up to 6", 20, 100, deepest=6),
-    "depth_7": Preset("ListOps-DG, to validate on: depth 7", 20, 100, deepest=10, lists=0.3, depths=(7).__eq__),
+    "depth_6": Preset("ListOps-DG, to train on: depth up to 5", 20, 100, deepest=6),
+    "depth_7": Preset("ListOps-DG, to validate on: depth 7", 20, 500, deepest=10, lists=0.3, depths=(7).__eq__),
 }
 """Of ListOps-DG."""
 PRESETS = {**SETS, **TRAINING}

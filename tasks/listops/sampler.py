@@ -23,7 +23,7 @@ class ListProcess:
     """Places that are lists of 2 to ``most`` places with probability ``lists``, while less deep than ``deepest``.
 
     Args:
-        deepest: the depth at which there are digits alone; the root has depth 1.
+        deepest: one more than the most lists that may be within each other.
         most: places of a list; 2 to so many are equally probable.
         lists: share of lists among the places that may be one.
         longest: the most words of what can be drawn.
@@ -47,14 +47,14 @@ class ListProcess:
             self.lengths.append(own)
 
     def draw(self, length: int, random: Random) -> tuple[list[str], int, int]:
-        """The words of an expression of so many, its value, and its depth; a digit has depth 1."""
+        """The words of an expression of so many, its value, and its depth, the lists within each other."""
         return self._place(length, self.deepest - 1, random)
 
     def _place(self, length: int, above: int, random: Random) -> tuple[list[str], int, int]:
         """Of a place with ``above`` depths below it that may have lists."""
         if length == 1:
             digit = random.choice(DIGITS)
-            return [digit], int(digit), 1
+            return [digit], int(digit), 0
         sums, left = self._sums[above - 1], length - 2
         count = _drawn([sums[n - 1][left] for n in range(FEWEST, self.most + 1)], random) + FEWEST
         words, values, deepest = [], [], 0

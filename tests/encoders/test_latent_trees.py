@@ -230,6 +230,25 @@ def test_gradients_are_those_of_finite_differences(form: str) -> None:
     assert slope == pytest.approx(expected.item(), rel=1e-5, abs=1e-6)
 
 
+@pytest.mark.parametrize("bias", [8, 13])
+def test_the_gradient_of_crvnn_is_that_of_its_pass_where_scores_are_large(bias: int) -> None:
+    """Of two words, and by the score alone: there 4e-8 is no longer small next to exp(-M), and so M matters."""
+    core = make("crvnn")
+    with torch.no_grad():
+        core.second.bias.add_(bias)
+
+    def value() -> Tensor:
+        return weighed(core.encoded(IDS[:, :2], torch.full((7,), 2)).root)
+
+    [expected] = torch.autograd.grad(value(), core.second.bias)
+    with torch.no_grad():
+        core.second.bias.add_(1e-3)
+        above = value()
+        core.second.bias.sub_(2e-3)
+        slope = (above - value()) / 2e-3
+    assert slope.item() == pytest.approx(expected.item(), rel=1e-5)
+
+
 @pytest.mark.parametrize("name", INDUCING)
 def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
     core = make(name)

@@ -99,7 +99,7 @@ def search(
         rows: (B, T) int64, the words' rows, on the CPU.
         lengths: of the sequences, which never rise.
         beam_size: K.
-        noise: whether Gumbel noise chooses the proposals and beams; it never enters ``total``.
+        noise: whether Gumbel noise chooses the proposals and, but for ``soft``, the beams; it never enters ``total``.
         soft: whether all proposals but the K - 1 best become one beam (OneSoft).
     """
     longest, known = lengths[0], torch.tensor(lengths)
@@ -145,7 +145,7 @@ def _step(
         nodes, beams, beam_size, noise, soft: as of :func:`search`.
     """
     known, there = candidates
-    proposals = _proposed(nodes, beams, there, beam_size, noise)
+    proposals = _proposed(nodes, beams, there, beam_size, noise, soft)
     keep = leftmost_best(proposals.ranked, min(beam_size, proposals.ranked.shape[1]))
     rest = proposals.usable.scatter(1, keep[:, :-1], False) if soft else proposals.usable  # all but the K - 1 best
     chosen = _chosen(proposals, keep, rest)
@@ -172,8 +172,8 @@ def _chosen(proposals: Proposals, keep: Tensor, rest: Tensor) -> Chosen:
     return Chosen(at, parent, alive.bool(), mixed.squeeze(1).bool())
 
 
-def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool) -> Proposals:
-    """The best joins of each beam."""
+def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int, noise: bool, soft: bool) -> Proposals:
+    """The best joins of each beam. In OneSoft the totals are sorted without noise, as in the authors' program."""
     size = beams.pairs.shape[2]
     there = (torch.arange(size, device=candidates.device) < candidates.unsqueeze(1)).unsqueeze(1)
     scores, each = nodes.scores.read(beams.pairs).squeeze(3), min(beam_size, size)
@@ -181,7 +181,7 @@ def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int
     at = leftmost_best(noisy.masked_fill(~there, -math.inf), each)
     usable = (there.expand_as(scores).gather(2, at) & beams.usable.unsqueeze(2)).flatten(1)
     total = (beams.total.unsqueeze(2) + log_probabilities(scores, there).gather(2, at)).flatten(1)
-    ranked = (total + gumbel(total) if noise else total).masked_fill(~usable, -math.inf)
+    ranked = (total + gumbel(total) if noise and not soft else total).masked_fill(~usable, -math.inf)
     beam = torch.arange(at.shape[1], device=at.device).repeat_interleave(each).expand(len(at), -1)
     return Proposals(at.flatten(1), beam, total, usable, ranked)
 

@@ -210,7 +210,7 @@ class SequenceCRvNN(JoiningCore):
             share = q.unsqueeze(2)
             window = [*window, share * self.features[0] + (1 - share) * self.features[1]]
         s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2).to(q.dtype)
-        largest = s.detach().masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
+        largest = s.masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
         M = largest.amax() if self.batch_maximum else largest
         A = (s - M).exp() * merging
         beside = (around @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
