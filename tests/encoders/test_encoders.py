@@ -305,7 +305,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("ordered_memory", {"num_evaluation_slots": -1}, "num_evaluation_slots is -1"),
         ("ordered_memory", {"cell_dropout": -0.1}, "dropout is -0.1"),
         ("ordered_memory", {"attention_dropout": 1.5}, "dropout is 1.5"),
-        ("ordered_memory", {"operator": "lstm"}, "operator is 'lstm'; it must be one of tree_cell, tree_rnn"),
+        ("ordered_memory", {"operator": "lstm"}, "operator is 'lstm'; it must be one of tree_cell, grc, tree_rnn"),
         ("ordered_memory", {"attention": "soft"}, "attention is 'soft'; it must be one of published, paper"),
         ("ordered_memory", {"embedding_size": 0}, "embedding_size is 0"),
         ("universal_transformer", {"num_steps": 0}, "num_steps is 0"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from latent_oracle import gelu
 from syncs import syncs
 from torch import Tensor
 
@@ -14,7 +15,10 @@ from dgltree.encoders.latent.ordered_memory.attention import allocate
 from dgltree.encoders.sequence.recurrent import LockedDropout
 
 LENGTHS = [1, 2, 3, 5, 9, 7]
-FORMS = list(itertools.product(["tree_cell", "tree_rnn"], ["published", "paper"], [False, True]))
+FORMS = [
+    *itertools.product(["tree_cell", "tree_rnn"], ["published", "paper"], [False, True]),
+    ("grc", "published", False),
+]
 
 
 def make(sharpness: float = 1.0, dtype: torch.dtype = torch.float64, **options: Any) -> OrderedMemory:
@@ -107,7 +111,8 @@ def combined(memory: OrderedMemory, h_1: Tensor, h_2: Tensor) -> Tensor:
     z = weight @ torch.cat([h_1, h_2]) + cell.horizontal.bias
     if type(cell).__name__ == "TanhComposition":
         return torch.tanh(z)
-    v, g, c, u = (cell.second.weight @ torch.relu(z) + cell.second.bias).split(6)
+    bent = gelu(z) if type(cell).__name__ == "GELUGatedRecursive" else torch.relu(z)
+    v, g, c, u = (cell.second.weight @ bent + cell.second.bias).split(6)
     return norm(memory.norm, torch.sigmoid(v) * h_1 + torch.sigmoid(g) * h_2 + torch.sigmoid(c) * u)
 
 

@@ -12,7 +12,7 @@ from dgltree.encoders.latent.ordered_memory.slots import Slots
 from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.padding import check_vectors
 
-OPERATORS = ("tree_cell", "tree_rnn")
+OPERATORS = ("tree_cell", "grc", "tree_rnn")
 """Those of the compositions that the papers run in it."""
 
 
@@ -57,7 +57,8 @@ class OrderedMemory(nn.Module):
     Args:
         input_size: of a vector.
         hidden_size: D.
-        operator: the cell: "tree_cell" is the Gated Recursive Cell, "tree_rnn" ``tanh(W [h_1; h_2] + b)``.
+        operator: the cell: "tree_cell" is the Gated Recursive Cell, "grc" the same with GELU, as the papers on latent
+            trees run it (arXiv 2305.19999), "tree_rnn" ``tanh(W [h_1; h_2] + b)``.
         attention: "published" or "paper".
         allowed_maximum: as in :func:`dgltree.encoders.latent.ordered_memory.attention.allocate`.
         dynamic: whether the CPU leaves out single rows; the results are the same up to rounding.
