@@ -78,13 +78,14 @@ ENCODERS_OF_FIT = ["tree_lstm", "child_sum", "lstm", "ordered_memory"]
 @pytest.mark.parametrize("encoder", ENCODERS_OF_FIT)
 def test_fit_and_what_uses_its_model_run_to_their_last_line(encoder: str, device: Device, tmp_path: Path) -> None:
     path, out, vectors = tmp_path / "trees.tsv", tmp_path / "run", tmp_path / "vectors.npy"
-    path.write_text(table(60), encoding="utf-8")
-    size = ["--hidden-size", "6", "--epochs", "2", "--batch-nodes", "200"]
+    path.write_text(table(40), encoding="utf-8")
+    size = ["--hidden-size", "6", "--epochs", "1", "--batch-nodes", "400"]
+    size += ["--options", '{"num_slots": 3}'] if encoder == "ordered_memory" else []
     assert main(["fit", str(path), "--out", str(out), "--encoder", encoder, *size]) == 0
     assert (out / "card.md").exists()
     for command in (["predict"], ["evaluate"], ["encode", "--out", str(vectors)]):
         assert main([*command[:1], str(out), str(path), "--device", "cuda", *command[1:]]) == 0
-    assert np.load(vectors).shape == (60, 6)
+    assert np.load(vectors).shape == (40, 6)
     model = dgltree.TrainedModel.load(out, "cuda")
     assert next(model.model.parameters()).device == DEVICE
     assert model.explain(["x+y", "x*(y-z)"])[1].effects

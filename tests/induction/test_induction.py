@@ -192,8 +192,8 @@ def test_an_empty_sentence_is_refused(make) -> None:
         make([])
 
 
-def test_the_example_of_the_documentation_prints_what_it_says() -> None:
+def test_the_examples_of_the_documentation_print_what_they_say() -> None:
     page = (Path(__file__).parents[2] / "docs" / "induction.md").read_text(encoding="utf-8")
-    [block] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    block = "".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True, timeout=900)
     assert done.stdout.splitlines() == re.findall(r"print.*  # (.*)", block)
