@@ -82,7 +82,7 @@ def columns_of(graph: "dgl.DGLGraph") -> dict[str, Any]:
         "child_index": torch.from_numpy(child).to(device),
         "level": torch.from_numpy(levels(child, parent, n)).to(device),
         "roots": torch.from_numpy(np.flatnonzero(is_root)).to(device),
-        "sizes": graph.batch_num_nodes().long().to(device),
+        "sizes": _sizes(graph, child, parent, np.flatnonzero(is_root)).to(device),
         "label": label.long() if classes else torch.full((n,), NO_LABEL, device=device),
         "value": None if value is None else value.double(),
         "x": graph.ndata.get("x"),
@@ -94,6 +94,22 @@ def _whole(data: Mapping[str, Tensor], name: str) -> Tensor:
     if data[name].is_floating_point() or data[name].dtype == torch.bool:
         raise ValueError(f"the graph's {name!r} is {data[name].dtype}; it must be whole numbers, such as torch.int64")
     return data[name].long()
+
+
+def _sizes(graph: "dgl.DGLGraph", child: np.ndarray, parent: np.ndarray, roots: np.ndarray) -> Tensor:
+    """(B,) int64, nodes of each tree. DGL's files do not keep them: where a graph says that it is one, but is several
+    that lie one after the other, each with its root, they are counted again."""
+    said = graph.batch_num_nodes().long()
+    if len(said) > 1 or len(roots) == 1:
+        return said
+    n = graph.num_nodes()
+    spans = np.zeros(n + 1, np.int64)  # of the cut before each node: the edges over it
+    np.add.at(spans, np.minimum(child, parent) + 1, 1)
+    np.add.at(spans, np.maximum(child, parent) + 1, -1)
+    begins = np.flatnonzero(np.cumsum(spans)[:n] == 0)
+    if not np.array_equal(np.searchsorted(begins, roots, side="right"), np.arange(1, len(begins) + 1)):
+        return said
+    return torch.from_numpy(np.diff(np.append(begins, n)))
 
 
 def _check_slots(parent: np.ndarray, slot: np.ndarray, pointer: np.ndarray) -> None:

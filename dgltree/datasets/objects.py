@@ -12,13 +12,14 @@ from dgltree.datasets.settings.reading import Reading
 from dgltree.read.graphs import from_graph
 from dgltree.read.json_tree import Keys, read_json_tree
 from dgltree.read.networkx import read_node_link
+from dgltree.read.nltk import from_nltk, is_nltk
 from dgltree.read.notations import detect
 from dgltree.read.python import from_ast
 from dgltree.trees.tree import Tree
 
 SAMPLE = 100
 """Texts by which the notation is detected."""
-EXPECTED = "a Tree, a text, a dict, a node of ast, a graph of networkx, PyG or DGL, or a pair of these"
+EXPECTED = "a Tree, a text, a dict, a node of ast, a tree of NLTK, a graph of networkx, PyG or DGL, or a pair of these"
 
 
 def read_objects(
@@ -37,7 +38,7 @@ def read_objects(
     found: list[Tree | tuple[Tree, Tree]] = []
     for i, example in enumerate(listed(examples, reading)):
         try:
-            if isinstance(example, tuple | list):
+            if _is_pair(example):
                 if len(example) != 2:
                     raise ValueError(f"found {len(example)} trees; an example is one tree or a pair")
                 found.append((tree_of(example[0]), tree_of(example[1])))
@@ -50,7 +51,7 @@ def read_objects(
 
 def listed(examples: Any, reading: Reading) -> Sequence[Any]:
     """The examples one by one. Raises ``ValueError`` for a tree alone, and for a table without a column of trees."""
-    if isinstance(examples, str | Tree | dict | ast.AST):
+    if isinstance(examples, str | Tree | dict | ast.AST) or is_nltk(examples):
         raise ValueError("one tree alone: give a list of trees or of texts")
     if hasattr(examples, "columns") and hasattr(examples, "iloc"):  # a table of pandas
         if reading.tree in examples.columns:
@@ -71,9 +72,14 @@ def with_notation(examples: Any, reading: Reading) -> Reading:
     """``reading`` with the notation of the texts among the examples, where it has none."""
     if reading.notation is not None:
         return reading
-    parts = [part for one in examples for part in (one if isinstance(one, tuple | list) else [one])]
+    parts = [part for one in examples for part in (one if _is_pair(one) else [one])]
     texts = [part for part in parts if isinstance(part, str)][:SAMPLE]
     return replace(reading, notation=detect(texts)) if texts else reading
+
+
+def _is_pair(example: Any) -> bool:
+    """Whether an example is one of several trees."""
+    return isinstance(example, tuple | list) and not is_nltk(example)
 
 
 def _read(read: Callable[[str], Tree], text: str, reading: Reading) -> Tree:
@@ -92,6 +98,8 @@ def _converted(example: Any, reading: Reading) -> Tree:
         return read_node_link(text) if linked else read_json_tree(text, _keys(reading))
     if isinstance(example, ast.AST):
         return from_ast(example)
+    if is_nltk(example):
+        return from_nltk(example)
     found = from_graph(example)
     if found is None:
         raise ValueError(f"found {_kind(example)}; expected {EXPECTED}")

@@ -6,36 +6,51 @@ from typing import Any
 from dgltree.read.networkx import from_any_networkx
 from dgltree.trees.tree import Tree
 
-NAMES = ("function", "label", "name", "type", "x", "feat")
+NAMES = ("function", "name", "type", "x", "feat")
 """Where the name of a node is looked for; the first that is there. Numbers are names, too."""
+PREDICTED = ("label", "labels", "y")
+"""Columns that are mostly what is to be predicted: a name that was taken from them would tell a model its answers."""
 TOKENS = ("token", "tokens")
 
 
 def from_graph(graph: Any) -> Tree | None:
     """The tree of a networkx digraph, a PyG ``Data`` or a DGLGraph; None for an object that is none of them.
 
-    A node of the last two is named by the first of ``function``, ``label``, ``name``, ``type``, ``x`` and ``feat`` that
-    the graph has: texts, whole numbers (N,) or (N, 1), or rows (N, d) of a single one each. Edges run from parents to
-    children or all the other way; children come in the order of ``slot``, else of the edges.
+    A node of the last two is named by the first of ``function``, ``name``, ``type``, ``x`` and ``feat`` that
+    the graph has: texts, whole numbers (N,) or (N, 1), or rows (N, d) of a single one each. ``label`` is what is to be
+    predicted, and never a name. Edges run from parents to children or all the other way; children come in the order
+    of ``slot``, else of the edges.
 
     Raises ``ValueError`` for a graph that is not a tree, or whose nodes have no such names.
     """
     if hasattr(graph, "is_directed") and hasattr(graph, "adj") and not hasattr(graph, "edge_index"):
         return from_any_networkx(graph)
     if hasattr(graph, "ndata") and hasattr(graph, "edges"):
+        if not getattr(graph, "is_homogeneous", True):
+            raise ValueError("the graph has several types of nodes or edges; expected one of each")
         source, target = (ends.tolist() for ends in graph.edges(order="eid"))
         slot = graph.edata["slot"].tolist() if "slot" in graph.edata else None
         return _tree(graph.ndata, list(zip(source, target, strict=True)), graph.num_nodes(), slot)
     if hasattr(graph, "edge_index") and hasattr(graph, "num_nodes"):
-        source, target = graph.edge_index.tolist()
-        return _tree(graph, list(zip(source, target, strict=True)), graph.num_nodes, None)
+        return _tree(graph, _edges(graph.edge_index), graph.num_nodes or 0, None)
     return None
+
+
+def _edges(index: Any) -> list[tuple[int, int]]:
+    """Of ``edge_index``, (2, E), which PyG leaves None where there are none."""
+    if index is None:
+        return []
+    if len(index.shape) != 2 or index.shape[0] != 2:
+        raise ValueError(f"edge_index is {tuple(index.shape)}; expected two rows, (2, E)")
+    return list(zip(*index.tolist(), strict=True))
 
 
 def _tree(columns: Any, edges: list[tuple[int, int]], count: int, slots: Sequence[int] | None) -> Tree:
     functions, tokens = _column(columns, NAMES, count), _column(columns, TOKENS, count)
     if functions is None:
-        raise ValueError(f"its nodes have no names; expected one of {', '.join(NAMES)}")
+        there = next((name for name in PREDICTED if name in columns), None)
+        only = f" but {there!r}, which is what is to be predicted" if there else ""
+        raise ValueError(f"its nodes have no names{only}; expected one of {', '.join(NAMES)}")
     children = _children(edges, count, slots)
     below = {child for of_node in children for child in of_node}
     roots = [node for node in range(count) if node not in below]

@@ -7,10 +7,13 @@
 ==================== ===================================================================
 
 Rings that share an atom are one system, a node whose token is the canonical SMILES of its atoms; which of its atoms a
-child is bound to is not kept, nor is stereochemistry. Every other heavy atom is a node: its function is the element,
-its token the element with its hydrogens and charge. A double, triple or other bond to the parent comes before the
-function (``=``, ``#``, ``~``). What is left has no cycles. The root is the middle of that tree, and children are in
-RDKit's canonical order, so that a molecule has one tree however its SMILES is written.
+child is bound to is not kept, nor are stereochemistry and the numbers of a reaction's atoms (``[CH3:1]``). Every other
+heavy atom is a node: its function is the element, its token the element with its isotope, hydrogens and charge:
+``13CH4`` for ``[13CH4]``. Hydrogens that are written as atoms are counted with their neighbour, but for isotopes of
+them (``[2H]``) and those without a heavy neighbour. A double, triple or other bond to the parent comes before the
+function (``=``, ``#``, ``~``); a dative bond (``->``) is as a single one. What is left has no cycles. The root is the
+middle of that tree, and children are in RDKit's canonical order. The tree is made of RDKit's canonical SMILES, so that
+texts with the same one have the same tree.
 """
 
 from functools import cache
@@ -36,9 +39,22 @@ def read_smiles(text: str) -> Tree:
         raise ValueError(f"{text!r:.80} is no SMILES; expected a molecule, as in c1ccccc1C(=O)O")
     try:
         chem.SanitizeMol(mol)
+        mol = chem.RemoveHs(mol)
     except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
         raise ValueError(f"{text!r:.80} is no molecule: {str(error).strip()}") from None
-    return _Units(chem, mol).tree()
+    return _Units(chem, _canonical(chem, mol)).tree()
+
+
+def _canonical(chem: Any, mol: Any) -> Any:
+    """The molecule with its atoms in the order of its canonical SMILES; ties would be broken by the text's order."""
+    chem.RemoveStereochemistry(mol)
+    for atom in mol.GetAtoms():
+        atom.SetAtomMapNum(0)
+    written = chem.MolToSmiles(mol)
+    read = chem.MolFromSmiles(written)
+    if read is None:
+        raise ValueError(f"{written!r:.80} is what RDKit writes for the molecule, and it cannot read that")
+    return read
 
 
 @cache
@@ -49,16 +65,52 @@ def _rdkit() -> Any:
     return Chem
 
 
+def _ring_systems(count: int, bonds: list[tuple[int, int]]) -> list[set[int]]:
+    """The atoms in sets: those that are still connected when each bond outside of rings is cut.
+
+    RDKit's own list of rings lacks those that a dative bond closes, and what is left of them would not be a tree.
+    """
+    near: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+    for number, (a, b) in enumerate(bonds):
+        near[a].append((b, number))
+        near[b].append((a, number))
+    seen: dict[int, int] = {}  # atom to when it was seen
+    lowest: dict[int, int] = {}  # the first atom that it is in a ring with, as far as is known
+    systems: list[set[int]] = []
+    waiting: list[int] = []  # atoms whose system is not complete
+    place: dict[int, int] = {}  # of an atom there
+    for start in range(count):
+        path = [] if start in seen else [(start, -1, iter(near[start]))]
+        while path:
+            atom, came, rest = path[-1]
+            if atom not in seen:
+                seen[atom] = lowest[atom] = len(seen)
+                place[atom] = len(waiting)
+                waiting.append(atom)
+            for other, bond in rest:
+                if other not in seen:
+                    path.append((other, bond, iter(near[other])))
+                    break
+                if bond != came:
+                    lowest[atom] = min(lowest[atom], seen[other])
+            else:
+                path.pop()
+                if path:
+                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[atom])
+                if lowest[atom] == seen[atom]:
+                    systems.append(set(waiting[place[atom] :]))
+                    del waiting[place[atom] :]
+    return systems
+
+
 class _Units:
     """Ring systems and other atoms of a molecule, and the bonds between them."""
 
     def __init__(self, chem: Any, mol: Any) -> None:
         self.chem, self.mol = chem, mol
-        chem.RemoveStereochemistry(mol)
         self.rank = list(chem.CanonicalRankAtoms(mol))
-        self.atoms = self._merged([set(ring) for ring in mol.GetRingInfo().AtomRings()])
-        in_rings = set().union(*self.atoms)
-        self.atoms += [{i} for i in range(mol.GetNumAtoms()) if i not in in_rings]
+        bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds()]
+        self.atoms = _ring_systems(mol.GetNumAtoms(), bonds)
         self.atoms.sort(key=lambda atoms: min(self.rank[i] for i in atoms))
         unit_of = {atom: unit for unit, atoms in enumerate(self.atoms) for atom in atoms}
         self.near: list[dict[int, str]] = [{} for _ in self.atoms]
@@ -67,15 +119,6 @@ class _Units:
             if ends[0] != ends[1]:
                 mark = BONDS.get(bond.GetBondTypeAsDouble(), "~")
                 self.near[ends[0]][ends[1]] = self.near[ends[1]][ends[0]] = mark
-
-    @staticmethod
-    def _merged(rings: list[set[int]]) -> list[set[int]]:
-        """Rings that share an atom as one."""
-        systems: list[set[int]] = []
-        for ring in rings:
-            apart = [system for system in systems if not system & ring]
-            systems = [*apart, ring.union(*(system for system in systems if system & ring))]
-        return systems
 
     def tree(self) -> Tree:
         """All fragments; one alone, or several below a common root."""
@@ -132,5 +175,5 @@ class _Units:
         return Tree(
             bond + atom.GetSymbol(),
             children,
-            f"{atom.GetSymbol()}H{atom.GetTotalNumHs()}" + (f"{charge:+d}" if charge else ""),
+            f"{atom.GetIsotope() or ''}{atom.GetSymbol()}H{atom.GetTotalNumHs()}" + (f"{charge:+d}" if charge else ""),
         )

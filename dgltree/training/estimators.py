@@ -94,8 +94,8 @@ class TreeEstimator(BaseEstimator):
 class TreeClassifier(ClassifierMixin, TreeEstimator):
     """Classes of trees or of pairs of trees: an estimator of scikit-learn.
 
-    Trees are ``Tree`` objects, texts, dicts, nodes of ``ast``, graphs of networkx, PyG or DGL, or pairs of these, in a
-    list, an array or a pandas column. Arguments as of :class:`TreeEstimator`.
+    Trees are ``Tree`` objects, texts, dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or DGL, or
+    pairs of these, in a list, an array or a pandas column. Arguments as of :class:`TreeEstimator`.
     """
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "TreeClassifier":

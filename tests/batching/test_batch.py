@@ -2,6 +2,7 @@
 
 import os
 import random
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,7 +10,7 @@ from helpers import EDGE_CASES, VOCABULARY, braid, chain, random_tree, square
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dgltree import Equation, Tree, TreeBatch, Vocabulary, batch, propagate, unbatch
+from dgltree import Equation, Tree, TreeBatch, Vocabulary, batch, propagate, select, unbatch
 from dgltree.cells import TreeRNN
 from dgltree.engine.schedule import schedule
 
@@ -286,6 +287,14 @@ def test_a_users_dag_with_two_roots_over_one_leaf(dgl) -> None:
     x = Tree("var", token="x")
     assert unbatch(flat) == [Tree("sin", (x,)), Tree("add", (x, x))]
     assert (flat.roots.tolist(), flat.level.tolist(), flat.sizes.tolist()) == ([0, 2], [1, 0, 1], [3])
+
+
+def test_trees_are_told_apart_after_dgls_own_file(dgl, tmp_path: Path) -> None:
+    path = str(tmp_path / "trees.bin")
+    dgl.save_graphs(path, [batch(FOREST, VOCABULARY).graph])
+    [graph], _ = dgl.load_graphs(path)
+    back = TreeBatch.from_graph(graph, VOCABULARY)
+    assert unbatch(select(back, [3, 1])) == [FOREST[3], FOREST[1]]
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.int64])

@@ -15,7 +15,7 @@ import torch
 from own_trees import QUIET, table
 
 import dgltree
-from dgltree import TreeClassifier, TreeDataset, TreeRegressor
+from dgltree import Tree, TreeClassifier, TreeDataset, TreeRegressor
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -134,6 +134,17 @@ def test_objects_of_every_kind_are_the_same_tree(given: Any) -> None:
     assert read_objects([(given, TREE)], Reading(notation="json")) == [(TREE, TREE)]
 
 
+def test_a_graph_of_one_node_needs_no_edges() -> None:
+    assert from_graph(Data(edge_index=None, num_nodes=1, name=["x"])) == Tree("x")
+
+
+def test_labels_of_a_graph_are_never_its_names() -> None:
+    graph = Data(edge_index=EDGES, num_nodes=4, label=[7, 8, 9, 8], feat=torch.eye(4))
+    found = from_graph(graph)
+    assert found is not None
+    assert [node.function for node in found.preorder()] == ["0", "1", "2", "3"]
+
+
 def test_nodes_of_ast_are_trees_as_source_is() -> None:
     source = "def f(x):\n    return x + 1\n"
     [found] = read_objects([ast.parse(source)], Reading())
@@ -163,7 +174,15 @@ def test_a_dgl_graph_is_a_tree_named_by_its_numbers() -> None:
         ([(TREE, TREE, TREE)], "tree 1: found 3 trees; an example is one tree or a pair"),
         ([{"name": "x"}], r"tree 1: \$: no 'label'"),
         ([networkx.Graph([(0, 1)])], "tree 1: the graph is undirected"),
-        ([Data(edge_index=EDGES, num_nodes=4)], "tree 1: its nodes have no names; expected one of function, label"),
+        ([Data(edge_index=EDGES, num_nodes=4)], "tree 1: its nodes have no names; expected one of function, name"),
+        (
+            [Data(edge_index=EDGES, num_nodes=4, label=[1, 0, 1, 1])],
+            "no names but 'label', which is what is to be pred",
+        ),
+        ([Data(edge_index=EDGES, num_nodes=4, y=[1, 0, 1, 1])], "no names but 'y', which is what is to be predicted"),
+        ([Data(edge_index=EDGES.T, num_nodes=4, **NAMES)], r"edge_index is \(3, 2\); expected two rows"),
+        ([Data(edge_index=None, num_nodes=4, **NAMES)], "4 nodes and 0 edges are not a tree"),
+        ([Data(edge_index=None, num_nodes=None)], "no names"),
         ([Data(edge_index=EDGES, num_nodes=5, x=torch.zeros(5).long())], "5 nodes and 3 edges are not a tree"),
         ([Data(edge_index=EDGES, num_nodes=4, x=torch.rand(4, 3))], "x has vectors that are not names"),
         (pd.DataFrame({"text": ["x"]}), "the table has no column 'tree', and no 'left' and 'right'; it has text"),

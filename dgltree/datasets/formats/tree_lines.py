@@ -71,4 +71,7 @@ class SMILESLines(LineRecords):
         return (self.reading.tree,)
 
     def fields_of(self, text: str) -> Mapping[str, Any]:
-        return {self.reading.tree: text.split()[0]}
+        words = text.split()
+        if not words:  # a no-break space, say
+            raise ValueError("the line has nothing but white space")
+        return {self.reading.tree: words[0]}
