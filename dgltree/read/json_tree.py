@@ -52,7 +52,7 @@ def load_json(text: str, numbers_as_text: bool = False) -> Any:
     """The value of a JSON text; its numbers may stay the texts that they are written with.
 
     Raises ``ValueError`` with line and column for what is not JSON, NaN and Infinity included, and for brackets that
-    nest too deeply for Python and integers too long for it.
+    nest too deeply for Python, integers too long for it, and a key that occurs twice in an object.
     """
 
     def refuse(constant: str) -> NoReturn:
@@ -61,13 +61,24 @@ def load_json(text: str, numbers_as_text: bool = False) -> Any:
 
     numbers = str if numbers_as_text else None
     try:
-        return json.loads(text, parse_int=numbers, parse_float=numbers, parse_constant=refuse)
+        return json.loads(
+            text, parse_int=numbers, parse_float=numbers, parse_constant=refuse, object_pairs_hook=_object
+        )
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno}, column {error.colno}: {error.msg}; expected JSON") from None
     except RecursionError:
         raise ValueError(
             "the JSON nests too deeply for Python's json, which recurses; expected some hundred levels at most"
         ) from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON. Raises ``ValueError`` where a key occurs twice: the last would win."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        key = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))
+        raise ValueError(f"the key {json.dumps(key):.60} occurs twice in an object; expected each key once")
+    return found
 
 
 def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:

@@ -7,16 +7,31 @@ from typing import Literal, NamedTuple
 
 from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
+from dgltree.read.foreign import check_foreign, foreign
 from dgltree.read.infix import read_infix
 from dgltree.read.json_tree import read_json_tree
 from dgltree.read.networkx import read_node_link
-from dgltree.read.python import read_python
+from dgltree.read.python import has_program, read_python
 from dgltree.read.sexpr import read_sexpr
 from dgltree.read.smiles import read_smiles
 from dgltree.trees.tree import Tree
 
 _OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
 _TIGHT = re.compile(r"[()](?=\S)")
+_PLAIN = re.compile(
+    r"\s*(?:\w[\w.]+(?:\s+--?[A-Za-z][\w-]*)+"  # a command with options, ls -l
+    r"|[^\W\d_]{2,}(?:[-/][^\W\d_]{2,})+"  # words with hyphens, folders
+    r"|\d{1,4}([-/])\d{1,2}\1\d{1,4})\s*"  # dates
+)
+"""What reads as a difference or quotient, and is none."""
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_COMMA = re.compile(r"[^\s(),],(?:\s|$)")
+"""What separates elsewhere would be the end of a leaf."""
+
+
+def _no_list(text: str) -> bool:
+    """Whether brackets have neither commas in them nor the marks of a notation that is not read."""
+    return not foreign(text) and not _COMMA.search(_STRING.sub("", text))
 
 
 class Notation(NamedTuple):
@@ -46,20 +61,20 @@ NOTATIONS: dict[str, Notation] = {
     ),
     "json": Notation(read_json_tree, '{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}'),
     "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
-    "infix": Notation(read_infix, "sin(x)^2 + y"),
+    "infix": Notation(read_infix, "sin(x)^2 + y", accepts=lambda text: not _PLAIN.fullmatch(text)),
     "brackets": Notation(
         read_unlabelled,
         "( not ( e ( or f ) ) )",
         accepts=lambda text: not _TIGHT.search(text),  # white space after every bracket, which labelled ones lack
         shown_by=_OPENING.match,
     ),
-    "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"),
-    "sexpr": Notation(read_sexpr, "(+ x (sin y))", shown_by=_OPENING.match),
+    "treebank": Notation(read_treebank, "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))", accepts=_no_list),
+    "sexpr": Notation(read_sexpr, "(+ x (sin y))", accepts=_no_list, shown_by=_OPENING.match),
     "python": Notation(
         read_python,
         "def f(x): return x + 1",
         detectable="last",  # it reads much that is meant otherwise: x^2 is its "xor"
-        accepts=lambda text: not text.lstrip().startswith("{"),  # an object of JSON, which reads as a dictionary
+        accepts=has_program,
     ),
     "smiles": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),  # nearly every word of capital letters
     "c": _code("c", "int f(int x) { return x + 1; }"),
@@ -81,10 +96,12 @@ def detect(texts: Sequence[str]) -> str:
     half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters altogether are not looked at, so
     that it takes a second or two; of longer ones alone the shortest is.
 
-    Raises ``ValueError`` where no notation reads any text, listing all with an example, and where none reads half of
+    Raises ``ValueError`` where half of the texts have the marks of a notation that is not read, naming it, where no
+    notation reads any text, listing all with an example, and where none reads half of
     them, with how many each reads.
     """
     texts = _few_long([text for text in texts if text.strip()])
+    check_foreign(texts)
     counts: dict[str, int] = {}
     for name in _named("always"):
         counts[name] = _count(NOTATIONS[name], texts)

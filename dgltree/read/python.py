@@ -20,6 +20,7 @@ from dgltree.read.text import error_at
 from dgltree.trees.tree import Tree
 
 TOKEN_LIMIT = 200  # characters of a constant: a text of a megabyte is no better a token
+_ACTING = (ast.Call, ast.Lambda, ast.comprehension, ast.Await, ast.Yield, ast.YieldFrom, ast.NamedExpr)
 _CONSTANT_FIELDS = {"MatchSingleton": "value", "Interpolation": "str"}  # constants without a node of their own
 
 Part: TypeAlias = Any
@@ -44,6 +45,21 @@ def read_python(source: str) -> Tree:
     and for brackets or operators that nest too deeply for Python's own parser.
     """
     return _convert(_parse(source))[0][0]
+
+
+def has_program(source: str) -> bool:
+    """Whether a text is Python that does something: a statement, a call or a function, not literals and names alone."""
+    try:
+        statements = _parse(source).body
+    except ValueError:
+        return False
+    return any(map(_acts, statements))
+
+
+def _acts(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is not None
+    return not isinstance(statement, ast.Expr) or any(isinstance(node, _ACTING) for node in ast.walk(statement))
 
 
 def from_ast(node: ast.AST) -> Tree:

@@ -179,7 +179,8 @@ class TrainedModel:
 
         Examples are a data set, or a list, an array or a pandas column of trees, of texts in the notation of the
         training file such as ``"(add x y)"``, of dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or
-        DGL, or of pairs of these. Raises ``ValueError`` naming the first example that cannot be read or that the model does not know.
+        DGL, or of pairs of these. Raises ``ValueError`` naming the first example that cannot be read or that the model
+        does not know.
         """
         return torch.cat([self.answers(part) for part in self.batches(self.known(trees))]).cpu()
 

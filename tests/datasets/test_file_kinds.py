@@ -30,7 +30,7 @@ READ: dict[str, tuple[str | bytes, int, str | None, list[str | None] | None]] = 
     "table.txt": ("tree\tlabel\nx+y\ta\nx*y\tb\n", 2, "infix", ["a", "b"]),
     "windows.tsv": (b"\xef\xbb\xbftree\tlabel\r\nx+y\ta\r\nx*y\tb\r\n", 2, "infix", ["a", "b"]),
     "table.csv": ("tree,label\nx+y,a\nx*y,b\n", 2, "infix", ["a", "b"]),
-    "quoted.csv": ('label,tree\na,"(f x, y)"\nb,"(f ""x"")"\n', 2, "sexpr", ["a", "b"]),
+    "quoted.csv": ('label,tree\na,"(f ""x, y"" z)"\nb,"(f ""x"")"\n', 2, "sexpr", ["a", "b"]),
     "lines.csv": ('label,tree\na,"(f\n x y)"\nb,(g x y)\n', 2, "sexpr", ["a", "b"]),
     "semicolons.csv": ("tree;label\nx+y;1,5\nx*y;2,5\n", 2, "infix", ["1,5", "2,5"]),
     "tabs.csv": ("tree\tlabel\nx+y\ta\nx*y\tb\n", 2, "infix", ["a", "b"]),
@@ -77,6 +77,9 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "notes.md": ("# Notes\nx+y\n", "text without trees"),
     "book.ipynb": ("{}", "a notebook; save it as a Python file"),
     "words.txt": ("hello\nworld\n", "single words or numbers, no trees"),
+    "words.tsv": ("tree\tlabel\nhello\ta\nworld\tb\n", "single words or numbers, no trees"),
+    "mathjson.json": ('["Add", 1, ["Power", "x", 2]]', "these are MathJSON, lists that begin with"),
+    "twice.json": ('[{"tree": "x+y", "tree": "x*y"}]', 'the key "tree" occurs twice in an object'),
     "numbers.txt": ("1\n2.5\n", "single words or numbers, no trees"),
     "prose.txt": ("The cat sleeps.\nIt rains.\n", "is in a known notation"),
     "script.txt": ("x = 1\nprint(x)\nimport os\n", "no notation of trees in it; name the format by a suffix"),
@@ -226,3 +229,22 @@ def test_files_of_one_name_in_two_folders_are_two_files_and_bad_records_come_fil
 def test_bad_records_are_in_the_order_of_files_and_then_of_lines() -> None:
     bad = [Bad(2, "", "b"), Bad(10, "", "a"), Bad(1, "", "b"), Bad(9, "", "a"), Bad(3, "", "")]
     assert [(each.file, each.line) for each in in_order(bad)] == [("", 3), ("a", 9), ("a", 10), ("b", 1), ("b", 2)]
+
+
+GOOD = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "trees", "bad"),
+    [
+        (f"{GOOD}(S (NP (DT the))\n\n(VP (VBZ sleeps))\n)\n{GOOD}", 2, [2]),
+        (f"(S\n\n(NP (DT the))\n\n(VP (VBZ sleeps))\n\n)\n{GOOD}{GOOD}", 2, [1]),
+        (f"(S\n\n(NP (DT the))\n\n(VP\n\n(VBZ sleeps)\n))\n{GOOD}{GOOD}", 2, [1]),
+        (f"(S (NP (DT the))\n\n{GOOD * 3}", 3, [1]),
+        (f"(S (NP (DT the))\n\n{GOOD * 300})\n{GOOD}", 301, [1, 303]),
+        (f"(S (NP (DT the))\n\n  (VP (VBZ sleeps)))\n{GOOD}", 2, []),
+    ],
+)
+def test_parts_of_a_tree_with_an_empty_line_are_no_trees(text: str, trees: int, bad: list[int], tmp_path: Path) -> None:
+    data = TreeDataset.from_file(written(tmp_path, "t.mrg", text), workers=0)
+    assert (len(data), [each.line for each in data.bad]) == (trees, bad)

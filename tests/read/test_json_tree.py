@@ -29,7 +29,7 @@ READ = {
     '{"label": 1, "token": 1.50, "children": [-1e999]}': Tree("1", (leaf("-1e999"),), token="1.50"),
     '{"label": false, "token": true}': Tree("false", token="true"),
     '{"label": ""}': leaf(""),
-    '{"label": "a", "label": "x", "other": [{"label": []}]}': x,
+    '{"label": "x", "other": [{"label": []}]}': x,
     '\n{"label": "\\u00e9\\n"}\n': leaf("é\n"),
 }
 
@@ -48,10 +48,11 @@ def test_keys_may_have_other_names():
     text = '{"op": "NP", "args": [{"op": "NN", "word": "cat", "label": 3}]}'
     assert read_json_tree(text, Keys("op", "args", "word")) == Tree("NP", (Tree("NN", token="cat"),))
     with pytest.raises(ValueError, match=re.escape("$.args[0]: no 'op'; expected a text or a number")):
-        read_json_tree(text.replace('"op": "NN"', '"label": "NN"'), keys=Keys("op", "args", "word"))
+        read_json_tree(text.replace('"op": "NN"', '"tag": "NN"'), keys=Keys("op", "args", "word"))
 
 
 BAD = {
+    '{"label": "a", "children": [{"label": "x", "label": "y"}]}': 'the key "label" occurs twice in an object',
     "": "line 1, column 1: Expecting value; expected JSON",
     '{"label":\n  x}': "line 2, column 3: Expecting value; expected JSON",
     '{"label": "x"} 1': "line 1, column 16: Extra data",

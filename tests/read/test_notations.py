@@ -51,7 +51,7 @@ DETECTED = {
         ["7", "(x)"],
         ["-x^2", "x**2"],
     ],
-    "python": [["x = 1\ny = 2"], ["import a"], ["f(x)(y)", "def g(): pass", ""], ['"""Doc."""']],
+    "python": [["x = 1\ny = 2"], ["import a"], ["f(x)(y)", "def g(): pass", ""]],
 }
 
 
@@ -87,11 +87,71 @@ def test_python_is_taken_only_where_nothing_else_reads_half_of_the_texts():
     assert detect(["x = 1", "y ="]) == "python"
 
 
+TREE_LINE = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))"
+
+
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        (["(A:0.1,B:0.2,(C:0.3,D:0.4):0.5);"] * 3, "Newick"),
+        (["(A,(B,C));", "((raccoon, bear), (sea_lion, seal));"], "Newick"),
+        (["(A,(B,C)D)F"], "Newick"),
+        (["(w / want-01 :ARG0 (b / boy) :ARG1 (g / go-01 :ARG0 b))"], "AMR"),
+        (["# ::id 1", "# ::snt The boy goes", "(g / go-01", "      :ARG0 (b / boy)", "      :ARG1 b)"] * 2, "AMR"),
+        (["((((....))))", "..((...)).", "(((....))).. (-1.20)"], "dot-bracket"),
+        ([">one", "GGGAAACCC", "(((...)))", ">two", "GGAAACCU", "((...)).."], "dot-bracket"),
+        (["ID=wsj_0001.1 PARSER=GOLD NUMPARSE=1", "(<T S[dcl] 0 2> (<L NP NNP NNP Vinken NP>) )"] * 2, "CCGbank"),
+        (["(defun |a b| (x))", "(f |c d e|)"], r"bars, \|a b\|"),
+        (["( (S (NP (PRP I)) (VP (VBP am))) (. .) )"] * 3, "brackets without a label hold several"),
+        (['["Add", 1, ["Power", "x", 2]]'] * 3, "MathJSON"),
+        ([f'"{TREE_LINE}"'] * 3, "in quotation marks"),
+        (['"(f ""a b"" (g x))"'] * 3, "in quotation marks"),
+        (['\'{"label": "x"}\''] * 3, "in quotation marks"),
+    ],
+)
+def test_other_notations_are_refused_by_name(texts, named):
+    with pytest.raises(ValueError, match=f"^these are .*{named}"):
+        detect(texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"# {TREE_LINE}"] * 3,
+        ["# a comment", "# another"],
+        ["[1, 2]", "('a', 'b')", '"""Doc."""'],
+        ["ls -l", "rm -r -f", "wc --lines"],
+        ["well-known", "state-of-the-art"],
+        ["usr/bin/env", "etc/hosts"],
+        ["2024-01-02", "1/2/2024"],
+    ],
+)
+def test_what_only_parses_is_in_no_notation(texts):
+    with pytest.raises(ValueError, match=r"^none of"):
+        detect(texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("infix", ["(max(a,b)+c)", "(f(a,b))^2", "(a/b)", "(a / b) - c"]),
+        ("infix", ["x -y", "x-y", "a/b", "10-2", "sin(x)-cos(y)"]),
+        ("sexpr", ["(or | a)", "(f a| |b)", "(|| x y)"]),
+        ("sexpr", ["((x 1) (y 2))", "((a b) (S c))", "(a ,b)", '(f "a, b")']),
+        ("treebank", ["( (S (NP (PRP I)) (VP (VBP am)) (. .)) )"]),
+        ("treebank", ["(CD 1/2)", "(S (NP (CD 10,000)) (, ,) (: ...))"]),
+        ("python", ["x = 1\n# why", "[f(x) for x in y]", "print('(a)')"]),
+    ],
+)
+def test_what_only_resembles_them_is_read(name, texts):
+    assert detect(texts) == name
+
+
 def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
     texts = ["x+y", "2x", "3y"]
     with pytest.raises(ValueError, match="no notation") as info:
         detect(texts)
-    told = "infix reads 1, python reads 1; smiles, c, java and javascript are read where --notation names them"
+    told = "infix reads 1; smiles, c, java and javascript are read where --notation names them"
     assert str(info.value) == f"no notation that is detected reads half of 3 trees: {told}"
 
 

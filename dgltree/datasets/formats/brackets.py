@@ -11,10 +11,17 @@ from dgltree.datasets.formats.source import Source, decoded
 from dgltree.datasets.settings.reading import Reading
 from dgltree.trees.tree import Tree
 
+BROKEN = b"\0broken"  # in place of trees that may be parts of one, with blank lines in it
+HELD = 100
+"""Trees after one without an end that are held back, until it is clear that they are none of its parts."""
+
 
 @dataclass
 class BracketBlocks(Records, Blocks):
-    """A tree ends where its brackets are closed, or where after a blank line the next one opens in the first column."""
+    """A tree ends where its brackets are closed, or where after a blank line the next one opens in the first column.
+
+    Where a bracket too many is closed soon after that, the blank line was inside of a tree: its parts are no trees.
+    """
 
     suffixes = (".mrg", ".ptb", ".penn", ".prd", ".parse")
 
@@ -32,23 +39,19 @@ class BracketBlocks(Records, Blocks):
 
     @staticmethod
     def blocks(lines: Iterable[bytes], limit: int) -> Iterator[LineBlock]:
-        tree: list[bytes] = []
-        first, length, depth, blank = 1, -1, 0, False
-        for number, line in enumerate(lines, 1):
-            if tree and blank and line.startswith(b"("):  # the tree before has no end
-                yield LineBlock(first, tree)
-                tree, length, depth = [], -1, 0
-            blank = not line.strip()
-            if blank:
-                continue
-            first = first if tree else number
-            length, depth = length + len(line) + 1, depth + _opened(line)
-            tree = [LONG] if length > limit else [*tree, line]
-            if depth <= 0:
-                yield LineBlock(first, tree)
-                tree, length, depth = [], -1, 0
-        if tree:
-            yield LineBlock(first, tree)
+        held: list[LineBlock] = []
+        for block, depth in _cut(lines, limit):
+            if held and depth < 0:
+                yield LineBlock(held[0].first, [BROKEN])
+                held = []
+            elif held or depth > 0:
+                held.append(block)
+                if len(held) > HELD:
+                    yield from held
+                    held = []
+            else:
+                yield block
+        yield from held
 
     def sample(self) -> list[LineBlock]:
         return next((chunk.raw[:SAMPLE] for chunk in self.chunks()), [])
@@ -61,10 +64,33 @@ class BracketBlocks(Records, Blocks):
         limit = self.reading.max_line
         if raw.lines == [LONG]:
             raise ValueError(f"a tree of more than {limit:,} bytes, the limit (--max-line)")
+        if raw.lines == [BROKEN]:
+            raise ValueError("an empty line inside of a tree, or a tree without its end; expected whole trees in a row")
         return {self.reading.tree: "\n".join(decoded(line, limit) for line in raw.lines)}
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
         return bare_label(trees, label, self.reading)
+
+
+def _cut(lines: Iterable[bytes], limit: int) -> Iterator[tuple[LineBlock, int]]:
+    """The lines of each tree, and how many brackets are open at its end."""
+    tree: list[bytes] = []
+    first, length, depth, blank = 1, -1, 0, False
+    for number, line in enumerate(lines, 1):
+        if tree and blank and line.startswith(b"("):  # the tree before has no end
+            yield LineBlock(first, tree), depth
+            tree, length, depth = [], -1, 0
+        blank = not line.strip()
+        if blank:
+            continue
+        first = first if tree else number
+        length, depth = length + len(line) + 1, depth + _opened(line)
+        tree = [LONG] if length > limit else [*tree, line]
+        if depth <= 0:
+            yield LineBlock(first, tree), depth
+            tree, length, depth = [], -1, 0
+    if tree:
+        yield LineBlock(first, tree), depth
 
 
 def _opened(line: bytes) -> int:

@@ -1,6 +1,7 @@
 """Common parts of the formats whose records hold trees as texts: columns, and a notation of the trees."""
 
 import json
+import re
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +24,11 @@ ROOT = "ROOT"
 """The function of a treebank's tree whose root was its label."""
 SAMPLE = 100
 """Trees at a file's beginning by which its notation is detected."""
+_WORD = re.compile(r"\s*[^\W\d_]{3,}\s*")
+"""A text that is rather a word than a tree of one node, such as ``x`` or 2."""
+HELP = (
+    "name the format by a suffix (.tsv, .csv, .jsonl, .conllu, .py, ...), or with --notation what a tree is written in"
+)
 
 
 class PlacedRecord(NamedTuple):
@@ -58,7 +64,10 @@ class Records(Format):
         return (self.reading.left, self.reading.right) if self.pairs else (self.reading.tree,)
 
     def with_notation(self) -> Self:
-        """With the notation detected by the first trees."""
+        """With the notation detected by the first trees.
+
+        Raises ``ValueError`` where none reads them, and where most are single words, which are mostly no trees.
+        """
         if self.reading.notation is not None:
             return self
         if self.reading.keys != Reading.keys:
@@ -67,9 +76,13 @@ class Records(Format):
         if not texts:
             raise ValueError(f"{self.source.path}: no trees at the beginning of the file{why}")
         try:
-            return replace(self, reading=replace(self.reading, notation=detect(texts)))
+            notation = detect(texts)
         except ValueError as error:
             raise ValueError(f"{self.source.path}: {error}") from None
+        words = sum(_WORD.fullmatch(text) is not None for text in texts)
+        if notation in ("infix", "brackets", "sexpr") and 10 * words > 9 * len(texts):
+            raise ValueError(f"{self.source.path}: its first trees are single words or numbers, no trees; {HELP}")
+        return replace(self, reading=replace(self.reading, notation=notation))
 
     def sample_texts(self) -> tuple[list[str], str]:
         """Texts of trees, and why there is none; a bad record among them is reported when the file is read."""

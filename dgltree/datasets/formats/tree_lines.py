@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from dgltree.datasets.formats.records import LineRecords, bare_label
+from dgltree.datasets.formats.records import HELP, LineRecords, bare_label
 from dgltree.datasets.formats.source import Source
 from dgltree.datasets.settings.reading import Reading
 from dgltree.trees.tree import Tree
 
 BRANCHES = re.compile(r"[^\w\s.]")
 """A sign that every notation has in a tree of more than one word: brackets or an operator."""
-HELP = "name the format by a suffix (.tsv, .csv, .jsonl, .conllu, .py, ...), or with --notation what a line is"
 
 
 @dataclass(kw_only=True)
@@ -47,7 +46,7 @@ class TreeLines(LineRecords):
         if found.reading.notation in ("infix", "brackets", "sexpr") and not any(
             BRANCHES.search(text) for text in texts
         ):
-            raise ValueError(f"{self.source.path}: its first lines are single words or numbers, no trees; {HELP}")
+            raise ValueError(f"{self.source.path}: its first trees are single words or numbers, no trees; {HELP}")
         return found
 
     def labelled(self, trees: tuple[Tree, ...], label: str | None) -> tuple[tuple[Tree, ...], str | None]:
