@@ -16,6 +16,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.datasets.labelled import Labelled
 from dgltree.datasets.settings.field_texts import label_number
+from dgltree.datasets.settings.label_texts import class_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 
@@ -90,11 +91,14 @@ class Collate:
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:
     """(E,) int64, the numbers of classes, :data:`UNSEEN` for others; without classes float32, NaN for no label.
 
+    A label is the class that is the same number, text or truth value: ``0.0`` is the class ``0``.
+
     Raises ``ValueError`` for a label that is no finite number of 32 bits, where there are no classes.
     """
     if classes is not None:
-        number = {name: i for i, name in enumerate(classes)}
-        return torch.tensor([UNSEEN if label is None else number.get(label, UNSEEN) for label in labels])
+        number_of = class_numbers(classes)
+        found = (None if label is None else number_of(label) for label in labels)
+        return torch.tensor([UNSEEN if number is None else number for number in found], dtype=torch.int64)
     numbers = [torch.nan if label is None else label_number(label) for label in labels]
     if None in numbers:
         raise ValueError(f"a label is not a number that float32 can hold: {labels[numbers.index(None)]!r:.60}")

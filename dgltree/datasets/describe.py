@@ -9,10 +9,10 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.vocabulary import NO_LABEL, UNKNOWN
-from dgltree.datasets.labels import where
+from dgltree.datasets.labels import absent, present, where
 from dgltree.datasets.loading.from_file import listed
 from dgltree.datasets.settings.field_texts import number
-from dgltree.datasets.splitting.duplicates import node_digests
+from dgltree.datasets.splitting.duplicates import contradicted, node_digests
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.text import shown
@@ -135,7 +135,14 @@ def _duplicates(data: TreeDataset) -> str:
 
 
 def _labels(data: TreeDataset) -> str:
-    known = [label for label in data.labels if label is not None]
+    found = [_known_labels(data), absent(data)]
+    if several := contradicted(data):
+        found.append(f"{several:,} examples have trees that occur with different labels")
+    return "\n".join(line for line in found if line)
+
+
+def _known_labels(data: TreeDataset) -> str:
+    known = present(data)
     if not known:
         return f"no labels ({where(data.reading)})"
     counts = Counter(known)

@@ -1,9 +1,17 @@
 """Which examples have a label that can be used."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from copy import copy
+
 from dgltree.datasets.formats.format import Bad, in_order
-from dgltree.datasets.settings.field_texts import label_number
+from dgltree.datasets.settings.field_texts import label_number, number
+from dgltree.datasets.settings.label_texts import class_numbers, merged, missing_texts, other_spelling
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
+
+FEW = 5
+"""Labels that a message names."""
 
 
 def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
@@ -21,7 +29,8 @@ def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
 
 def labelled(data: TreeDataset, numbers: bool) -> tuple[TreeDataset | None, list[Bad]]:
     """The examples with such a label, or None, and the faults of the others."""
-    wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers))}
+    missing = missing_texts(data.reading.missing)
+    wrong = {i: why for i, label in enumerate(data.labels) if (why := _wrong(label, numbers, missing))}
     if not wrong:
         return data, []
     bad = [data.bad_at(i, f"{data.ids[i]}: {why}" if data.ids[i] else why) for i, why in wrong.items()]
@@ -39,9 +48,75 @@ def where(reading: Reading) -> str:
     )
 
 
-def _wrong(label: str | None, numbers: bool) -> str | None:
+def present(data: TreeDataset) -> list[str]:
+    """The labels that there are: those that mean that there is none are left out."""
+    missing = missing_texts(data.reading.missing)
+    return [label for label in data.labels if label is not None and label.strip() not in missing]
+
+
+def absent(data: TreeDataset) -> str:
+    """How many labels mean that there is none, in a sentence; empty for none."""
+    missing = missing_texts(data.reading.missing)
+    counts = Counter(label for label in data.labels if label is not None and label.strip() in missing)
+    if not counts:
+        return ""
+    spelt = ", ".join(f"{label} ({count:,})" for label, count in counts.most_common())
+    return f"labels that mean that there is none: {spelt}; --missing says which do"
+
+
+def check_spelling(data: TreeDataset) -> None:
+    """``ValueError`` for labels that are all numbers, some of them not written as such: nobody said what is meant."""
+    labels = set(present(data))
+    others = sorted(label for label in labels if number(label.strip()) is None)
+    if others and all(map(other_spelling, others)):
+        raise ValueError(
+            f"{len(others):,} of {len(labels):,} different labels are numbers with {other_spelling(others[0])}, such "
+            f"as {others[0]!r:.60}; write numbers as 1234.5 to predict them, or take them as classes with the task "
+            "classify (of pairs: pair)"
+        )
+
+
+def unified(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[dict[str, TreeDataset], str]:
+    """Data sets in which labels that are the same have one text; and which are, in a sentence, empty for none.
+
+    Those are the same that differ in blanks around them, in how letters with accents are encoded, in how a number is
+    written (``0`` and ``0.0``), or true and false in capitals. One that is among ``classes`` keeps its text.
+    """
+    names = merged([data.labels for data in files.values()], classes)
+    if not names:
+        return dict(files), ""
+    found = {}
+    for split, data in files.items():
+        found[split] = copy(data)
+        found[split].labels = [None if label is None else names.get(label, label) for label in data.labels]
+    told = ", ".join(f"{label!r} as {name!r}" for label, name in sorted(names.items())[:FEW])
+    rest = f" and {len(names) - FEW:,} more" if len(names) > FEW else ""
+    return found, f"labels that are the same are one class: {told}{rest}"
+
+
+def check_known(labels: Sequence[str | None], classes: Sequence[str]) -> None:
+    """``ValueError`` where there are classes, and not one of the labels is among them."""
+    number_of = class_numbers(classes)
+    if classes and labels and all(label is None or number_of(label) is None for label in labels):
+        there = sorted({label for label in labels if label is not None})
+        raise ValueError(
+            f"none of the labels is a class of the model: they are {_some(there)}, the classes {_some(classes)}; "
+            f"--label names another column"
+        )
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(f"{name!r:.60}" for name in names[:FEW])
+    return f"{shown} and {len(names) - FEW:,} more" if len(names) > FEW else shown
+
+
+def _wrong(label: str | None, numbers: bool, missing: frozenset[str]) -> str | None:
     if label is None:
         return "no label"
-    if numbers and label_number(label) is None:
-        return f"the label {label!r} is not a number that float32 can hold"
+    if label.strip() in missing:
+        return f"the label {label!r} means that there is none (--missing)"
+    if numbers and label_number(label.strip()) is None:
+        how = other_spelling(label)
+        hint = f": it has {how}; expected it as in 1234.5" if how else ""
+        return f"the label {label!r} is not a number that float32 can hold{hint}"
     return None

@@ -23,10 +23,10 @@ _PLAIN = re.compile(
     r"|[^\W\d_]{2,}(?:[-/][^\W\d_]{2,})+"  # words with hyphens, folders
     r"|\d{1,4}([-/])\d{1,2}\1\d{1,4})\s*"  # dates
 )
-"""What reads as a difference or quotient, and is none."""
+"""Texts that read as a difference or quotient, and are none."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _COMMA = re.compile(r"[^\s(),],(?:\s|$)")
-"""What separates elsewhere would be the end of a leaf."""
+"""A comma that separates elsewhere would be the end of a leaf."""
 
 
 def _no_list(text: str) -> bool:

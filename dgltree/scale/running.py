@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import torch
 from tqdm import tqdm
 
+from dgltree.datasets.batches import UNSEEN
 from dgltree.datasets.formats import Bad
-from dgltree.datasets.labels import where
+from dgltree.datasets.labels import check_known, where
 from dgltree.scale.cluster import LOCAL, connected
 from dgltree.scale.folder import OutFolder
 from dgltree.scale.ids import find_repeated
@@ -102,15 +103,20 @@ def _evaluated(job: Evaluate, names: list[str], folder: OutFolder) -> Outcome:
     """The same, and the metrics of what was written."""
     rows = left_out = 0
     objective = job.model.objective
-    metrics = objective.metrics()
+    metrics, some, known = objective.metrics(), [], not objective.classes
     for table, lost in _read(names, folder, ["label", *objective.answer_columns]):
         rows, left_out = rows + table.num_rows, left_out + lost
         if table.num_rows:
             columns = [torch.from_numpy(table[name].to_numpy().copy()) for name in objective.answer_columns]
             answers = torch.stack(columns, 1).view(-1, *objective.shape)
-            metrics.update(answers, objective.targets(table["label"].to_pylist()))
+            some = table["label"].to_pylist()
+            targets = objective.targets(some)
+            known = known or bool((targets != UNSEEN).any())
+            metrics.update(answers, targets)
     if not rows:
         raise ValueError(f"no example can be used: not one of {left_out} has a label ({where(job.reading)})")
+    if not known:
+        check_known(some, objective.classes)
     return Outcome(rows, left_out, metrics.found())
 
 

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
+from dgltree.datasets.labels import check_spelling, present, unified
 from dgltree.datasets.loading.from_file import listed
+from dgltree.datasets.splitting.duplicates import contradicted
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.checkpoint import READOUTS
@@ -73,6 +75,8 @@ def decide(
     """
     for dataset in files.values():
         _check_readable(dataset)
+    if settings.task is None:
+        check_spelling(files["train"])
     settings = replace(settings, task=settings.task or task_of(files["train"]))
     readout, model = _readout(settings)
     kind = OBJECTIVES[readout.gives]
@@ -80,6 +84,12 @@ def decide(
     for name, dataset in labelled.items():
         if dataset.bad:
             say(f"{name}: {listed(dataset.bad)}")
+    if not kind.labels_are_numbers:
+        labelled, told = unified(labelled, classes or ())
+        if told:
+            say(told)
+    if several := contradicted(labelled["train"]):
+        say(f"train: {several:,} examples have trees that occur with different labels")
     splits = _splits(labelled, settings.seed)
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
@@ -109,7 +119,7 @@ def task_of(data: TreeDataset) -> TaskName:
     if data.each == TASKS["pair"].each:
         return "pair"
     try:
-        numbers = [float(label) for label in data.labels if label is not None]
+        numbers = [float(label) for label in present(data)]
     except ValueError:
         return "classify"
     return "regress" if any(isfinite(value) and not value.is_integer() for value in numbers) else "classify"

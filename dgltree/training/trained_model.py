@@ -13,6 +13,7 @@ from dgltree.cells import Cell
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.formats.records import ROOT
 from dgltree.datasets.labelled import Labelled
+from dgltree.datasets.labels import check_known
 from dgltree.datasets.objects import read_objects
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -188,9 +189,11 @@ class TrainedModel:
         """The metrics of labelled examples; a label that is none of the model's classes counts as an error.
 
         Examples without a label, or for numbers with one that is none, are left out. Needs the extra ``train``
-        (torchmetrics). Raises ``ValueError`` where there are no others, and as :meth:`predict`.
+        (torchmetrics). Raises ``ValueError`` where there are no others, where no label is a class of the model, and as
+        :meth:`predict`.
         """
         known = self.objective.labelled(self.dataset(dataset))
+        check_known(known.labels, self.classes)
         return self.objective.evaluation(self.predict(known), self.objective.targets(known.labels))
 
     def explain(self, trees: Examples) -> list[Explanation]:

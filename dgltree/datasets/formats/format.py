@@ -165,7 +165,9 @@ class Format(ABC):
         """Of the label, the split and the group."""
         reading = self.reading
         label = (
-            ColumnPattern.of("label_from", reading.label_from) if reading.label_from else ColumnPattern(reading.label)
+            ColumnPattern.of("label_from", reading.label_from, booleans=True)
+            if reading.label_from
+            else ColumnPattern(reading.label, booleans=True)
         )
         split = (
             ColumnPattern.of("split_from", reading.split_from) if reading.split_from else ColumnPattern(reading.split)

@@ -16,19 +16,22 @@ class ColumnPattern:
     """Of a table, a comment of a CoNLL-U sentence, or ``file``, ``folder``, ``id``."""
     pattern: re.Pattern[str] | None = None
     """Its value is its first group, or all that it matches; of named groups, the name of the one that matched."""
+    booleans: bool = False
+    """Whether its value may be true or false, which are texts then."""
 
     @classmethod
-    def of(cls, option: str, text: str) -> "ColumnPattern":
+    def of(cls, option: str, text: str, booleans: bool = False) -> "ColumnPattern":
         """Read ``COLUMN`` or ``COLUMN:REGEX``. Raises ``ValueError`` for what is not a regular expression."""
         column, colon, pattern = text.partition(":")
         try:
-            return cls(column, re.compile(pattern) if colon else None)
+            return cls(column, re.compile(pattern) if colon else None, booleans)
         except re.error as error:
             raise ValueError(f"{option} is {text!r}: {pattern!r} is not a regular expression ({error})") from None
 
     def __call__(self, fields: Mapping[str, Any]) -> str | None:
         """The value in a record, None if there is none. Raises ``ValueError`` for a value that is no text or number."""
-        text = text_of(fields, self.column)
+        value = fields.get(self.column)
+        text = str(value).lower() if self.booleans and isinstance(value, bool) else text_of(fields, self.column)
         if text is None or self.pattern is None:
             return text
         match = self.pattern.search(text)

@@ -48,5 +48,5 @@ def number(text: str) -> float | None:
 
 def label_number(text: str) -> float | None:
     """The same for what is to be predicted, which float32 has to hold."""
-    value = number(text)
+    value = number(text.strip())
     return value if value is not None and -LARGEST <= value <= LARGEST else None

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from dgltree.arguments import check_types
 from dgltree.datasets.settings.column_pattern import ColumnPattern
+from dgltree.datasets.settings.label_texts import MISSING
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
 
@@ -25,6 +26,7 @@ class Reading:
         label_from: read the label from elsewhere, given as COLUMN or COLUMN:REGEX. COLUMN is a column, a comment of a
             CoNLL-U sentence, or one of file, folder and id. The label is what REGEX matches, or its first group, or
             the name of the named group that matched, as in "text:(?P<question>[?]$)|(?P<statement>$)".
+        missing: the labels that mean that there is none, separated by commas; an empty text for no such label.
         split: the column that says train, validation (or valid, val, dev) or test.
         split_from: read the split from elsewhere, given as for label_from, such as "file:train|dev|test".
         group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
@@ -51,6 +53,7 @@ class Reading:
     right: str = "right"
     label: str = "label"
     label_from: str | None = None
+    missing: str = MISSING
     split: str = "split"
     split_from: str | None = None
     group_by: str | None = None
