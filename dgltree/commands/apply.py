@@ -35,9 +35,9 @@ examples:
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
-Prints a table with one line for each record, in order: its id (or its line number), the prediction, and for classes
-the probability of each. A record that cannot be read gets a line without a prediction, and a message on the standard
-error.
+Prints a table with one line for each record, in order: its id (or its line number, also where an id occurred before),
+the prediction, and for classes the probability of each. A record that cannot be read gets a line without a prediction,
+and a message on the standard error.
 """,
     "encode": """\
 examples:

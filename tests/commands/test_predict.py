@@ -40,6 +40,22 @@ def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_pla
     assert "line 3" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "ids"),
+    [
+        ("t.tsv", "id\ttree\na\tx+y\nb\tx+\nc\tsin(x)\na\tx\n\tx+\ny\n", ["a", "b", "c", "5", "6", "7"]),
+        ("t.jsonl", '{"id": "a", "tree": "x+"}\n{"id": [1], "tree": "x+"}\n{"id": 3}\n{\n', ["a", "2", "3", "4"]),
+    ],
+)
+def test_a_record_without_an_answer_has_its_id(
+    name: str, text: str, ids: list[str], fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert main(["predict", str(fitted / "model"), str(path)]) == 1
+    assert [row[0] for row in rows_of(capsys.readouterr().out)[1:]] == ids
+
+
 def test_the_standard_input_is_a_file_too(
     fitted: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +82,11 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
     capsys.readouterr()
     assert main(["predict", str(tmp_path / "model"), str(new)]) == 1
     rows = rows_of(capsys.readouterr().out)[1:]
-    assert [(row[0], row[1] != "") for row in rows] == [("new.py:1:f", True), ("4", False), ("new.py:7:h", True)]
+    assert [(row[0], row[1] != "") for row in rows] == [
+        ("new.py:1:f", True),
+        ("new.py:4:g", False),
+        ("new.py:7:h", True),
+    ]
 
 
 def test_a_pipe_is_answered_record_by_record(
@@ -93,7 +113,7 @@ def test_an_id_that_occurred_before_is_left_out_as_in_training(
     out, err = capsys.readouterr()
     rows = [(row[0], row[1] != "") for row in rows_of(out)[1:]]
     known = [("a", True), ("b", True), ("4", False), ("5", True), ("6", True)]
-    assert rows == [*known, ("7", False), ("8", False), ("9", False), ("d", True)]
+    assert rows == [*known, ("c", False), ("8", False), ("9", False), ("d", True)]
     assert "line 4: the id 'a' was already used in line 2; each record needs an id of its own" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
 

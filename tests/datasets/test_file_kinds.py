@@ -248,3 +248,17 @@ GOOD = "(S (NP (DT the) (NN cat)) (VP (VBZ sleeps)))\n"
 def test_parts_of_a_tree_with_an_empty_line_are_no_trees(text: str, trees: int, bad: list[int], tmp_path: Path) -> None:
     data = TreeDataset.from_file(written(tmp_path, "t.mrg", text), workers=0)
     assert (len(data), [each.line for each in data.bad]) == (trees, bad)
+
+
+def test_a_source_file_that_cannot_be_opened_is_named_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.py", "b.py"):
+        written(tmp_path, name, "x = 1\n")
+
+    def read(path: Path) -> bytes:
+        if path.name == "a.py":
+            raise PermissionError(13, "Permission denied", str(path))
+        return b"x = 1\n"
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    data = TreeDataset.from_file(tmp_path, workers=0, cached=False)
+    assert [(bad.file, bad.message) for bad in data.bad] == [("a.py", "Permission denied")]

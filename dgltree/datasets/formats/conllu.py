@@ -61,14 +61,15 @@ class CoNLLU(Blocks):
         reading = self.reading
         lines, broken = self._lines(block)
         for line, comments, tree in iter_conllu(lines, reading.node, reading.word, block.first):
+            own_id = reading.id != Reading.id and reading.id in comments
+            id_column = None if own_id else "sent_id"
             if isinstance(tree, ValueError):
-                yield Bad(line, _in_sentence(line, str(tree), broken), block.file)
+                yield Bad(line, _in_sentence(line, str(tree), broken), block.file, self.id_of(comments, id_column))
                 continue
             try:
-                own_id = reading.id != Reading.id and reading.id in comments
-                label, split, name, group = self.said(comments, block.file, None if own_id else "sent_id")
+                label, split, name, group = self.said(comments, block.file, id_column)
             except ValueError as error:
-                yield Bad(line, str(error), block.file)
+                yield Bad(line, str(error), block.file, self.id_of(comments, id_column))
                 continue
             yield Example(line, (tree,), label, split, name, group, block.file)
 

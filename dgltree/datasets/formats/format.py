@@ -23,6 +23,8 @@ class _Bad(NamedTuple):
     """One line."""
     file: str = ""
     """Of a folder."""
+    id: str | None = None
+    """The record's own name, where it has one that can be read."""
 
 
 class Bad(_Bad):
@@ -30,8 +32,8 @@ class Bad(_Bad):
 
     __slots__ = ()
 
-    def __new__(cls, line: int, message: str, file: str = "") -> Self:
-        return super().__new__(cls, line, shown(message), file)
+    def __new__(cls, line: int, message: str, file: str = "", id: str | None = None) -> Self:
+        return super().__new__(cls, line, shown(message), file, id)
 
     @property
     def where(self) -> str:
@@ -41,7 +43,9 @@ class Bad(_Bad):
 
     @property
     def name(self) -> str:
-        """By which a record without an id is known: its line, in a folder its file and line."""
+        """By which a record is known: its id, else its line, in a folder its file and line."""
+        if self.id is not None:
+            return self.id
         return ":".join([shown(self.file)] * bool(self.file) + [str(self.line)] * bool(self.line or not self.file))
 
     def at(self, path: str | Path) -> str:
@@ -134,6 +138,13 @@ class Format(ABC):
         There may be texts of what is no example as well.
         """
         return iter(())
+
+    def id_of(self, fields: Mapping[str, Any], id_column: str | None = None) -> str | None:
+        """The id of a record that may be bad otherwise; None also for what can be no id."""
+        try:
+            return text_of(fields, id_column or self.reading.id)
+        except ValueError:
+            return None
 
     def said(self, fields: Mapping[str, Any], file: str = "", id_column: str | None = None) -> Said:
         """The values of a record's columns, including ``file`` and ``folder``.

@@ -117,10 +117,12 @@ class Records(Format):
             if isinstance(item.raw, bytes) and not item.raw.strip():
                 yield Bad(item.line, "the line is empty", item.file)
                 continue
+            fields: Mapping[str, Any] = {}
             try:
-                yield self._example(item, self.fields(item.raw), read)
+                fields = self.fields(item.raw)
+                yield self._example(item, fields, read)
             except ValueError as error:
-                yield Bad(item.line, str(error), item.file)
+                yield Bad(item.line, str(error), item.file, self.id_of(fields))
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
         """The records of a chunk, one a line by default."""

@@ -48,8 +48,10 @@ class SourceFiles(Format):
             try:
                 printable(file or path.name, "the name of the file")
                 yield from self.of_file(file, path.name, self._text(path))
-            except (ValueError, OSError) as error:
+            except ValueError as error:
                 yield Bad(0, str(error), file)
+            except OSError as error:  # whose own text repeats the path
+                yield Bad(0, error.strerror or str(error), file)
 
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
         """The definitions that begin at each line of a file, each a possible example."""
