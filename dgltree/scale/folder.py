@@ -1,9 +1,12 @@
 """The folder of the output, wherever fsspec writes: whose it is, and which of its files are there."""
 
 import json
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from dgltree.claims import OWNER, differences, owned
 from dgltree.read.json_text import write_json
 from dgltree.scale.tables import SUFFIX, located
 
@@ -43,7 +46,7 @@ class OutFolder:
             raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")
         run = next((name for name in (RUN, RUN_BEFORE) if self._files.exists(self._at(name))), None)
         if run is None:
-            names = [name for name in self._names() if not name.endswith(PART)]
+            names = [name for name in self._names() if not name.endswith(PART) and name != OWNER]
             if names:
                 raise ValueError(f"{self.given} holds other files, such as {names[0]}; give another --out")
             self._files.makedirs(self._path, exist_ok=True)
@@ -54,6 +57,12 @@ class OutFolder:
             raise ValueError(f"{self.given} holds another run ({_other(found, settings)}); give another --out")
         if run != RUN:
             self._files.mv(self._at(run), self._at(RUN))
+
+    def owned(self) -> AbstractContextManager[None]:
+        """A block in which no other run writes to the folder, where it is on a local disk; see :func:`owned`."""
+        from fsspec.implementations.local import LocalFileSystem
+
+        return owned(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()
 
     def _run(self, name: str) -> dict[str, Any]:
         try:
@@ -112,5 +121,5 @@ class OutFolder:
 
 def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
     """The differences between a run and the one in the folder."""
-    names = [name for name in settings if found.get(name) != settings[name]]
+    names = dict.fromkeys(key.partition(".")[0] for key in differences(found, settings))
     return ", ".join(f"another {name}" for name in names) or "of another version"

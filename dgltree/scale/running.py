@@ -19,7 +19,7 @@ from dgltree.scale.folder import OutFolder
 from dgltree.scale.ids import find_repeated
 from dgltree.scale.job import TableJob
 from dgltree.scale.pipeline import blocks, resources
-from dgltree.scale.tables import FOOTERS, open_tables
+from dgltree.scale.tables import FOOTERS, Tables, open_tables
 from dgltree.scale.trees import Evaluate, TreeJob
 from dgltree.training.objectives.metrics import Evaluation
 
@@ -71,6 +71,20 @@ def run(
     """
     tables, folder = open_tables(str(data)), OutFolder(str(out))
     job.opened(tables.path, tables.columns, partial(tables.sample, max_line=job.max_line))
+    with folder.owned():
+        return _answered(job, tables, folder, address, device, progress, report)
+
+
+def _answered(
+    job: TableJob,
+    tables: Tables,
+    folder: OutFolder,
+    address: str,
+    device: str | None,
+    progress: bool,
+    report: Report,
+) -> Outcome:
+    """Make the files that are missing, and read them all; arguments as of :func:`run`."""
     folder.claim({**job.settings(), "data": tables.digest, "size of blocks": [job.rows, job.size]})
     spans = tables.spans(job.rows, job.size)
     written = folder.written()

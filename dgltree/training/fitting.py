@@ -1,6 +1,7 @@
 """A training on own trees: from data that was read to a decision, a model, its steps, its end and its answers."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from lightning.pytorch.loggers import Logger
 from dgltree.arguments import nearest
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import Cell
+from dgltree.claims import owned
 from dgltree.datasets.settings.field_texts import number
 from dgltree.datasets.splitting.splits import shared_examples, shared_groups
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -22,7 +24,7 @@ from dgltree.training.finishing import finish
 from dgltree.training.folder import finished
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
-from dgltree.training.processes import check_started, say
+from dgltree.training.processes import check_started, first, say
 from dgltree.training.sight import sight_of
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.stepping.trainer import step
@@ -73,7 +75,7 @@ def fit(
         options: of :class:`dgltree.training.options.FitOptions`.
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
-    and for a folder with another training; ``TypeError`` for an unknown option.
+    for a folder with another training, and for one that another run writes to now; ``TypeError`` for an unknown option.
     """
     given_callbacks, loggers = _listed("callbacks", callbacks, Callback), _listed("logger", logger, Logger)
     if cell is not None:
@@ -90,21 +92,23 @@ def fit(
         files = {name: each for name, each in given.items() if each is not None}
         decision = decide(files, settings, vocabulary, classes)
         module = build(decision)
-        if done := finished(folder, decision.options, decision.digest):
-            say(f"the training in {folder} is already finished; nothing to do")
-        else:
-            _tell(decision, module)
 
     def leave(model: TreeModel) -> None:
         TrainedModel.of(decision, model).save(folder)
 
-    if not done:
-        with threads.limited(decision.threads):
-            trainer = step(decision, module, folder, leave, given_callbacks, loggers)
-            if trainer.is_global_zero:
-                finish(decision, module, folder, command, parts or {})
-        trainer.strategy.barrier()  # until the first process has written all
-    return TrainedModel.load(folder)
+    with owned(folder) if first() else nullcontext():
+        with threads.limited(settings.threads or 1):
+            if done := finished(folder, decision.options, decision.digest):
+                say(f"the training in {folder} is already finished; nothing to do")
+            else:
+                _tell(decision, module)
+        if not done:
+            with threads.limited(decision.threads):
+                trainer = step(decision, module, folder, leave, given_callbacks, loggers)
+                if trainer.is_global_zero:
+                    finish(decision, module, folder, command, parts or {})
+            trainer.strategy.barrier()  # until the first process has written all
+        return TrainedModel.load(folder)
 
 
 def _tell(decision: Decision, module: TreeTraining) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dgltree.claims import differences
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
 from dgltree.read.json_text import write_json
@@ -35,10 +36,6 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
         for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
             left.unlink(missing_ok=True)  # another process of the training may have been faster
     if found is None or given_up or (found != settings and not _learnt(folder)):  # what goes on is no longer given up
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise ValueError(f"{folder} is a file; the model goes to a folder (--out)") from None
         write(file, write_json(settings, indent=1) + "\n")
         return False
     if found != settings:
@@ -111,6 +108,6 @@ def _read(file: Path) -> dict[str, Any]:
 
 def _other(found: dict[str, Any], settings: dict[str, Any]) -> str:
     """The differences between a training and the one in the folder."""
-    before, now = found.get("options", {}), settings["options"]
-    names = [f"{name} {before.get(name)}" for name in now if before.get(name) != now[name]]
+    differ = differences(found.get("options", {}), settings["options"])
+    names = [f"{name} {there}" for name, (there, _) in differ.items()]
     return ", ".join(names) or "other data"

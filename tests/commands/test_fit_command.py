@@ -87,5 +87,5 @@ def test_a_file_where_the_folder_of_the_model_should_be_is_said(
 ) -> None:
     path = written(tmp_path, "t.tsv", table(30))
     assert main(["fit", str(path), "--out", str(path), *SMALL]) == 1
-    assert f"{path} is a file; the model goes to a folder (--out)" in capsys.readouterr().err
+    assert f"{path} is a file; the output goes to a folder (--out)" in capsys.readouterr().err
     assert path.read_text(encoding="utf-8") == table(30)

@@ -10,6 +10,7 @@ import torch
 from own_trees import QUIET, SMALL, expression, table
 
 from dgltree import TrainedModel, TreeDataset
+from dgltree.claims import OWNER
 from dgltree.commands.main import main
 from dgltree.commands.signals import Terminated
 
@@ -208,3 +209,25 @@ def test_a_training_that_was_stopped_has_left_the_best_epoch_so_far(
     for name in ("model.safetensors", "reading.json"):
         assert (tmp_path / "whole" / name).read_bytes() == (out / name).read_bytes()
     assert {p.name for p in out.iterdir()} == {p.name for p in (tmp_path / "whole").iterdir()}
+
+
+def test_a_training_owns_its_folder_while_it_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, out = tmp_path / "trees.tsv", tmp_path / "model"
+    path.write_text(table(60), encoding="utf-8")
+    arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--out", str(out)]
+    from dgltree.training import fitting
+
+    inner, refused = fitting.step, []
+
+    def meanwhile(*given: object) -> object:
+        monkeypatch.setattr(fitting, "step", inner)
+        refused.append(main([*arguments, "--dropout", "0.2"]))
+        return inner(*given)
+
+    monkeypatch.setattr(fitting, "step", meanwhile)
+    assert main(arguments) == 0
+    assert refused == [1]
+    assert f"another run is writing to {out} (process " in capsys.readouterr().err
+    assert not (out / OWNER).exists()
