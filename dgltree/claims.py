@@ -37,7 +37,7 @@ def refuse_other(file: Path, found: Mapping[str, Any], own: Mapping[str, Any]) -
 
 
 def differences(found: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """What differs between two runs as JSON has them, by ``a.b`` for ``{"a": {"b": ...}}``: the one and the other."""
+    """The differences of two runs as JSON has them, by ``a.b`` for ``{"a": {"b": ...}}``: the one and the other."""
     there, now = (dict(_flat(json.loads(json.dumps(each)))) for each in (found, own))
     return {key: (there.get(key), now.get(key)) for key in {**there, **now} if there.get(key) != now.get(key)}
 

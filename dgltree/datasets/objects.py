@@ -10,10 +10,9 @@ from typing import Any
 from dgltree.datasets.formats.records import reader_of
 from dgltree.datasets.settings.reading import Reading
 from dgltree.read.graphs import from_graph
-from dgltree.read.json_tree import Keys, read_json_tree
 from dgltree.read.networkx import read_node_link
 from dgltree.read.nltk import from_nltk, is_nltk
-from dgltree.read.notations import detect
+from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.python import from_ast
 from dgltree.trees.tree import Tree
 
@@ -95,7 +94,7 @@ def _converted(example: Any, reading: Reading) -> Tree:
     if isinstance(example, dict):
         text = json.dumps(example)
         linked = "nodes" in example and ("edges" in example or "links" in example)
-        return read_node_link(text) if linked else read_json_tree(text, _keys(reading))
+        return read_node_link(text) if linked else reader_of(replace(reading, notation=_notation(text, reading)))(text)
     if isinstance(example, ast.AST):
         return from_ast(example)
     if is_nltk(example):
@@ -106,8 +105,11 @@ def _converted(example: Any, reading: Reading) -> Tree:
     return found
 
 
-def _keys(reading: Reading) -> Keys:
-    return Keys(*(name.strip() for name in reading.keys.split(",")))
+def _notation(text: str, reading: Reading) -> str:
+    """Of a dict: that of a syntax tree where it is one, unless keys are named."""
+    if reading.keys != Reading.keys:
+        return "json"
+    return next((name for name in ("estree", "ast_json") if NOTATIONS[name].accepts(text)), "json")
 
 
 def _kind(value: Any) -> str:

@@ -12,7 +12,7 @@ class Foreign(NamedTuple):
     """A notation that is refused by name."""
 
     name: str
-    """What the texts are, and what would be right."""
+    """A name of such texts, and what would be right."""
     mark: Callable[[str], object]
     """Whether a text is in it."""
     around: Callable[[str], object] = lambda text: False

@@ -2,7 +2,10 @@
 
 A node with children computes its label. A leaf is ``Tree("leaf", token=label)``, or ``Tree(label, token=token)`` where
 it has a token of its own; a text or a number among the children is such a leaf too. Numbers and booleans stay as they
-are written. Other keys are ignored, and ``null`` is as good as a missing key.
+are written. Other keys are ignored, unless they hold nodes, too; ``null`` is as good as a missing key.
+
+A list of nodes whose children are numbers of others, ``[{"type": "Module", "children": [1]}, ...]``, is the tree of the
+first one, as in the data sets 150k-Python and 150k-JavaScript.
 """
 
 import json
@@ -17,6 +20,12 @@ _STRING_OR_CONSTANT = re.compile(r'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTA
 _EXAMPLE = '{"label": "add", "children": [{"label": "x"}]}'
 
 
+class WrittenNumber(str):
+    """A number of a JSON text, as it is written there."""
+
+    __slots__ = ()
+
+
 class Keys(NamedTuple):
     """The names of a node's parts in the objects of a file."""
 
@@ -25,15 +34,23 @@ class Keys(NamedTuple):
     token: str = "token"
 
 
+ALL = "*"
+"""In place of the key of the children: all keys may hold some, see :mod:`dgltree.read.json_fields`."""
+NODE_LIST = Keys("type", "children", "value")
+"""The keys of 150k-Python."""
+
+
 def read_json_tree(text: str, keys: Keys = Keys()) -> Tree:  # noqa: B008  # immutable
-    """The tree of one JSON object.
+    """The tree of one JSON object, or of a list of nodes.
 
     Raises ``ValueError``, with line and column, for what is not JSON (NaN and Infinity are none), and with the path of
     the node, such as ``$.children[0]``, for anything but an object, a missing or empty label, a label or token that
-    is not text or number, and children that are not a list. Python's ``json`` recurses: more than some hundred levels
-    of nodes are refused.
+    is not text or number, children that are not a list, and other keys that hold nodes. Python's ``json`` recurses:
+    more than some hundred levels of nodes are refused.
     """
     data = load_json(text, numbers_as_text=True)
+    if isinstance(data, list):
+        return _of_list(data, keys)
     if not isinstance(data, dict):
         raise ValueError(f"$: found {_shown(data)}; expected an object, as in {_EXAMPLE}")
     rows: list[Row] = []
@@ -59,7 +76,7 @@ def load_json(text: str, numbers_as_text: bool = False) -> Any:
         offset = next(match.start() for match in _STRING_OR_CONSTANT.finditer(text) if match[1])
         raise error_at(text, offset, f"found {constant}, which JSON does not have; expected a finite number")
 
-    numbers = str if numbers_as_text else None
+    numbers = WrittenNumber if numbers_as_text else None
     try:
         return json.loads(
             text, parse_int=numbers, parse_float=numbers, parse_constant=refuse, object_pairs_hook=_object
@@ -93,6 +110,11 @@ def _parts(item: Any, keys: Keys) -> tuple[str, str | None, list[Any]]:
         token = _text(token, f"the {keys.token!r} is {{}}; expected a text or a number")
     if not (children is None or isinstance(children, list)):
         raise ValueError(f"the {keys.children!r} are {_shown(children)}; expected a list")
+    for key, value in item.items():
+        if key not in keys and _holds_nodes(value, keys):
+            raise ValueError(
+                f"the key {key!r} holds nodes, too; --keys '{keys.label},*,{keys.token}' takes those of all keys"
+            )
     if not children and token is None:
         return "leaf", label, []
     if not label:
@@ -105,7 +127,65 @@ def _text(value: Any, message: str) -> str:
         return json.dumps(value)
     if not isinstance(value, str):
         raise ValueError(message.format(_shown(value)))
-    return value
+    return str(value)
+
+
+def _holds_nodes(value: Any, keys: Keys) -> bool:
+    found = value if isinstance(value, list) else [value]
+    return any(isinstance(each, dict) and isinstance(each.get(keys.label), str) for each in found)
+
+
+def _of_list(data: list[Any], keys: Keys) -> Tree:
+    """The tree of nodes whose children are numbers of nodes, from 0; the root is the first.
+
+    Raises ``ValueError`` with the number of the node that is wrong, and for nodes that are not below the first.
+    """
+    while data and data[-1] == "0":  # how files of 150k-JavaScript end
+        data = data[:-1]
+    rows: list[Row] = []
+    stack, seen = [0], {0}
+    while stack:
+        number = stack.pop()
+        try:
+            function, token, children = _numbered(data, number, keys)
+            for child in children:
+                if child in seen:
+                    raise ValueError(f"node {child} is its child, and was there before; expected a tree")
+                seen.add(child)
+        except ValueError as error:
+            raise ValueError(f"$[{number}]: {error}") from None
+        rows.append((function, token, len(children)))
+        stack.extend(reversed(children))
+    if len(rows) < len(data):
+        left = next(number for number in range(len(data)) if number not in seen)
+        raise ValueError(f"$[{left}]: no child of any node below the first; expected one tree")
+    return trees_of(rows)[0]
+
+
+def _numbered(data: list[Any], number: int, keys: Keys) -> tuple[str, str | None, list[int]]:
+    """Function, token and the numbers of the children of a node."""
+    if not number < len(data) or not isinstance(data[number], dict):
+        found = _shown(data[number]) if number < len(data) else "nothing"
+        raise ValueError(f"found {found}; expected an object with {keys.label!r}")
+    node = data[number]
+    label = _text(node.get(keys.label), f"the {keys.label!r} is {{}}; expected a text")
+    token = node.get(keys.token)
+    if token is not None:
+        token = _text(token, f"the {keys.token!r} is {{}}; expected a text or a number")
+    children = node.get(keys.children) or []
+    if not label or not isinstance(children, list) or not all(isinstance(c, WrittenNumber) for c in children):
+        raise ValueError(f"expected a name, and a list of numbers of nodes as {keys.children!r}")
+    if wrong := [child for child in children if not child.isdecimal()]:
+        raise ValueError(f"a child is {wrong[0]}; expected the number of a node, from 0")
+    return label, token, [int(child) for child in children]
+
+
+def is_node_list(data: Any, keys: Keys = NODE_LIST) -> bool:
+    """Whether a value is a list of nodes whose children are numbers, the first of which has some."""
+    if not isinstance(data, list) or not data or not isinstance(data[0], dict) or keys.label not in data[0]:
+        return False
+    children = data[0].get(keys.children)
+    return bool(children) and isinstance(children, list) and all(type(c) in (int, WrittenNumber) for c in children)
 
 
 def _shown(value: Any) -> str:

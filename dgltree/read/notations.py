@@ -9,7 +9,9 @@ from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
 from dgltree.read.foreign import check_foreign, foreign
 from dgltree.read.infix import read_infix
-from dgltree.read.json_tree import read_json_tree
+from dgltree.read.json_fields import AST, is_ast, is_estree, read_syntax
+from dgltree.read.json_tree import NODE_LIST, read_json_tree
+from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.read.networkx import read_node_link
 from dgltree.read.python import has_program, read_python
 from dgltree.read.sexpr import read_sexpr
@@ -60,6 +62,19 @@ NOTATIONS: dict[str, Notation] = {
         '"edges": [{"source": 0, "target": 1}]}',
     ),
     "json": Notation(read_json_tree, '{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}'),
+    "node_list": Notation(
+        partial(read_json_tree, keys=NODE_LIST),
+        '[{"type": "Expr", "children": [1]}, {"type": "NameLoad", "value": "x"}]',
+        accepts=lambda text: text.lstrip().startswith("["),
+    ),
+    "estree": Notation(
+        read_syntax, '{"type": "Program", "body": [{"type": "Identifier", "name": "x"}]}', accepts=is_estree
+    ),
+    "ast_json": Notation(
+        partial(read_syntax, label=AST), '{"_type": "Expr", "value": {"_type": "Name", "id": "x"}}', accepts=is_ast
+    ),
+    "xml": Notation(read_xml, "<add><x/><y>2</y></add>", accepts=is_xml),
+    "html": Notation(read_html, "<p>one <b>two</b>", detectable="never"),  # every text is some
     "sst": Notation(read_sst, "(3 (2 The) (4 Rock))"),
     "infix": Notation(read_infix, "sin(x)^2 + y", accepts=lambda text: not _PLAIN.fullmatch(text)),
     "brackets": Notation(

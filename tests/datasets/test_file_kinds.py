@@ -14,6 +14,7 @@ from dgltree.commands.main import main
 from dgltree.datasets.formats import FORMATS, Bad, Format, open_format
 from dgltree.datasets.formats.code import CodeSources
 from dgltree.datasets.formats.format import in_order
+from dgltree.datasets.formats.markup import HTMLSources
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.tree_lines import SMILESLines
 from dgltree.datasets.settings.reading import Reading
@@ -34,6 +35,8 @@ READ: dict[str, tuple[str | bytes, int, str | None, list[str | None] | None]] = 
     "lines.csv": ('label,tree\na,"(f\n x y)"\nb,(g x y)\n', 2, "sexpr", ["a", "b"]),
     "semicolons.csv": ("tree;label\nx+y;1,5\nx*y;2,5\n", 2, "infix", ["1,5", "2,5"]),
     "tabs.csv": ("tree\tlabel\nx+y\ta\nx*y\tb\n", 2, "infix", ["a", "b"]),
+    "document.xml": ("<a><b/></a>", 1, None, [None]),
+    "documents/a/one.xml": ("<a><b/></a>", 1, None, ["a"]),
     "csv.txt": ("tree,label\nx+y,a\nx*y,b\n", 2, "infix", ["a", "b"]),
     "sentiment.csv": ("label,tree\n1,(3 (2 a) (4 b))\n0,(1 c)\n", 2, "sst", ["1", "0"]),
     "pairs.csv": ("left,right,label\nx,y,<\ny,x,>\n", 2, "infix", ["<", ">"]),
@@ -72,7 +75,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "sheet.xlsx": (b"PK\x03\x04", "a .xlsx file is a spreadsheet; save the sheet as CSV"),
     "model.pkl": (b"\x80\x04", "never unpickled"),
     "trees.zip": (b"PK\x03\x04", "an archive; unpack it"),
-    "page.html": ("<ul><li>x</li></ul>", "markup, which is no notation of trees here"),
+    "page.yaml": ("- x", "markup, which is no notation of trees here"),
     "main.rs": ("fn main() {}", "source code of a language that is not read"),
     "notes.md": ("# Notes\nx+y\n", "text without trees"),
     "book.ipynb": ("{}", "a notebook; save it as a Python file"),
@@ -97,7 +100,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "table.parquet.gz": (gzip.compress(b"PAR1"), "Parquet, which is compressed itself, is read unpacked"),
     "texts/a.md": (
         "# x\n",
-        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .mrg files are read, and it holds 1 .md",
+        "no files of trees in this folder; .conllu, .py, .c, .java, .js, .xml, .html, .mrg files are read, and it holds",
     ),
 }
 
@@ -157,7 +160,7 @@ def test_every_format_has_an_example(kind: type[Format], tmp_path: Path) -> None
     for number, (name, (content, *_)) in enumerate(READ.items()):
         if type(open_format(_file(tmp_path / str(number), name, content), Reading())) is kind:
             return
-    need_packages = kind in (Parquet, SMILESLines) or issubclass(kind, CodeSources)
+    need_packages = kind in (Parquet, SMILESLines, HTMLSources) or issubclass(kind, CodeSources)
     assert need_packages, f"add a file that {kind.__name__} reads to READ here"
 
 

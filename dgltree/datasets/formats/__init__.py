@@ -10,6 +10,7 @@ from dgltree.datasets.formats.folders import files_of, kinds_in
 from dgltree.datasets.formats.format import Bad, Example, Format
 from dgltree.datasets.formats.json_document import JSONDocument
 from dgltree.datasets.formats.json_lines import JSONLines
+from dgltree.datasets.formats.markup import HTMLSources, XMLSources
 from dgltree.datasets.formats.parquet import Parquet
 from dgltree.datasets.formats.python import PythonSources
 from dgltree.datasets.formats.refused import REFUSED
@@ -29,6 +30,8 @@ FORMATS: tuple[type[Format], ...] = (
     CSources,
     JavaSources,
     JavaScriptSources,
+    XMLSources,
+    HTMLSources,
     BracketBlocks,
     SMILESLines,
     TreeLines,  # takes what no other one does
@@ -77,6 +80,7 @@ def _of_folder(path: Path) -> type[Format]:
         if known.folders and any(True for _ in files_of(path, known.suffixes))
         for suffixes in ["/".join(known.suffixes)]
     }
+    found = {known: suffixes for known, suffixes in found.items() if not known.aside} or found
     if not found:
         read = ", ".join(suffix for known in FORMATS if known.folders for suffix in known.suffixes[:1])
         raise ValueError(

@@ -95,6 +95,8 @@ class Format(ABC):
     """Of the files that are in this format whatever is in them."""
     folders: ClassVar[bool] = False
     """Whether a folder with such files is, too."""
+    aside: ClassVar[bool] = False
+    """Whether such files do not count in a folder with files of another format: a page about them, statistics."""
 
     @classmethod
     def begins(cls, line: str, reading: Reading) -> bool:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from dgltree.datasets.formats.chunks import Chunk, cut
-from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records
+from dgltree.datasets.formats.records import SAMPLE, PlacedRecord, Records, keys_of
 from dgltree.datasets.formats.source import Source, decoded
 from dgltree.datasets.settings.reading import Reading
-from dgltree.read.json_tree import load_json
+from dgltree.read.json_tree import NODE_LIST, Keys, is_node_list, load_json
 
 _SPACE = re.compile(r"[\s,]*")
 
@@ -66,7 +66,9 @@ class JSONDocument(Records):
         if text[start : start + 1] == "{":
             yield PlacedRecord(1, self._value(text))
             return
-        self._value(text)
+        if is_node_list(self._value(text), self._list_keys):
+            yield PlacedRecord(1, json.loads(text))
+            return
         decoder, line, seen, at = json.JSONDecoder(), 1, 0, start + 1
         while True:
             at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it matches everywhere
@@ -75,6 +77,10 @@ class JSONDocument(Records):
             line, seen = line + text.count("\n", seen, at), at
             value, at = decoder.raw_decode(text, at)
             yield PlacedRecord(line, value)
+
+    @property
+    def _list_keys(self) -> Keys:
+        return keys_of(self.reading) if self.reading.keys != Reading.keys else NODE_LIST
 
     def _value(self, text: str) -> Any:
         try:

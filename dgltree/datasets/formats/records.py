@@ -15,7 +15,8 @@ from dgltree.datasets.formats.source import decoded
 from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.datasets.settings.field_texts import printable
 from dgltree.datasets.settings.reading import Reading
-from dgltree.read.json_tree import Keys, read_json_tree
+from dgltree.read.json_fields import read_fields
+from dgltree.read.json_tree import ALL, Keys, read_json_tree
 from dgltree.read.notations import NOTATIONS, detect
 from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
@@ -219,6 +220,11 @@ def _named_columns(reading: Reading) -> Iterator[tuple[str, str]]:
                 yield f"--{option.replace('_', '-')}", column
 
 
+def keys_of(reading: Reading) -> Keys:
+    """The keys of JSON trees that the settings name."""
+    return Keys(*(name.strip() for name in reading.keys.split(",")))
+
+
 def reader_of(reading: Reading) -> Callable[[str], Tree]:
     """The reader of the notation, with the settings that concern it. Raises ``ValueError`` where there is none."""
     if reading.notation is None:
@@ -226,7 +232,9 @@ def reader_of(reading: Reading) -> Callable[[str], Tree]:
             "trees of this kind of file are not written as texts; give Tree objects, or a file of them (--queries)"
         )
     if reading.notation == "json":
-        keys = Keys(*(name.strip() for name in reading.keys.split(",")))
+        keys = keys_of(reading)
+        if keys.children == ALL:
+            return lambda text: read_fields(text, keys.label, keys.token)
         return lambda text: read_json_tree(text, keys)
     return NOTATIONS[reading.notation].read
 

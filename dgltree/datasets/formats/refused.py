@@ -20,7 +20,7 @@ REFUSED = {
     **dict.fromkeys(
         (".pkl", ".pickle", ".pt", ".pth", ".bin", ".npy", ".npz", ".h5", ".hdf5", ".safetensors"), PICKLED
     ),
-    **dict.fromkeys((".xml", ".html", ".htm", ".xhtml", ".yaml", ".yml", ".toml", ".rst"), MARKUP),
+    **dict.fromkeys((".yaml", ".yml", ".toml", ".rst"), MARKUP),
     **dict.fromkeys((".h", ".cpp", ".hpp", ".cc", ".ts", ".go", ".rs", ".rb", ".jl", ".r"), SOURCE),
     **dict.fromkeys((".pdf", ".doc", ".docx", ".odt", ".png", ".jpg", ".jpeg", ".svg"), DOCUMENT),
     **dict.fromkeys((".md", ".markdown", ".log"), TEXT),

@@ -1,0 +1,52 @@
+"""XML and HTML files, one or a folder of them: each is a tree."""
+
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dgltree.datasets.formats.source_files import SourceFiles
+from dgltree.read.markup import read_html, read_xml
+from dgltree.trees.tree import Tree
+
+MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+"""First bytes that say the encoding."""
+DECLARED = re.compile(
+    rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)|<meta\s[^>]*charset\s*=\s*["']?([\w.:-]+)""", re.I
+)
+BEGINNING = 1024
+"""Bytes of a file in which its encoding is declared."""
+
+
+@dataclass
+class XMLSources(SourceFiles):
+    """A document is a tree, whatever is in it."""
+
+    suffixes = (".xml", ".xhtml")
+    aside = True
+
+    def whole(self, text: str) -> Tree:
+        return read_xml(text)
+
+    def functions(self, text: str) -> Iterator[tuple[str, int, Tree]]:
+        raise ValueError("this is markup, which has no functions; expected --unit file")
+
+    def decoded(self, data: bytes) -> str:
+        """In the encoding that a file declares, UTF-8 unless it does."""
+        name = next((name for mark, name in MARKS if data.startswith(mark)), None)
+        if name is None and (match := DECLARED.search(data[:BEGINNING])):
+            name = (match[1] or match[2]).decode("ascii")
+        try:
+            return data.decode(name or "utf-8")
+        except (UnicodeDecodeError, LookupError) as error:
+            raise ValueError(f"not in the encoding that it declares, or else UTF-8: {error}") from None
+
+
+@dataclass
+class HTMLSources(XMLSources):
+    """A page is a tree, as browsers complete it."""
+
+    suffixes = (".html", ".htm")
+
+    def whole(self, text: str) -> Tree:
+        return read_html(text)
