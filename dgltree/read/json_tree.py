@@ -49,7 +49,7 @@ def read_json_tree(text: str, keys: Keys = Keys()) -> Tree:  # noqa: B008  # imm
     more than some hundred levels of nodes are refused.
     """
     data = load_json(text, numbers_as_text=True)
-    if isinstance(data, list):
+    if isinstance(data, list) and data:
         return _of_list(data, keys)
     if not isinstance(data, dict):
         raise ValueError(f"$: found {_shown(data)}; expected an object, as in {_EXAMPLE}")

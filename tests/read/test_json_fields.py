@@ -140,7 +140,7 @@ def test_lists_of_nodes_with_numbers_of_their_children(name: str, text: str, tmp
         ([{"type": "A", "children": [-1]}], r"\$\[0\]: a child is -1; expected the number of a node"),
         ([{"type": "A", "children": ["1"]}, {"type": "B"}], r"\$\[0\]: expected a name, and a list of numbers"),
         ([{"value": "A"}], r"\$\[0\]: the 'type' is null; expected a text"),
-        ([], r"\$\[0\]: found nothing"),
+        ([], r"\$: found a list; expected an object"),
     ],
 )
 def test_lists_of_nodes_that_are_no_tree_are_refused(nodes: list[Any], message: str) -> None:
