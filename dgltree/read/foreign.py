@@ -56,7 +56,7 @@ FOREIGN = (
     Foreign(
         "S-expressions with Lisp's symbols in bars, |a b|, which this form does not have; write such a symbol as "
         'a text, "a b", or as one word',
-        re.compile(r"(?s:.*[\s(])\|[^|()\s]+[ \t][^|()\"\n]*\|[\s)]").match,
+        re.compile(r"\s*\((?s:.*[\s(])?\|[^|()\s]+[ \t][^|()\"\n]*\|[\s)]").match,
     ),
     Foreign(
         "treebank trees of which brackets without a label hold several; give these brackets a label, "

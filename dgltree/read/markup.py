@@ -1,10 +1,10 @@
 """XML and HTML as trees of elements; XML by the standard library's expat, HTML by lxml (the extra ``markup``).
 
 An element is named by its tag. Its children are its attributes, each a leaf ``@name`` with the value as token, and
-after them the elements and texts in it, a text a leaf ``text`` with single blanks in place of white space. An element
+after them the elements and texts in it, a text a leaf ``#text`` with single blanks in place of white space. An element
 that holds a text and nothing else has it as its token: ``<p class="a">one <b>two</b></p>`` is ::
 
-    p(@class a, text one, b two)
+    p(@class a, #text one, b two)
 
 White space alone, comments and processing instructions are left out. Names have the prefix that they are written with.
 Nothing is fetched, and entities of the text's own are refused: they can be a billion times as long as the text.
@@ -19,7 +19,7 @@ from dgltree.read.python import TOKEN_LIMIT
 from dgltree.read.rows import Row, trees_of
 from dgltree.trees.tree import Tree
 
-ATTRIBUTE, TEXT = "@", "text"
+ATTRIBUTE, TEXT = "@", "#text"
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ELEMENT = re.compile(r"\s*<[^\W\d][\w.:-]*[\s/>]|\s*<(?:\?xml|!DOCTYPE|!--)", re.IGNORECASE)
 

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 
-
 FORKED = """
 import os, signal, torch
 from dgltree import Vocabulary, batch, propagate, read_infix

@@ -10,16 +10,17 @@ from dgltree import Tree, TreeDataset
 from dgltree.read.markup import read_html, read_xml
 
 SMALL = '<p class="a">one <b>two</b></p>'
-TREE = Tree("p", (Tree("@class", token="a"), Tree("text", token="one"), Tree("b", token="two")))
+TREE = Tree("p", (Tree("@class", token="a"), Tree("#text", token="one"), Tree("b", token="two")))
 
 
 def test_elements_attributes_and_texts() -> None:
     assert read_xml(SMALL) == TREE
     assert read_xml(f"<?xml version='1.0' encoding='latin-1'?>\n<!-- c -->{SMALL}<?pi x?>") == TREE
     assert read_xml("<a>\n <b/>\n <c> d\n e </c> f &lt;</a>") == Tree(
-        "a", (Tree("b"), Tree("c", token="d e"), Tree("text", token="f <"))
+        "a", (Tree("b"), Tree("c", token="d e"), Tree("#text", token="f <"))
     )
     assert read_xml('<x:a xmlns:x="u" b=""/>') == Tree("x:a", (Tree("@xmlns:x", token="u"), Tree("@b")))
+    assert read_xml("<a><text/>text</a>") == Tree("a", (Tree("text"), Tree("#text", token="text")))
     assert read_xml("<a><![CDATA[<b>]]></a>") == Tree("a", token="<b>")
 
 
@@ -35,7 +36,7 @@ def test_xml_has_the_elements_and_attributes_of_elementtree(seed: int) -> None:
     text = drawn(random.Random(seed), 5)
     elements = list(ElementTree.fromstring(text).iter())
     nodes = [node.function for node in read_xml(text).preorder()]
-    assert [name for name in nodes if not name.startswith("@") and name != "text"] == [each.tag for each in elements]
+    assert [name for name in nodes if not name.startswith("@") and name != "#text"] == [each.tag for each in elements]
     assert sum(name.startswith("@") for name in nodes) == sum(len(each.attrib) for each in elements)
 
 
@@ -71,7 +72,7 @@ def test_depth_is_no_limit(read) -> None:
 
 def test_html_is_completed_as_browsers_do() -> None:
     pytest.importorskip("lxml", reason="the markup extra is not installed")
-    body = (TREE, Tree("p", (Tree("text", token="three"), Tree("br"), Tree("text", token="four"))))
+    body = (TREE, Tree("p", (Tree("#text", token="three"), Tree("br"), Tree("#text", token="four"))))
     assert read_html("<p class=a>one <b>two</b><p>three<br>four<!-- c -->") == Tree("html", (Tree("body", body),))
     for text in ("", "no element", "<!-- c -->"):
         with pytest.raises(ValueError, match="expected HTML"):
@@ -79,6 +80,7 @@ def test_html_is_completed_as_browsers_do() -> None:
 
 
 def test_files_and_folders_of_markup(tmp_path: Path) -> None:
+    pytest.importorskip("lxml", reason="the markup extra is not installed")
     for name in ("a/one.xml", "b/two.xml"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes("<?xml version='1.0' encoding='latin-1'?><é/>".encode("latin-1"))
@@ -88,6 +90,15 @@ def test_files_and_folders_of_markup(tmp_path: Path) -> None:
     assert [(bad.file, "not in the encoding" in bad.message) for bad in data.bad] == [("b/bad.xml", True)]
     (tmp_path / "trees.mrg").write_text("(S (NP a) (VP b))")
     assert TreeDataset.from_file(tmp_path, cached=False).reading.notation == "treebank"
+    for name, text, kind in (
+        ("schema.rng", "<?xml version='1.0'?>\n<a>\n<b/>\n</a>\n", "a"),
+        ("plain", "<a>\n<b/>\n</a>\n", "a"),
+        ("page", "<!DOCTYPE html>\n<p>x", "html"),
+    ):
+        (tmp_path / name).write_text(text)
+        [(tree, _)] = TreeDataset.from_file(tmp_path / name, cached=False)
+        assert isinstance(tree, Tree)
+        assert tree.function == kind
     lines = tmp_path / "lines.txt"
     lines.write_text("<s><np>the cat</np></s>\n" * 2)
     assert TreeDataset.from_file(lines).reading.notation == "xml"

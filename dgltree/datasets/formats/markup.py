@@ -5,8 +5,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dgltree.datasets.formats.source import Source
 from dgltree.datasets.formats.source_files import SourceFiles
-from dgltree.read.markup import read_html, read_xml
+from dgltree.datasets.settings.reading import Reading
+from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.trees.tree import Tree
 
 MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -14,6 +16,10 @@ MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codec
 DECLARED = re.compile(
     rb"""<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)|<meta\s[^>]*charset\s*=\s*["']?([\w.:-]+)""", re.I
 )
+PAGE = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.I)
+DECLARATION = re.compile(r"\s*<\?xml\b")
+SAMPLE = 10
+"""Lines in which the second one that is not blank is looked for."""
 BEGINNING = 1024
 """Bytes of a file in which its encoding is declared."""
 
@@ -24,6 +30,15 @@ class XMLSources(SourceFiles):
 
     suffixes = (".xml", ".xhtml")
     aside = True
+
+    @classmethod
+    def fits(cls, source: Source, reading: Reading) -> bool:
+        """Whether it begins with a declaration or an element that goes on in the next lines; not a document a line."""
+        title, rest = source.title(), [line for line in source.first(SAMPLE)[1:] if line.strip()]
+        if not is_xml(title) or PAGE.match(title) or not rest:
+            return False
+        begun = (b"<?xml", title.encode()) if DECLARATION.match(title) else (title.encode(),)
+        return not rest[0].lstrip().startswith(begun) and not _is_whole(title)
 
     def whole(self, text: str) -> Tree:
         return read_xml(text)
@@ -48,5 +63,18 @@ class HTMLSources(XMLSources):
 
     suffixes = (".html", ".htm")
 
+    @classmethod
+    def fits(cls, source: Source, reading: Reading) -> bool:
+        """Whether it says that it is a page."""
+        return PAGE.match(source.title()) is not None
+
     def whole(self, text: str) -> Tree:
         return read_html(text)
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        read_xml(text)
+    except ValueError:
+        return False
+    return True
