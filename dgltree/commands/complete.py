@@ -1,6 +1,7 @@
 """``dgltree complete``."""
 
 import argparse
+import time
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -124,18 +125,22 @@ class CompleteCommand(EquationCommand):
     def __init__(self, options: argparse.Namespace) -> None:
         from dgltree.equations.completion.batch_completion import BatchCompletion
 
-        self.options = options
+        self.options, self._spent = options, 0.0
         self.completing = BatchCompletion(options.model, **_completing(options))
         super().__init__(options.json, options.names, self.completing.together)
 
     def read(self, text: str) -> "list[tuple[str, Question]]":
         from dgltree.read.typed import read_question
 
-        return [(text, read_question(text, self.names))]
+        begun = time.monotonic()
+        try:
+            return [(text, read_question(text, self.names))]
+        finally:
+            self._spent = time.monotonic() - begun
 
     def answer(self, block: list[EquationInput]) -> "list[Completion]":
         with within(None if self.completing.by_score else self.options.seconds):
-            return self.completing.answer([asked.typed for asked in block])
+            return self.completing.answer([asked.typed for asked in block], self._spent)
 
     def show(self, asked: EquationInput, found: "Completion") -> None:
         from dgltree.read.infix_writer import write_equation, write_infix

@@ -48,12 +48,15 @@ class BatchCompletion:
         """Equations that are best answered by one call."""
         return SOME if self.by_score else 1
 
-    def answer(self, several: list[Question]) -> list[Completion]:
-        """The answers. Raises ``ValueError`` if one of the questions cannot be answered."""
+    def answer(self, several: list[Question], spent: float = 0.0) -> list[Completion]:
+        """The answers. Raises ``ValueError`` if one of the questions cannot be answered.
+
+        ``spent`` are the seconds that reading each of them took.
+        """
         if self.by_score:
             return self._ranked(several)
         made = completer(self.model, self.budget or BUDGET, self.seconds)
-        return [made.answer(asked, self.top) for asked in several]
+        return [made.answer(asked, self.top, spent=spent) for asked in several]
 
     def _ranked(self, several: list[Question]) -> list[Completion]:
         for asked in several:

@@ -69,9 +69,11 @@ class Completer:
             raise ValueError(f"seconds is {seconds}; it must be more than 0, or None for no limit")
         self.guesser, self.budget, self.seconds, self.invert = guesser or Guesser(), budget, seconds, invert
 
-    def answer(self, asked: Question, top: int = 10, listener: Listener | None = None) -> Completion:
+    def answer(
+        self, asked: Question, top: int = 10, listener: Listener | None = None, spent: float = 0.0
+    ) -> Completion:
         """The answer to a question as it was read; see :meth:`complete`."""
-        return self.complete(asked.equation, asked.blanks, top, listener, asked.form, asked.unknown)
+        return self.complete(asked.equation, asked.blanks, top, listener, asked.form, asked.unknown, spent)
 
     def complete(
         self,
@@ -81,6 +83,7 @@ class Completer:
         listener: Listener | None = None,
         form: str = "",
         unknown: str | None = None,
+        spent: float = 0.0,
     ) -> Completion:
         """The ``top`` best fillers of the blanks.
 
@@ -91,13 +94,17 @@ class Completer:
             listener: who hears what is found on the way.
             form: ``expanded``, ``factored`` or ``simplified``: this form alone of the side without the blank.
             unknown: the variable that the blank replaces.
+            spent: seconds that reading the equation took, which count; nothing is searched where as many are not left.
 
         Raises ``ValueError`` for an equation without these blanks or with more than 12, one nested more than 200 deep,
         and a function or a leaf that has no value.
         """
+        clock = Clock(self.seconds, (listener or Listener()).stops, spent)
         _check(equation, blanks)
-        clock = Clock(self.seconds) if listener is None else Clock(self.seconds, listener.stops)
         asked = _Asked(equation, tuple(blanks), unknown, clock)
+        if clock.too_late_to_begin:
+            clock.deadline = min(clock.deadline, 0.0)
+            return asked.completion([], SearchResult({}, 0, True, 0))
         if len(blanks) > 1:
             return self._several(asked, top)
         lines = Lines(asked.equation, asked.verdicts)
@@ -192,7 +199,7 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     """The forms of these names of the side without the blank, of each the plainest that seems to hold."""
     side = asked.equation.left if asked.equation.right == BLANK else asked.equation.right
     order, found = TextbookOrder(asked.equation), dict[Tree, str]()
-    forms = algebra().forms(side, asked.clock.left)
+    forms = algebra().forms(side, asked.clock.to_search)
     for name in names:
         written = sorted(map(order, forms.get(name, [])), key=textbook_cost)
         best = next(filter(asked.verdicts.likely, written), None)

@@ -11,18 +11,33 @@ class Clock:
     """Asked by all that searches, between two pieces of work of some milliseconds.
 
     Args:
-        seconds: from now until it is late; None for no limit.
+        seconds: from the beginning until it is late; None for no limit.
         told: whether it is late already, whatever the time.
+        spent: of those seconds, on reading the question.
     """
 
-    def __init__(self, seconds: float | None = None, told: Callable[[], bool] = lambda: False) -> None:
-        self.deadline = float("inf") if seconds is None else time.monotonic() + seconds
-        self.told = told
+    def __init__(
+        self, seconds: float | None = None, told: Callable[[], bool] = lambda: False, spent: float = 0.0
+    ) -> None:
+        self.deadline = float("inf") if seconds is None else time.monotonic() + seconds - spent
+        self.told, self.spent = told, spent
+        self.reserve = 0.0
+        """Seconds that what finishes a search takes beyond ``FINISH``, half of which is for what it does between two
+        looks at the clock; the search ends earlier by as much."""
+
+    def keep(self, seconds: float) -> None:
+        """Let a search end early enough for a verdict that takes these seconds, but not before half of its time."""
+        self.reserve = max(0.0, min(seconds - FINISH / 2, self.left / 2))
+
+    @property
+    def too_late_to_begin(self) -> bool:
+        """Whether a search would only be late: before it looks at the clock it takes about as long as the reading."""
+        return self.left < self.spent
 
     @property
     def late(self) -> bool:
         """Whether to search no further."""
-        return self.left < 0
+        return self.to_search < 0
 
     @property
     def left(self) -> float:
@@ -31,6 +46,11 @@ class Clock:
         if now <= self.deadline and self.told():
             self.deadline = min(self.deadline, now - 1e-9)
         return self.deadline - now
+
+    @property
+    def to_search(self) -> float:
+        """Seconds until a search ends, below 0 afterwards."""
+        return self.left - self.reserve
 
     def allows(self, seconds: float) -> bool:
         """Whether there is time for this, if that which finishes a search is used."""

@@ -118,7 +118,7 @@ class Search:
             for tree in filter(self._has_value, isolated(self.equation, self.path)):  # few, so however late it is
                 self.fillers.setdefault(self._order(tree), "isolated")
         elif self.solves:
-            self._take("solved", algebra().solutions(self.equation, self.clock.left))
+            self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
         if not self.names and (self.unknown is not None or not self._settled()):
             self._look_at_the_line()
             if self.reason and not self.none:
@@ -148,7 +148,7 @@ class Search:
         if verdict.domain is Domain.NONE and verdict.only:
             self.none, self.reason = True, "there is no real solution (proved)"
             if self.path is not None:  # all complex ones
-                self._take("solved", algebra().solutions(self.equation, self.clock.left))
+                self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
         elif self.unknown is not None and verdict.grade is Grade.PROVED:
             self.whole = verdict.only
             if verdict.domain is Domain.EVERYWHERE:

@@ -11,8 +11,8 @@ from dgltree.trees.tree import Tree
 
 NODE = 1e-4
 """Seconds that a look at points may take for each node of an equation."""
-VERDICT = 0.05
-"""Further seconds that a verdict may take."""
+VERDICT, VERDICT_NODE = 0.05, 4e-3
+"""Seconds that a verdict may take, and further ones for each node."""
 LARGEST = 10**9
 Fillers = tuple[Tree, ...]
 """One for each blank."""
@@ -32,12 +32,14 @@ class Verdicts:
         self._judge = Judge()
         self._reaches: dict[Fillers, Reach] = {}
         self._known: dict[Fillers, Verdict] = {}
-        self._seconds = NODE * min(sum(side.size for side in equation), LARGEST)
+        size = min(sum(side.size for side in equation), LARGEST)
+        self._look, self._verdict = NODE * size, VERDICT + VERDICT_NODE * size
+        clock.keep(self._verdict)
 
     def reach(self, *fillers: Tree) -> Reach:
         """At which points the sides agree with a filler for each blank; OPEN where there is no time for it."""
         if fillers not in self._reaches:
-            if not self._clock.allows(self._seconds):
+            if not self._clock.allows(self._look):
                 return Reach.OPEN
             self._reaches[fillers] = self._judge.reach(self.filled(fillers))
         return self._reaches[fillers]
@@ -49,7 +51,7 @@ class Verdicts:
     def of(self, *fillers: Tree) -> Verdict | None:
         """The verdict on a filler for each blank, None where there is no time for it."""
         if fillers not in self._known:
-            if not self._clock.allows(self._seconds + VERDICT):
+            if not self._clock.allows(self._verdict):
                 return None
             self._known[fillers] = self._judge.verdict(self.filled(fillers))
         return self._known[fillers]

@@ -1,0 +1,61 @@
+"""One clock for reading, searching and judging."""
+
+import time
+from typing import Any
+
+import pytest
+
+from dgltree.commands.main import main
+from dgltree.equations.completion.batch_completion import BatchCompletion
+from dgltree.equations.completion.completer import Completer
+from dgltree.equations.search.clock import FINISH, Clock
+from dgltree.equations.search.verdicts import Verdicts
+from dgltree.read.infix import read_equation
+from dgltree.trees.equation import blank
+
+
+def test_the_time_of_reading_counts() -> None:
+    equation = read_equation("x + _ = 1 + x")
+    found = Completer(seconds=60).complete(equation, spent=29.0)
+    assert (found.stopped, bool(found.fillers)) == (False, True)
+    for spent in (31.0, 61.0):  # more than is left: a search would be late at its first look at the clock
+        found = Completer(seconds=60).complete(equation, spent=spent)
+        assert (found.stopped, found.tried, found.fillers) == (True, 0, ())
+
+
+def test_complete_tells_how_long_it_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dgltree.read import typed
+
+    read, spent = typed.read_question, []
+
+    def slowly(*given: Any) -> Any:
+        time.sleep(0.05)
+        return read(*given)
+
+    def answer(self: BatchCompletion, several: list[Any], seconds: float = 0.0) -> list[Any]:
+        spent.append(seconds)
+        raise ValueError("enough")
+
+    monkeypatch.setattr(typed, "read_question", slowly)
+    monkeypatch.setattr(BatchCompletion, "answer", answer)
+    assert main(["complete", "x + _ = 1"]) == 1
+    assert len(spent) == 1
+    assert spent[0] >= 0.05
+
+
+@pytest.mark.parametrize(("depth", "seconds", "most"), [(2, 60.0, 0.0), (150, 60.0, 2.0), (150, 0.2, 0.1)])
+def test_a_search_leaves_time_for_a_verdict_but_not_more_than_half(depth: int, seconds: float, most: float) -> None:
+    clock = Clock(seconds)
+    Verdicts(read_equation("sin(" * depth + "x" + ")" * depth + " = _"), [blank("_")], clock)
+    assert (clock.reserve == 0) == (most == 0)
+    assert clock.reserve <= most
+    before = clock.left
+    assert clock.to_search <= before - clock.reserve
+    assert most == 0 or clock.allows(clock.reserve + FINISH / 2)
+
+
+def test_without_a_limit_nothing_is_late() -> None:
+    clock = Clock(None, spent=100.0)
+    Verdicts(read_equation("sin(x) = _"), [blank("_")], clock)
+    assert not clock.late
+    assert not clock.too_late_to_begin
