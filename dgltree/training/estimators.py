@@ -41,7 +41,7 @@ class TreeEstimator(BaseEstimator):
         *,
         notation: str | None = None,
         encoder: str | None = None,
-        hidden_size: int = 100,
+        hidden_size: int | None = None,
         epochs: int | None = None,
         patience: int = 5,
         lr: float | None = None,

@@ -7,14 +7,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.brackets import InducedBrackets, words_are_leaves
-from dgltree.training.compared import Compared
+from dgltree.training.compared import Compared, all_rows, no_better
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.model_card import card, markdown
@@ -49,7 +48,7 @@ def finish(
     _divide(trained, temperature)
     tested = {name: splits[name] for name in targets if name != "validation"}
     answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
-    if not decision.options.no_baseline and (baseline := _baseline(splits["train"], objective)):
+    if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
         temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
         baseline = replace(baseline, temperature=temperature)
         trained.average = average = Average.best(
@@ -67,7 +66,11 @@ def finish(
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
     _say_last(objective.monitored, folder)
-    for line in compared.lines(trained.average):
+    for line in [
+        *compared.lines(trained.average),
+        *all_rows(compared, decision.refused),
+        *no_better(compared, objective),
+    ]:
         say(line)
     for name, evaluation in of_parts.items():
         say(f"test, {name}: {evaluation}")
@@ -123,14 +126,14 @@ def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[f
     return temperature, objective.answers(found / temperature)
 
 
-def _baseline(train: TreeDataset, objective: Objective) -> Baseline | None:
+def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     """The one that cross-validation chooses; None without scikit-learn."""
     try:
         from dgltree.training.baseline.choice import choose
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(train, objective)
+    return choose(decision.splits["train"], objective, decision.objective.scale)
 
 
 def _say_last(monitored: str, folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
+from dgltree.models.label_scales import LabelScaleName
 from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
@@ -51,6 +52,16 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
         return True
     (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False
+
+
+def scale_of(folder: Path, options: FitOptions, digest: str) -> LabelScaleName | None:
+    """The scale of the labels that this training, which has begun in the folder, has chosen; None elsewhere."""
+    file = folder / SETTINGS_FILE
+    found = _read(file) if file.exists() else {}
+    before = {**FitOptions().identity(), **found.get("options", {})}
+    scale: LabelScaleName | None = before["label_scale"]
+    same = found.get("data") == digest and {**options.identity(), "label_scale": scale} == before
+    return scale if same else None
 
 
 def digest_of(splits: Mapping[str, TreeDataset]) -> str:

@@ -10,6 +10,7 @@ from torch import Tensor
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.models.readouts import Readout
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Objective(ABC):
     """As long as no epoch's metric is above this, a training has learnt nothing, and is neither ended nor slowed."""
     classes: tuple[str, ...] = ()
     """Their names; none where there are no classes."""
+    scale: LabelScale = AS_THEY_ARE
+    """On which numbers are learnt."""
 
     @classmethod
     @abstractmethod
@@ -91,6 +94,10 @@ class Objective(ABC):
     @abstractmethod
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         """The divisor of logits by which probabilities fit validation examples; 1 where there are no logits."""
+
+    def tempered(self, answers: Tensor, temperature: float) -> Tensor:
+        """Answers whose logits are divided by a temperature; numbers are as they were."""
+        return answers
 
     @abstractmethod
     def predicted(self, answers: Tensor) -> Tensor:
