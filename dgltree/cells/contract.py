@@ -28,7 +28,7 @@ class CellContract(Configured, nn.Module, ABC):
         hidden_size: n, the width of the hidden state h.
         typed: whether each function has weights of its own. Otherwise all functions of an arity share them.
         rank: 0, or of a typed cell the rank of what is a function's own: the matrix of each gate is W + U_f V_f, where
-            all functions of an arity share W, and U_f has so many columns, which begin at 0.
+            all functions of an arity share W, and U_f has so many columns.
         input_size: d, the width of input vectors. Without it the cell has no inputs. With it every gate also gets
             ``W_f^x x_j``; x_j comes from the batch's ``x``, else it is the embedding of the node's token or number (0
             for a node without one).

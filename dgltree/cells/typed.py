@@ -38,8 +38,8 @@ class Weights(NamedTuple):
 class TypedLinear(nn.Module):
     """K affine maps in one tensor, and for each function which of them is its own.
 
-    Initialisation: that of a torch ``Linear`` of the same fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m)). With a
-    rank U begins at 0.
+    Initialisation: that of a torch ``Linear`` of the same fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m)), U and
+    V as well.
 
     Args:
         affine: the size of each map.
@@ -52,7 +52,7 @@ class TypedLinear(nn.Module):
         self.count = max(position.values()) + 1
         self.affine = affine
         self.position = dict(position)
-        self.rank = rank if self.count > 1 else 0
+        self.rank = rank if self.count > 1 and affine.fan_in else 0
         self.weight = nn.Parameter(torch.empty(1 if self.rank else self.count, affine.fan_out, affine.fan_in))
         self.bias = nn.Parameter(torch.empty(self.count, affine.fan_out)) if affine.bias else None
         if self.rank:
@@ -65,8 +65,6 @@ class TypedLinear(nn.Module):
         bound = max(self.affine.fan_in, 1) ** -0.5 if bound is None else bound
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -bound, bound)
-        if self.rank:
-            nn.init.zeros_(self.own_out)
 
     def extra_repr(self) -> str:
         rank = f", of rank {self.rank} around a shared one" if self.rank else ""

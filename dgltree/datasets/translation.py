@@ -45,8 +45,7 @@ def vocabulary_of(
         own: their vocabulary.
         any_arity: give functions ``ANY_ARITY``, for encoders of any number of children.
         min_count: of a token, and with ``unk`` of a function.
-        unk: let ``<unk>`` stand for rare and for unknown functions and tokens, at each arity that there is. Otherwise
-            every function and token is in the vocabulary, and others are not.
+        unk: let ``<unk>`` stand for rare and for unknown functions too, at each arity that there is.
         always: let every function occur at every arity that there is, for encoders without weights of each function.
     """
     at_functions, at_tokens = stands_at(batches, own)
@@ -54,15 +53,14 @@ def vocabulary_of(
     for (name, arity), count in zip(own.functions, at_functions.tolist(), strict=True):
         key = (name, ANY_ARITY if any_arity else arity)
         functions[key] = functions.get(key, 0) + count
-    min_count = min_count if unk else 1
-    kept = {f for f, count in functions.items() if count >= min_count}
+    kept = {f for f, count in functions.items() if count >= (min_count if unk else 1)}
     arities = {arity for (_, arity), count in functions.items() if count}
     if unk:
         kept |= {(UNKNOWN, arity) for arity in arities}
     if always:
         kept = {(name, arity) for name, _ in kept for arity in arities}
     tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
-    return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=unk)
+    return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 
 
 class Translation:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
@@ -36,7 +37,7 @@ class LabelScale:
         fits = self.name in least and len(values) >= least[self.name] and all(map(math.isfinite, values))
         if fits and self.name in ("log", "asinh"):
             fits = values[0] <= values[1] and (values[0] > 0 if self.name == "log" else values[3] > 0)
-        if not fits or (self.name == "rank" and any(a >= b for a, b in zip(values, values[1:], strict=False))):
+        if not fits or (self.name == "rank" and any(a >= b for a, b in pairwise(values))):
             raise ValueError(f"no scale of numbers: {self.name!r} with {values!r:.60}")
 
     @classmethod

@@ -105,8 +105,8 @@ def no_better(compared: Compared, objective: Objective) -> list[str]:
         return []
     parts = "network, baseline and average are" if who == "average" else "the network is"
     return [
-        f"warning: in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} to "
-        f"{high:.3f}): try more examples, another --label-scale or --encoder, and whether the trees have what decides"
+        f"warning: in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
+        f"to {high:.3f}): try more examples, another --label-scale or --encoder, and whether the trees have what decides"
     ]
 
 

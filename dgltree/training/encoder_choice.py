@@ -22,7 +22,7 @@ from dgltree.training.processes import say
 
 WIDEST = 3
 """Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
-BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8, "functions": True}, {"typed": False})
+BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8}, {"typed": False})
 """Options of the default encoder, from those with the most weights to those with the fewest."""
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
@@ -153,8 +153,14 @@ class _Choosing:
         self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
         self.train = train.with_numbers() if self.numbers else train
         self.own = self.cell is not None and bool(self.given.get("typed", self.cell.typed))
+        self.tells_apart = self.cell is not None and bool(not self.own or self.given.get("rank"))
+        """Whether gates read vectors of functions, which share weights."""
         sums = CELLS[name].any_arity if self.cell is not None else not SEQUENCE_ENCODERS[name].place_options
-        self.vocabulary = known or self.train.vocabulary(sums, settings.min_count, settings.unk, always=not self.own)
+        count = settings.min_count if settings.unk else 1
+        self.vocabulary = known or self.train.vocabulary(sums, count, settings.unk, always=not self.own)
+        if not known and not settings.unk:
+            tokens = (token for token in self.vocabulary.tokens if self.train.own_vocabulary.knows_token(token))
+            self.vocabulary = Vocabulary(self.vocabulary.functions, tokens)
         self.has_tokens = any(bool((of.trees.token != NO_TOKEN).any()) for of in self.train.blocks())
 
     def of(self, width: int) -> EncoderChoice:
@@ -172,7 +178,7 @@ class _Choosing:
         if input_size is None and (not self.own or self.has_tokens or self.train.has_numbers):
             input_size = width
         if input_size:
-            further = {"input_size": input_size, "leaf": "gates", **({} if self.own else {"functions": True})}
+            further = {"input_size": input_size, "leaf": "gates", **({"functions": True} if self.tells_apart else {})}
         if isinstance(self.cell, SumCell):
             further["positions"] = True
         if self.train.has_numbers:

@@ -59,6 +59,8 @@ class Average:
         weights = [step / STEPS for step in range(STEPS, -1, -1)]  # the network alone where they are equal
         losses = [objective.answer_loss(weight * network + (1 - weight) * answers, targets) for weight in weights]
         found = cls(baseline, weights[int(np.argmin(losses))])
+        if found.weight in (0, 1):  # one of them alone, which is calibrated
+            return found
         return replace(found, temperature=objective.temperature(found.of(network, answers), targets))
 
     def of(self, network: Tensor, baseline: Tensor) -> Tensor:
