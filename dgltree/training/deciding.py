@@ -197,6 +197,8 @@ def _check(train: TreeDataset, options: FitOptions) -> None:
         )
     if options.nodes and train.each != 1:
         raise ValueError("nodes learns the labels of the nodes of single trees; these are pairs")
+    if options.nodes and train.weights is not None:
+        raise ValueError("weights are of examples, and nodes learns the labels of nodes, which have none")
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is cuda, and this torch sees no CUDA device")
     if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):

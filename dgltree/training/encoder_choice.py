@@ -156,11 +156,7 @@ class _Choosing:
         self.tells_apart = self.cell is not None and bool(not self.own or self.given.get("rank"))
         """Whether gates read vectors of functions, which share weights."""
         sums = CELLS[name].any_arity if self.cell is not None else not SEQUENCE_ENCODERS[name].place_options
-        count = settings.min_count if settings.unk else 1
-        self.vocabulary = known or self.train.vocabulary(sums, count, settings.unk, always=not self.own)
-        if not known and not settings.unk:
-            tokens = (token for token in self.vocabulary.tokens if self.train.own_vocabulary.knows_token(token))
-            self.vocabulary = Vocabulary(self.vocabulary.functions, tokens)
+        self.vocabulary = known or self.train.vocabulary(sums, settings.min_count, settings.unk, always=not self.own)
         self.has_tokens = any(bool((of.trees.token != NO_TOKEN).any()) for of in self.train.blocks())
 
     def of(self, width: int) -> EncoderChoice:

@@ -69,6 +69,7 @@ def digest_of(splits: Mapping[str, TreeDataset]) -> str:
     digest = hashlib.sha256()
     for name, data in splits.items():
         digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
+        digest.update(b"" if data.weights is None else data.weights.tobytes())
         for block in data.blocks():
             digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
             trees = block.trees

@@ -75,8 +75,8 @@ class FitOptions:
         token_dropout: drop a token's whole embedding in training with the probability A / (A + times it occurs), where
             A is this number; needs an input_size. Default: 40 for classes of trees, else 0.
         min_count: read tokens and functions that occur fewer times than this in the training set as <unk>.
-        unk: read unknown functions and tokens as <unk>, of functions one for each number of children; without it all
-            that occur in the training set are known, and trees with others are refused.
+        unk: read unknown functions as <unk>, too, one for each number of children; without it all functions of the
+            training set are known, and trees with others are refused.
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
             30, and up to 300 where the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.

@@ -96,7 +96,7 @@ def _pass(
     module.train()
     for part in _batches(module, train, options, epoch):
         optimizer.zero_grad()
-        loss, _ = module.objective.loss(module(part.inputs), part.labels)
+        loss, _ = module.objective.loss(module(part.inputs), part.labels, part.weights)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(module.parameters(), options.clip)
         optimizer.step()

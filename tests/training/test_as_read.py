@@ -87,9 +87,8 @@ def test_unknown_functions_are_answered_where_functions_share_their_weights(tmp_
         assert model.predict(["(new a b c d)"]).shape == (1, 2), encoder
         assert model.predict(["(f a (new a) c d)"]).shape == (1, 2), encoder
     closed = fitted(data, tmp_path / "closed", unk=False)
-    for text, message in (("(new a b c d)", "unknown function 'new'"), ("(f z)", "unknown token 'z'")):
-        with pytest.raises(ValueError, match=message):
-            closed.predict([text])
+    with pytest.raises(ValueError, match="unknown function 'new'"):
+        closed.predict(["(new a b c d)"])
 
 
 @pytest.mark.parametrize("encoder", ["tree_lstm", "tree_rnn", "tree_cell", "child_sum", "transformer"])

@@ -36,7 +36,8 @@ def test_a_tree_deeper_and_wider_than_any_in_training_is_read(fitted: Path, tmp_
     for _ in range(3000):
         deep = Tree("Add", (deep, Tree("Symbol", token="y")))
     assert bool(model.predict([deep]).isfinite().all())
-    assert bool(model.predict([Tree("Add", [deep] * 3)]).isfinite().all())
+    with pytest.raises(ValueError, match=r"'Add' has 3 children here; .* \(fit with --encoder child_sum"):
+        model.predict([Tree("Add", [deep] * 3)])
     wide = TreeDataset([Tree("f", [Tree("w", token="ab"[i % 2])] * (i + 1)) for i in range(40)], list("pn") * 20)
     sums = dgltree.fit(wide, out=tmp_path / "model", hidden_size=4, epochs=1)
     assert json.loads((tmp_path / "model" / "card.json").read_text())["options"]["encoder"] == "child_sum"

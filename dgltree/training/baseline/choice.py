@@ -61,7 +61,7 @@ def choose(train: TreeDataset, objective: Objective, scale: LabelScale = AS_THEY
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a solver that could go on, and a class in fewer examples than folds
         best = _best(_candidates(counts, objective), counts, labels, train, objective)
-        fitted = best.estimator.fit(counts, labels)
+        fitted = best.estimator.fit(counts, labels, model__sample_weight=train.weights)
         model = fitted["model"]
     if not best.linear:
         chosen = np.flatnonzero(fitted["columns"].get_support())

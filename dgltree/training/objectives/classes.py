@@ -13,7 +13,7 @@ from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
 from dgltree.read.text import shown
-from dgltree.training.objectives.objective import Objective
+from dgltree.training.objectives.objective import Objective, weighted_mean
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
@@ -65,10 +65,14 @@ class Classes(Objective):
     def shape(self) -> tuple[int, ...]:
         return (len(self.classes),)
 
-    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
+    def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
         if self.weights is not None:
             self.weights = self.weights.to(found.device)  # copied in the first step alone
         known = targets != NO_LABEL
+        if weights is not None:
+            weights = weights * known * (1 if self.weights is None else self.weights[targets.clamp(min=0)])
+            losses = nn.functional.cross_entropy(found, targets, ignore_index=NO_LABEL, reduction="none")
+            return weighted_mean(losses, weights)
         mean = nn.functional.cross_entropy(found, targets, self.weights, ignore_index=NO_LABEL)
         return mean, (known if self.weights is None else self.weights[targets.clamp(min=0)] * known).sum()
 

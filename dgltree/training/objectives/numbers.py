@@ -11,7 +11,7 @@ from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale, LabelScaleName
 from dgltree.models.readouts import NumberReadout, Readout
-from dgltree.training.objectives.objective import Objective
+from dgltree.training.objectives.objective import Objective, weighted_mean
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
@@ -65,8 +65,11 @@ class Numbers(Objective):
     def shape(self) -> tuple[int, ...]:
         return ()
 
-    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
-        return nn.functional.mse_loss(found, (self.scale.to(targets) - self.mean) / self.deviation), len(targets)
+    def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
+        wanted = (self.scale.to(targets) - self.mean) / self.deviation
+        if weights is not None:
+            return weighted_mean((found - wanted).square(), weights)
+        return nn.functional.mse_loss(found, wanted), len(targets)
 
     def finish(self, readout: Readout) -> None:
         readout.rescale(self.mean, self.deviation)

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from dgltree.datasets.batches import label_numbers
@@ -72,8 +73,11 @@ class Objective(ABC):
         """Of the answer of one example."""
 
     @abstractmethod
-    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
-        """The mean, and of how many examples or nodes, or of what weight, it is one."""
+    def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
+        """The mean, and of how many examples or nodes, or of what weight, it is one.
+
+        ``weights`` (E,) are those of the examples; None: all count the same.
+        """
 
     @abstractmethod
     def finish(self, readout: Readout) -> None:
@@ -141,3 +145,9 @@ class Objective(ABC):
     @abstractmethod
     def answer_columns(self) -> list[str]:
         """Those of :meth:`columns` that together are the answers."""
+
+
+def weighted_mean(losses: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean () of losses (E,) by weights (E,), and their sum; of weights that are all 0 the mean is 0."""
+    total = weights.sum()
+    return (losses * weights).sum() / total.clamp(min=torch.finfo(losses.dtype).tiny), total

@@ -173,7 +173,7 @@ class TreeTraining(EncoderModule):
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
             found, own = self.model.read_out(encoded.root), encoded.loss
-        loss, weight = self.objective.loss(found, labels)
+        loss, weight = self.objective.loss(found, labels, labelled.weights)
         return loss + own, weight
 
     def _cell(self) -> Any:
