@@ -106,7 +106,7 @@ def no_better(compared: Compared, objective: Objective) -> list[str]:
     parts = "network, baseline and average are" if who == "average" else "the network is"
     return [
         f"warning: in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
-        f"to {high:.3f}): try more examples, another --label-scale or --encoder, and whether the trees have what decides"
+        f"to {high:.3f}): try more examples, or another --label-scale or --encoder; the trees may lack what decides"
     ]
 
 

@@ -150,6 +150,13 @@ class _Choosing:
             raise ValueError("vectors needs an input_size, the width of the vectors of the file")
         if self.cell is None and (settings.input_size or settings.nodes):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
+        if self.cell is None and any(
+            bool((of.trees.token[of.trees.arity > 0] != NO_TOKEN).any()) for of in train.blocks()
+        ):
+            raise ValueError(
+                f"{name} reads sequences, which would lose the tokens of inner nodes that these trees have, as "
+                "dependency trees and molecules do: name a cell, such as child_sum"
+            )
         self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
         self.train = train.with_numbers() if self.numbers else train
         self.own = self.cell is not None and bool(self.given.get("typed", self.cell.typed))

@@ -17,7 +17,7 @@ from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.fitting import fit
-from dgltree.training.sklearn_labels import labels_of, numbers_of
+from dgltree.training.sklearn_labels import labels_of, names_of, numbers_of
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.untrained import untrained
 
@@ -60,7 +60,7 @@ class TreeEstimator(BaseEstimator):
         self.patience, self.lr, self.seed, self.baseline, self.options = patience, lr, seed, baseline, options
         self.out, self.verbose = out, verbose
 
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 (scikit-learn's name)
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         found: str = super().__repr__(N_CHAR_MAX)
         return f"{found}  # {self.model_summary_}" if hasattr(self, "model_summary_") else found
 
@@ -171,14 +171,16 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
         if self.class_weight is not None:
             of_classes = compute_sample_weight(self.class_weight, labels)
             weights = of_classes if weights is None else of_classes * np.asarray(weights, float)
-        self._fit(self._read(_column(X), [str(number) for number in numbers], groups, weights), "classify")
+        names = names_of(self.classes_)
+        self._fit(self._read(_column(X), [names[number] for number in numbers], groups, weights), "classify")
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(E, C) float32 probabilities, in the order of ``classes_``."""
         answers = self._answers(X)
         found = np.zeros((len(answers), len(self.classes_)), answers.dtype)
-        found[:, [int(name) for name in self.model_.classes]] = answers
+        place = {name: i for i, name in enumerate(names_of(self.classes_))}
+        found[:, [place[name] for name in self.model_.classes]] = answers
         return found
 
     def predict(self, X: Any) -> np.ndarray:

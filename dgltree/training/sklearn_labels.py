@@ -28,6 +28,13 @@ def labels_of(y: Any) -> np.ndarray:
     return found.astype(str) if found.dtype.kind == "O" and len({type(label) for label in found}) > 1 else found
 
 
+def names_of(classes: np.ndarray) -> list[str]:
+    """What a model calls these classes: their texts where these differ and can be labels, else 0, 1 and so on."""
+    names = [str(name) for name in classes.tolist()]
+    fit = len(set(names)) == len(names) and all(name and name.isprintable() and name == name.strip() for name in names)
+    return names if fit else [str(i) for i in range(len(names))]
+
+
 def numbers_of(y: Any) -> np.ndarray:
     """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is no number."""
     found = labels_of(y)

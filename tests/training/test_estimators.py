@@ -53,6 +53,7 @@ def test_a_classifier_answers_with_its_own_classes(classifier: TreeClassifier) -
     texts, labels = rows(80)
     probabilities = classifier.predict_proba(texts)
     assert list(classifier.classes_) == ["neg", "pos"]
+    assert classifier.model_.classes == ("neg", "pos"), "explain and the card name classes as predict does"
     np.testing.assert_allclose(probabilities, classifier.model_.predict(texts).numpy())
     np.testing.assert_array_equal(classifier.predict(texts), classifier.classes_[probabilities.argmax(1)])
     right = [one == other for one, other in zip(classifier.predict(texts), labels, strict=True)]
