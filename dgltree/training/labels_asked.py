@@ -31,7 +31,8 @@ def asked(data: TreeDataset) -> Asked:
     except ValueError:
         return Asked("classify")
     if any(isfinite(value) and not value.is_integer() for value in values):
-        return Asked("regress", f"the labels are {len(labels):,} different numbers, some not whole: learnt as numbers")
+        why = f"the labels are {len(labels):,} different numbers, some not whole: learnt as numbers"
+        return Asked("regress", why if len(labels) > 1 else "")
     if not values or not all(map(isfinite, values)) or len(labels) <= FEWEST:
         return Asked("classify")
     what = f"the labels are {len(labels):,} different whole numbers"
@@ -44,8 +45,8 @@ def check_classes(labels: Sequence[str | None]) -> None:
     """``ValueError`` where every training example has a label of its own, as an id is."""
     names = {label for label in labels if label is not None}
     if len(names) > MOST_CLASSES and len(names) == len(labels):
-        advice = "--task regress learns numbers" if all(number(name) is not None for name in names) else "an id is none"
+        numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""
         raise ValueError(
-            f"all {len(names):,} training examples have labels of their own, {min(names)!r:.40} for one, from which no "
-            f"class can be learnt: name the column of the label (--label; {advice})"
+            f"all {len(names):,} training examples have labels of their own, such as {min(names)!r:.40}, as an id is: no "
+            f"class can be learnt; name the column of the label (--label){numbers}"
         )

@@ -76,7 +76,8 @@ def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> It
     """How many training examples the classes have, and which have one alone, or none in the test set."""
     counts = Counter(splits["train"].labels)
     least, most = min(counts[name] for name in classes), max(counts[name] for name in classes)
-    yield f"{len(classes):,} classes, with {least:,} to {most:,} training examples"
+    each = f"{least:,} training examples each" if least == most else f"{least:,} to {most:,} training examples"
+    yield f"{len(classes):,} classes, with {each}"
     rare = [name for name in classes if counts[name] == 1]
     if rare:
         yield f"{len(rare):,} classes have one training example: {_named(rare)}"
