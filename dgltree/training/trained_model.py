@@ -133,7 +133,7 @@ class TrainedModel:
 
     @property
     def summary(self) -> str:
-        """What is answered, by what, in a line."""
+        """The kind of the answers, and what gives them, in a line."""
         encoder = self.model.encoder
         name = encoder.name if isinstance(encoder, SequenceEncoder) else type(self.check_nodes().cell).__name__
         gives = f"{len(self.classes)} classes" if self.classes else "numbers"

@@ -1,4 +1,4 @@
-"""What a training says of its data and of its answers, recomputed."""
+"""The lines of a training about its data and its answers, recomputed."""
 
 import json
 import math
