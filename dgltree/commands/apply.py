@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,6 +26,7 @@ from dgltree.training import threads
 from dgltree.training.compared import with_refused
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
+from dgltree.training.trained_on import also_trained_on
 
 if TYPE_CHECKING:
     from dgltree.training.objectives.metrics import Evaluation
@@ -167,6 +169,8 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     labelled = model.objective.labelled(data)
     known = model.dataset(labelled)
     report_bad(options.file, known.bad, options.strict)
+    if count := also_trained_on(known, Path(options.model)):
+        print(f"warning: {count} of {len(known)} examples also occur in the training set of the model", file=sys.stderr)
     return _say(model.evaluate(known), len(known.bad), options, len(labelled) - len(known))
 
 

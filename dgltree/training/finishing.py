@@ -23,6 +23,7 @@ from dgltree.training.processes import say
 from dgltree.training.sight import all_equal
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
+from dgltree.training.trained_on import remember
 
 EQUAL_VECTORS = (
     "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr or "
@@ -80,6 +81,7 @@ def finish(
     for name, value in further.items():
         say(f"test: {name} {value:.4f}")
     trained.save(folder)
+    remember(splits["train"], folder)
     monitored = objective.monitored
     level = compared.metrics["baseline"]["validation"].metrics[monitored] if trained.average else None
     if why := _draw(folder, compared.used, monitored, level):

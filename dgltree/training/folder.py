@@ -17,6 +17,8 @@ BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
 """One of them next to the first two, where the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
+TRAINED_ON = "trained_on.npy"
+"""Digests of the trees of the training set."""
 GIVEN_UP = "given_up"
 """In the first: the training cannot go on, because its loss was no finite number."""
 

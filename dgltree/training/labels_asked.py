@@ -47,6 +47,6 @@ def check_classes(labels: Sequence[str | None]) -> None:
     if len(names) > MOST_CLASSES and len(names) == len(labels):
         numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""
         raise ValueError(
-            f"all {len(names):,} training examples have labels of their own, such as {min(names)!r:.40}, as an id is: no "
-            f"class can be learnt; name the column of the label (--label){numbers}"
+            f"all {len(names):,} training examples have labels of their own, such as {min(names)!r:.40}, as an id is: "
+            f"no class can be learnt; name the column of the label (--label){numbers}"
         )

@@ -194,3 +194,21 @@ def test_a_scale_that_is_asked_for_is_for_numbers(tmp_path: Path) -> None:
         dgltree.fit(of(texts, ["p", "n"] * 20), out=tmp_path / "m", label_scale="log")
     with pytest.raises(ValueError, match="the scale log needs labels above 0; the lowest is -1"):
         dgltree.fit(of(texts, [-1.0, 2.5] * 20), out=tmp_path / "m", label_scale="log")
+
+
+def test_an_evaluation_says_which_examples_were_trained_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"(f w{i} b)\t{'pn'[i % 2]}" for i in range(40)]
+    file = written(tmp_path, "trees.tsv", "\n".join(["tree\tlabel", *rows, ""]))
+    out = tmp_path / "model"
+    assert main(["fit", str(file), "--hidden-size", "4", "--epochs", "1", "--no-baseline", "--out", str(out)]) == 0
+    trained = json.loads((out / "card.json").read_text())["data"]["examples"]["train"]
+    capsys.readouterr()
+    assert main(["evaluate", str(out), str(file)]) == 0
+    line = f"warning: {trained} of 40 examples also occur in the training set of the model"
+    assert line in capsys.readouterr().err.splitlines()
+    other = written(tmp_path, "other.tsv", "tree\tlabel\n(f v1 b)\tp\n(f w1)\tn\n")
+    assert main(["evaluate", str(out), str(other)]) == 0
+    assert "also occur" not in capsys.readouterr().err
+    written(out, "trained_on.npy", b"no numbers")
+    assert main(["evaluate", str(out), str(other)]) == 1
+    assert "trained_on.npy: damaged" in capsys.readouterr().err
