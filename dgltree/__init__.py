@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dgltree.models.checkpoint import load, save
     from dgltree.read.infix import read_equation, read_infix
     from dgltree.read.infix_writer import write_equation, write_infix
-    from dgltree.training.estimators import TreeClassifier, TreeRegressor
+    from dgltree.training.estimators import TreeClassifier, TreeEncoderTransformer, TreeRegressor
     from dgltree.training.fitting import fit
     from dgltree.training.trained_model import TrainedModel
     from dgltree.trees.binarize import binarize, unbinarize
@@ -48,7 +48,7 @@ _MODULES = {
     "models.checkpoint": ("load", "save"),
     "read.infix": ("read_equation", "read_infix"),
     "read.infix_writer": ("write_equation", "write_infix"),
-    "training.estimators": ("TreeClassifier", "TreeRegressor"),
+    "training.estimators": ("TreeClassifier", "TreeEncoderTransformer", "TreeRegressor"),
     "training.fitting": ("fit",),
     "training.trained_model": ("TrainedModel",),
     "trees.binarize": ("binarize", "unbinarize"),
@@ -115,6 +115,7 @@ __all__ = [
     "TreeBatch",
     "TreeClassifier",
     "TreeDataset",
+    "TreeEncoderTransformer",
     "TreeRegressor",
     "Verification",
     "Vocabulary",

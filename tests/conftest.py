@@ -95,7 +95,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("own")
     (folder / "trees.tsv").write_text(table(400), encoding="utf-8")
-    arguments = ["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "6"]
+    arguments = ["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "6", "--no-unk"]
     assert main(arguments) == 0
     return folder
 
@@ -110,5 +110,6 @@ def fitted_numbers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("numbers")
     (folder / "trees.tsv").write_text(table(100, "value"), encoding="utf-8")
-    assert main(["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "1"]) == 0
+    arguments = ["fit", str(folder / "trees.tsv"), "--out", str(folder / "model"), *SMALL, "--epochs", "1", "--no-unk"]
+    assert main(arguments) == 0
     return folder / "model"

@@ -92,7 +92,10 @@ class Node:
     def map(self, name: str, v: Tensor, place: int | None = None) -> Tensor:
         linear = self.cell.maps[f"{name}_{self.key}"]
         place = self.place if place is None else place
-        out = linear.weight[place] @ v
+        weight = linear.weight[0 if linear.rank else place]
+        if linear.rank:
+            weight = weight + linear.own_out[place] @ linear.own_in[place]
+        out = weight @ v
         return out if linear.bias is None else out + linear.bias[place]
 
     def inputs(self) -> Tensor | float:

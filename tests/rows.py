@@ -24,6 +24,7 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name is before the first c
     "tree_lstm, inputs": {"input_size": 3},
     "tree_lstm, leaf gates": {**GATES},
     "tree_lstm, leaf gates, shared, numbers": {"typed": False, "numbers": True, **GATES},
+    "tree_lstm, leaf gates, functions, own parts of rank 2": {"rank": 2, "functions": True, **GATES},
     "child_sum": {},
     "child_sum, typed": {"typed": True},
     "child_sum, any arity": {"typed": True},

@@ -62,7 +62,7 @@ class Cell(MessagePassing):
             own = {f: i if self.typed else 0 for f, i in functions.items()}
             for name, affine in self._affine(arity).items():
                 position = dict.fromkeys(functions, 0) if affine.shared else own
-                self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, position)
+                self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, position, self.rank)
         if self.leaf != "gates":
             self.embedding = Embedding(tokens, n, network=self.leaf == "network", **numbers)
         if d is not None:

@@ -27,6 +27,8 @@ class CellContract(Configured, nn.Module, ABC):
         vocabulary: the functions and tokens.
         hidden_size: n, the width of the hidden state h.
         typed: whether each function has weights of its own. Otherwise all functions of an arity share them.
+        rank: 0, or of a typed cell the rank of what is a function's own: the matrix of each gate is W + U_f V_f, where
+            all functions of an arity share W, and U_f has so many columns.
         input_size: d, the width of input vectors. Without it the cell has no inputs. With it every gate also gets
             ``W_f^x x_j``; x_j comes from the batch's ``x``, else it is the embedding of the node's token or number (0
             for a node without one).
@@ -50,6 +52,7 @@ class CellContract(Configured, nn.Module, ABC):
         hidden_size: int,
         *,
         typed: bool = True,
+        rank: int = 0,
         input_size: int | None = None,
         leaf: Leaf = "embedding",
         functions: bool = False,
@@ -69,10 +72,15 @@ class CellContract(Configured, nn.Module, ABC):
             raise ValueError("functions=True adds the embedding of a node's function to its input: give input_size")
         if number_scale is not None and (len(number_scale) != 2 or not number_scale[1] > 0):
             raise ValueError(f"number_scale is {number_scale!r}; it must be a middle and a spread above 0")
+        if not isinstance(rank, int) or rank < 0 or (rank and not typed):
+            raise ValueError(
+                f"rank is {rank!r}; it must be a whole number, 0 or more, and 0 where functions share weights"
+            )
         check_dropout(dropout)
         self.vocabulary = vocabulary
         self.hidden_size = hidden_size
         self.typed = typed
+        self.rank = rank
         self.input_size = input_size
         self.leaf = leaf
         self.functions = functions

@@ -38,20 +38,26 @@ class Weights(NamedTuple):
 class TypedLinear(nn.Module):
     """K affine maps in one tensor, and for each function which of them is its own.
 
-    Initialisation: that of a torch ``Linear`` of the same fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m)).
+    Initialisation: that of a torch ``Linear`` of the same fan-in m: weights and biases U(-1/sqrt(m), 1/sqrt(m)), U and
+    V as well.
 
     Args:
         affine: the size of each map.
         position: function id to its map, 0 to K - 1; equal numbers share.
+        rank: 0, or the rank of what is a map's own: its matrix is W + U_k V_k, where all share W.
     """
 
-    def __init__(self, affine: Affine, position: Mapping[int, int]) -> None:
+    def __init__(self, affine: Affine, position: Mapping[int, int], rank: int = 0) -> None:
         super().__init__()
-        count = max(position.values()) + 1
+        self.count = max(position.values()) + 1
         self.affine = affine
         self.position = dict(position)
-        self.weight = nn.Parameter(torch.empty(count, affine.fan_out, affine.fan_in))
-        self.bias = nn.Parameter(torch.empty(count, affine.fan_out)) if affine.bias else None
+        self.rank = rank if self.count > 1 and affine.fan_in else 0
+        self.weight = nn.Parameter(torch.empty(1 if self.rank else self.count, affine.fan_out, affine.fan_in))
+        self.bias = nn.Parameter(torch.empty(self.count, affine.fan_out)) if affine.bias else None
+        if self.rank:
+            self.own_out = nn.Parameter(torch.empty(self.count, affine.fan_out, self.rank))
+            self.own_in = nn.Parameter(torch.empty(self.count, self.rank, affine.fan_in))
         self.reset_parameters()
 
     def reset_parameters(self, bound: float | None = None) -> None:
@@ -61,7 +67,8 @@ class TypedLinear(nn.Module):
             nn.init.uniform_(parameter, -bound, bound)
 
     def extra_repr(self) -> str:
-        return f"{len(self.weight)} maps, {self.affine.fan_in} to {self.affine.fan_out}"
+        rank = f", of rank {self.rank} around a shared one" if self.rank else ""
+        return f"{self.count} maps, {self.affine.fan_in} to {self.affine.fan_out}{rank}"
 
     def runs(self, segments: Segments) -> Runs:
         """The runs of rows with one matrix, for rows sorted by function."""
@@ -78,8 +85,8 @@ class TypedLinear(nn.Module):
         return product(v, self.weights(), self.runs(segments))
 
     def weights(self) -> Weights:
-        """Its tensors as they are; those that a parametrization computes are computed."""
-        return Weights(self.weight, self.bias)
+        """Its tensors as they are; those that a parametrization computes are computed, and so are those of a rank."""
+        return Weights(self.weight + self.own_out @ self.own_in if self.rank else self.weight, self.bias)
 
     def patches(self) -> tuple[object, ...]:
         """The parts that only a call of the module reaches: its hooks, and a ``forward`` that is not this class's."""

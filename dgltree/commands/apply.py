@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,8 +23,10 @@ from dgltree.datasets.vectors import writer_for
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
+from dgltree.training.compared import with_refused
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
+from dgltree.training.trained_on import also_trained_on
 
 if TYPE_CHECKING:
     from dgltree.training.objectives.metrics import Evaluation
@@ -163,17 +166,22 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     reading = replace(model.reading, **given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
-    known = model.objective.labelled(model.dataset(data))
+    labelled = model.objective.labelled(data)
+    known = model.dataset(labelled)
     report_bad(options.file, known.bad, options.strict)
-    return _say(model.evaluate(known), len(known.bad), options)
+    if count := also_trained_on(known, Path(options.model)):
+        print(f"warning: {count} of {len(known)} examples also occur in the training set of the model", file=sys.stderr)
+    return _say(model.evaluate(known), len(known.bad), options, len(labelled) - len(known))
 
 
-def _say(found: "Evaluation", left_out: int, options: argparse.Namespace) -> int:
+def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refused: int = 0) -> int:
     """Print the metrics; the exit code."""
     if options.json:
-        print(write_json({"examples": found.examples, "left_out": left_out, **found.metrics}))
+        print(write_json({"examples": found.examples, "left_out": left_out, "refused": refused, **found.metrics}))
         return 0
     print(f"{found}, {left_out} left out")
+    if refused:
+        print(with_refused(options.file, found, refused))
     if found.confusion is not None:
         print(found.confusion_table(), end="")
     return 0

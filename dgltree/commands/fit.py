@@ -115,7 +115,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         group = parser.add_argument_group(title)
         for option in options_of(settings):
             how: dict[str, Any] = {"action": "store_true"} if option.type is bool else {"type": option.type}
-            if option.type == bool | None:
+            if option.type == bool | None or option.default is True:
                 how = {"action": argparse.BooleanOptionalAction}
             there_are = f" There are {names}." if option.name == "encoder" else ""
             group.add_argument(option.flag, default=option.default, help=option.description + there_are, **how)

@@ -85,7 +85,8 @@ class Collate:
 
     def _labelled(self, examples: TreeDataset, trees: TreeBatch) -> Labelled:
         depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
-        return Labelled(trees, label_numbers(examples.labels, self.classes), depth)
+        weights = None if examples.weights is None else torch.from_numpy(examples.weights).float()
+        return Labelled(trees, label_numbers(examples.labels, self.classes), depth, weights=weights)
 
 
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:

@@ -29,6 +29,8 @@ class Labelled(Movable):
     """The encoder's preparation of the trees, if there is one."""
     baseline: Tensor | None = None
     """(E, ...) the answers of a baseline, if there is one."""
+    weights: Tensor | None = None
+    """(E,) float32, how much each example counts in a loss; None: all the same."""
 
     @property
     def inputs(self) -> TreeBatch | Planned:
@@ -46,19 +48,22 @@ class Labelled(Movable):
     def map(self, function: Callable[[Tensor], Tensor]) -> Self:
         planned = None if self.planned is None else self.planned.map(function)
         baseline = None if self.baseline is None else function(self.baseline)
+        weights = None if self.weights is None else function(self.weights)
         if planned is None:
             trees = self.trees.map(function)
         else:
             trees = _batch(planned) if _batch(self.planned) is self.trees else self.trees
-        return replace(self, trees=trees, labels=function(self.labels), planned=planned, baseline=baseline)
+        labels = function(self.labels)
+        return replace(self, trees=trees, labels=labels, planned=planned, baseline=baseline, weights=weights)
 
     def select(self, examples: Sequence[int]) -> "Labelled":
         """Some of the examples, in the given order."""
         rows = torch.tensor(examples)
         each = len(self.trees) // len(self.labels)
         trees = (rows.unsqueeze(1) * each + torch.arange(each)).flatten()
-        baseline = None if self.baseline is None else self.baseline[rows]
-        return Labelled(select(self.trees, trees), self.labels[rows], self.groups[rows], baseline=baseline)
+        baseline, weights = (None if each is None else each[rows] for each in (self.baseline, self.weights))
+        chosen = select(self.trees, trees)
+        return Labelled(chosen, self.labels[rows], self.groups[rows], baseline=baseline, weights=weights)
 
 
 def _batch(planned: Any) -> Any:

@@ -7,10 +7,12 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from dgltree.batching.batch import TreeBatch
+from dgltree.batching.batch import TreeBatch, unbatch
+from dgltree.batching.batch import batch as make_batch
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
+from dgltree.datasets.arities import fitted
 
-UNKNOWN_FUNCTION = " (fit with --unk to learn <unk> for unknown functions)"
+UNKNOWN_FUNCTION = " (its training read no unknown functions; without --no-unk fit does)"
 UNKNOWN_ARITY = " (fit with --encoder child_sum or --binarize right to allow any number of children)"
 LONGEST = 400
 """Characters of a message: a name may be as long as its file."""
@@ -43,26 +45,29 @@ def vocabulary_of(
         own: their vocabulary.
         any_arity: give functions ``ANY_ARITY``, for encoders of any number of children.
         min_count: of a token, and with ``unk`` of a function.
-        unk: let ``<unk>`` stand for rare functions too, at each arity where there are some, so that it has weights.
-        always: let it and every other function occur at every arity that there is, for encoders without weights of
-            each function.
+        unk: let ``<unk>`` stand for rare and for unknown functions too, at each arity that there is.
+        always: let every function occur at every arity that there is, for encoders without weights of each function.
     """
     at_functions, at_tokens = stands_at(batches, own)
     functions: dict[tuple[str, int | None], int] = {}
     for (name, arity), count in zip(own.functions, at_functions.tolist(), strict=True):
         key = (name, ANY_ARITY if any_arity else arity)
         functions[key] = functions.get(key, 0) + count
-    kept = {f for f, count in functions.items() if count and not (unk and count < min_count)}
-    kept |= {(UNKNOWN, arity) for (_, arity), count in functions.items() if unk and 0 < count < min_count}
+    kept = {f for f, count in functions.items() if count >= (min_count if unk else 1)}
+    arities = {arity for (_, arity), count in functions.items() if count}
+    if unk:
+        kept |= {(UNKNOWN, arity) for arity in arities}
     if always:
-        arities = {arity for (_, arity), count in functions.items() if count}
-        kept = {(name, arity) for name in {UNKNOWN} | {name for name, _ in kept} for arity in arities}
+        kept = {(name, arity) for name, _ in kept for arity in arities}
     tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 
 
 class Translation:
     """From the ids of one vocabulary to those of another.
+
+    Where ``<unk>`` has every arity of the other vocabulary, trees with other numbers of children are read as
+    :func:`dgltree.datasets.arities.fitted` makes them.
 
     Args:
         own: the vocabulary of the trees.
@@ -73,6 +78,9 @@ class Translation:
         self.vocabulary = vocabulary
         functions = [self.vocabulary.find_function(*f) for f in own.functions]
         unknown = [i for i, known in enumerate(functions) if known is None]
+        self._arities = _open_arities(vocabulary)
+        self._misfits = torch.tensor(unknown if self._arities else [], dtype=torch.int64)
+        unknown = [] if self._arities else unknown
         self._functions = torch.tensor([known or 0 for known in functions])
         self._why = {i: _why(self.vocabulary, *own.functions[i], brief=k >= FEW) for k, i in enumerate(unknown)}
         tokens, self._strange = _token_ids(own.tokens, self.vocabulary)
@@ -80,6 +88,8 @@ class Translation:
 
     def __call__(self, batch: TreeBatch) -> TreeBatch:
         """The same trees in the other vocabulary; the ids of what it does not know are wrong."""
+        if len(self._misfits) and bool(torch.isin(batch.function, self._misfits).any()):
+            return make_batch([fitted(tree, self._arities) for tree in unbatch(batch)], self.vocabulary)
         function, token = self._functions[batch.function], self._tokens[batch.token]
         return replace(batch, function=function, token=token, vocabulary=self.vocabulary)
 
@@ -87,6 +97,9 @@ class Translation:
         """Both in one, for trees that ``first`` did not translate yet."""
         both = copy(self)
         both._functions, both._tokens = self._functions[first._functions], self._tokens[first._tokens]
+        later = torch.nonzero(torch.isin(first._functions, self._misfits)).flatten()
+        both._misfits = torch.cat([first._misfits, later]).unique()
+        both._arities = self._arities or first._arities
         return both
 
     @property
@@ -105,6 +118,13 @@ class Translation:
                 for tree, number in zip(trees, ids[nodes].tolist(), strict=True):
                     bad.setdefault(tree, messages[number])
         return bad
+
+
+def _open_arities(vocabulary: Vocabulary) -> list[int]:
+    """The arities of a vocabulary that has ``<unk>`` at each of them, 0 and one above 1 among them; of others none."""
+    arities = vocabulary.arities
+    has_all = all((UNKNOWN, arity) in vocabulary.functions for arity in arities)
+    return arities if has_all and 0 in arities and max(arities) > 1 and vocabulary.unk else []
 
 
 def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> str:

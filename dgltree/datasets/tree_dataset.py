@@ -44,6 +44,7 @@ class TreeDataset(Dataset[Any]):
         ids: a name for each example.
         groups: of each example, what splits must not tear apart, such as the document of a sentence.
         reading: what ``numbers`` and ``binarize`` it names is done to the trees.
+        weights: (E,) how much each example counts in the loss of a training, 0 or more; None: all the same.
 
     Raises ``ValueError`` for no trees, for trees next to pairs, for columns of other lengths, and for labels that
     are NaN or infinite.
@@ -63,6 +64,8 @@ class TreeDataset(Dataset[Any]):
     reading: Reading
     detected_in: str | None
     """The file whose notation was detected."""
+    weights: np.ndarray | None
+    """(E,) float64, how much each example counts in a loss; None: all the same."""
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class TreeDataset(Dataset[Any]):
         ids: Sequence[str | None] | None = None,
         groups: Sequence[str | None] | None = None,
         reading: Reading | None = None,
+        weights: Sequence[float] | np.ndarray | None = None,
     ) -> None:
         examples = trees
         if not isinstance(examples, FlatExamples):
@@ -87,6 +91,7 @@ class TreeDataset(Dataset[Any]):
         for name in COLUMNS:
             setattr(self, name, examples.columns[name])
         self.each = len(self._flat) // len(self.lines)
+        self.weights = None if weights is None else _weights(weights, len(self.lines))
 
     @classmethod
     def from_file(
@@ -149,6 +154,7 @@ class TreeDataset(Dataset[Any]):
         some.__dict__.pop("trees", None)
         some._chosen = rows if self._chosen is None else self._chosen[rows]
         some.bad = []
+        some.weights = None if self.weights is None else self.weights[rows]
         for name in COLUMNS:
             column = getattr(self, name)
             setattr(some, name, column.select(rows) if isinstance(column, Column) else [column[i] for i in rows])
@@ -271,6 +277,18 @@ class TreeDataset(Dataset[Any]):
             tree = torch.repeat_interleave(block.trees.sizes)
             found.append(torch.bincount(tree[block.trees.arity == 0]).view(-1, self.each).amax(1))
         return torch.cat(found)
+
+
+def _weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
+    """(E,) float64. ``ValueError`` for another number of them, and for one that is no number from 0."""
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (count,):
+        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one of each example")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong) or not weights.sum() > 0:
+        where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
+        raise ValueError(f"{where}; weights are numbers from 0 on, some of them above")
+    return weights
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout
+from dgltree.models.label_scales import LabelScale
 
 
 class Readout(nn.Module):
@@ -124,23 +125,32 @@ class NumberReadout(Readout):
 
     Args:
         size: n, the width of a state and of the hidden layer.
+        scale: v is on this scale (:class:`dgltree.models.label_scales.LabelScale`, as JSON), and what is given is the
+            number in its own unit; None: v is given.
 
-    Raises ``ValueError`` for a width below 1.
+    Raises ``ValueError`` for a width below 1 and for no scale.
     """
 
     gives = "numbers"
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, scale: dict[str, Any] | None = None) -> None:
         super().__init__()
         if size < 1:
             raise ValueError(f"size is {size}; it must be 1 or more")
-        self.config = {"size": size}
+        self.config: dict[str, Any] = {"size": size}
+        self.scaled(LabelScale.from_json(scale))
         self.linear1 = nn.Linear(size, size)
         self.linear2 = nn.Linear(size, 1)
 
     def forward(self, states: Tensor) -> Tensor:
         """Numbers of states (..., n): (...), of the states' dtype."""
-        return self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1)
+        return self.scale.back(self.linear2(torch.sigmoid(self.linear1(states))).squeeze(-1))
+
+    def scaled(self, scale: LabelScale) -> None:
+        """From now on give numbers of this scale in their own unit."""
+        self.scale = scale
+        if scale.name != "none":
+            self.config["scale"] = scale.to_json()
 
     def rescale(self, mean: float, deviation: float) -> None:
         _rescale(self.linear2, mean, deviation)

@@ -234,7 +234,8 @@ class Evaluate(Predict):
         known, bad = (
             (None, []) if block.known is None else labelled(block.known, self.model.objective.labels_are_numbers)
         )
-        return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))))
+        names = [*block.bad_names, *(each.name for each in bad)]
+        return RecordBlock(known, [*block.bad, *bad], list(range(0 if known is None else len(known))), names)
 
     def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
         import pyarrow

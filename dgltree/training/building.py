@@ -3,13 +3,15 @@
 from collections import Counter
 
 import torch
+from torch import Tensor
 
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.translation import stands_at
-from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import TreeEncoder
 from dgltree.training.deciding import Decision
 from dgltree.training.encoder_choice import token_vectors
 from dgltree.training.stepping.module import TreeTraining
+from dgltree.training.untaught import untaught
 
 
 def build(decision: Decision) -> TreeTraining:
@@ -19,18 +21,28 @@ def build(decision: Decision) -> TreeTraining:
     """
     options, choice, strength = decision.options, decision.encoder, decision.options.token_dropout
     train = decision.splits["train"]
-    shares = _dropout_shares(train, choice.vocabulary, strength) if strength else (None, None)
+    functions, tokens = stands_at((block.trees for block in train.blocks()), choice.vocabulary)
+    dropped: tuple[Tensor | None, Tensor | None] = (None, None)
+    if strength:
+        dropped = _dropout_shares(functions, tokens, choice.vocabulary, strength)
     torch.manual_seed(options.seed)
     encoder = choice.made()
     model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
     if options.frozen:
         token_vectors(encoder).requires_grad_(False)
-    return TreeTraining(model, decision.objective, options, *shares)
+    maps = untaught(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
+    return TreeTraining(model, decision.objective, options, *dropped, maps)
 
 
-def _dropout_shares(train: TreeDataset, vocabulary: Vocabulary, strength: float) -> tuple[torch.Tensor, torch.Tensor]:
-    """(T,) and (F,) float32, with which probability each token and each function is dropped."""
-    functions, tokens = stands_at((block.trees for block in train.blocks()), vocabulary)
+def _dropout_shares(
+    functions: Tensor, tokens: Tensor, vocabulary: Vocabulary, strength: float
+) -> tuple[Tensor, Tensor]:
+    """(T,) and (F,) float32, with which probability each token and each function is dropped.
+
+    Args:
+        functions, tokens: (F,) and (T,) int64, the nodes of the training set that have them.
+        vocabulary, strength: of the model and of the dropout.
+    """
     names = [name for name, _ in vocabulary.functions]
     of_names: Counter[str] = Counter()
     for name, count in zip(names, functions.tolist(), strict=True):

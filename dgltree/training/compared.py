@@ -1,5 +1,6 @@
 """The metrics of the answers that a training leaves: the network's, a baseline's and their average's."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ RESAMPLES = 1000
 """Of the bootstrap, drawn with seed 0."""
 COVERED = (0.025, 0.975)
 """The quantiles that an interval of 95 % lies between."""
+
+CLEAR = 0.3
+"""R2 from which on numbers are better than their mean, however wide the interval."""
 
 Interval = tuple[float, float]
 BySplit = dict[str, Evaluation]
@@ -72,6 +76,38 @@ class Compared:
                 found.append(f"{split}, network alone: {self.metrics['network'][split]}")
                 found.append(f"{split}, baseline ({average.baseline.what}): {self.metrics['baseline'][split]}")
         return found if average is None else [*found, told(average)]
+
+
+def all_rows(compared: Compared, refused: Mapping[str, int]) -> list[str]:
+    """The accuracy of each split where what the model refuses counts as an error, or how many numbers it refuses."""
+    return [
+        with_refused(split, compared.used[split], count)
+        for split, count in refused.items()
+        if split in compared.used and count
+    ]
+
+
+def with_refused(what: str, found: Evaluation, refused: int) -> str:
+    """The line about all rows, of which some were refused because the model does not know their names."""
+    rows = found.examples + refused
+    line = f"{what}, all {rows} rows: {refused} are refused for names that the model does not know"
+    if "accuracy" not in found.metrics:
+        return f"{line}, and have no answer; the metrics are those of the others"
+    return f"{line}; with these as errors accuracy {found.metrics['accuracy'] * found.examples / rows:.4f}"
+
+
+def no_better(compared: Compared, objective: Objective) -> list[str]:
+    """That nothing is clearly better in validation than the mean of the labels, if so, and what to try."""
+    who = "average" if "average" in compared.metrics else "network"
+    r2 = compared.used["validation"].metrics.get("r2", math.inf)
+    low, high = compared.intervals[who]["validation"]
+    if objective.classes or r2 >= CLEAR or low > 0:
+        return []
+    parts = "network, baseline and average are" if who == "average" else "the network is"
+    return [
+        f"warning: in validation {parts} not clearly better than the mean of the labels (R2 {r2:.3f}, 95 % {low:.3f} "
+        f"to {high:.3f}): try more examples, or another --label-scale or --encoder; the trees may lack what decides"
+    ]
 
 
 def told(average: Average) -> str:

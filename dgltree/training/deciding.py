@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
-from math import isfinite
 from typing import Any
 
 import torch
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.labels import check_spelling, present, unified
+from dgltree.datasets.labels import check_spelling, unified
 from dgltree.datasets.loading.from_file import listed
 from dgltree.datasets.splitting.duplicates import contradicted
 from dgltree.datasets.splitting.splits import SPLITS, split
@@ -20,8 +19,9 @@ from dgltree.models.tree_model import TreeModel
 from dgltree.read.text import shown
 from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
 from dgltree.training.folder import digest_of
+from dgltree.training.labels_asked import asked, check_classes
 from dgltree.training.objectives import OBJECTIVES, Objective
-from dgltree.training.options import TASKS, FitOptions, TaskName
+from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
 from dgltree.training.threads import loaders, worth
 
@@ -48,6 +48,8 @@ class Decision:
     """In the vocabulary of the model."""
     left_out: dict[str, int]
     """Records of each split that are not in it."""
+    refused: dict[str, int]
+    """The examples among them that have a label and a tree, which the model does not know."""
     digest: str
     """Of the splits."""
 
@@ -57,7 +59,7 @@ class Decision:
         options = self.options
         own = (options.batch_nodes or 0) // (options.devices * options.machines)
         others = options.devices * (1 + loaders(self.splits["train"].num_nodes)) - 1
-        return options.threads or worth(own, options.hidden_size, others)
+        return options.threads or worth(own, self.encoder.hidden_size, others)
 
 
 def decide(
@@ -77,7 +79,9 @@ def decide(
         _check_readable(dataset)
     if settings.task is None:
         check_spelling(files["train"])
-    settings = replace(settings, task=settings.task or task_of(files["train"]))
+        settings, why = replace(settings, task=asked(files["train"]).task), asked(files["train"]).why
+        if why:
+            say(why)
     readout, model = _readout(settings)
     kind = OBJECTIVES[readout.gives]
     labelled = {name: kind.labelled(dataset) for name, dataset in files.items()}
@@ -94,40 +98,30 @@ def decide(
     if kind.labels_are_numbers and len(splits["validation"]) < 2:
         raise ValueError("R2 needs at least two validation examples; there is one")
     _check(splits["train"], settings)
-    encoder = choose_encoder(splits["train"], settings, vocabulary)
+    if not kind.labels_are_numbers and not settings.nodes and classes is None:
+        check_classes(splits["train"].labels)
+    objective = kind.of(splits["train"], settings.nodes, settings.class_weights is not None, classes)
+
+    def head(width: int) -> Readout:
+        return readout(**_readout_options(readout, settings, width, len(objective.classes)))
+
+    encoder = choose_encoder(splits["train"], settings, vocabulary, head)
     if encoder.numbers:
         say("leaves that are written as numbers are read as numbers; --no-numbers reads them as words")
         splits = {name: data.with_numbers() for name, data in splits.items()}
     options = _with_defaults(splits["train"], encoder, settings)
-    objective = kind.of(splits["train"], options.nodes, options.class_weights is not None, classes)
     known = {name: _within(name, data, encoder.vocabulary, objective) for name, data in splits.items()}
     left_out = {
         name: len(data.bad) + len(labelled[name].bad if name in labelled else ()) for name, data in known.items()
     }
-    values = {
-        "size": options.hidden_size,
-        "classes": len(objective.classes),
-        "hidden_size": options.readout_size or None,
-        "dropout": options.dropout,
-    }
-    takes = {name: values[name] for name in signature(readout).parameters if name in values}
-    return Decision(options, objective, encoder, model, readout, takes, known, left_out, digest_of(known))
-
-
-def task_of(data: TreeDataset) -> TaskName:
-    """The task that the labels ask for."""
-    if data.each == TASKS["pair"].each:
-        return "pair"
-    try:
-        numbers = [float(label) for label in present(data)]
-    except ValueError:
-        return "classify"
-    return "regress" if any(isfinite(value) and not value.is_integer() for value in numbers) else "classify"
+    takes = _readout_options(readout, options, encoder.hidden_size, len(objective.classes))
+    refused = {name: len(splits[name]) - len(data) for name, data in known.items()}
+    return Decision(options, objective, encoder, model, readout, takes, known, left_out, refused, digest_of(known))
 
 
 def labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
     """The examples of a data set whose labels a training with these settings can learn from."""
-    readout, _ = _readout(replace(settings, task=settings.task or task_of(data)))
+    readout, _ = _readout(replace(settings, task=settings.task or asked(data).task))
     found: TreeDataset = OBJECTIVES[readout.gives].labelled(data)
     return found
 
@@ -164,6 +158,17 @@ def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
     return made, kind
 
 
+def _readout_options(readout: type[Readout], options: FitOptions, width: int, classes: int) -> dict[str, Any]:
+    """The arguments of a readout of states of this width, those of all that it takes."""
+    values = {
+        "size": width,
+        "classes": classes,
+        "hidden_size": options.readout_size or None,
+        "dropout": options.dropout or 0.0,
+    }
+    return {name: values[name] for name in signature(readout).parameters if name in values}
+
+
 def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
     """The splits, by files of their own where there are some, else out of the training file."""
     data = files["train"]
@@ -180,6 +185,7 @@ def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOpti
     task, embeds = TASKS[str(settings.task)], encoder.small_cells > 0 and bool(encoder.input_size)
     usual: dict[str, Any] = {
         "encoder": encoder.name,
+        "hidden_size": encoder.hidden_size,
         "input_size": encoder.input_size,
         "batch_nodes": min(MOST_NODES, max(LEAST_NODES, train.num_nodes // STEPS)),
         "lr": ATTENTION_LR if encoder.attends else LR,
@@ -200,6 +206,8 @@ def _check(train: TreeDataset, options: FitOptions) -> None:
         )
     if options.nodes and train.each != 1:
         raise ValueError("nodes learns the labels of the nodes of single trees; these are pairs")
+    if options.nodes and train.weights is not None:
+        raise ValueError("weights are of examples, and nodes learns the labels of nodes, which have none")
     if options.device == "cuda" and not torch.cuda.is_available():
         raise ValueError("device is cuda, and this torch sees no CUDA device")
     if options.precision == "16-mixed" and (options.device == "cpu" or not torch.cuda.is_available()):

@@ -1,5 +1,7 @@
 """The encoder of a training: which one, with what options and vocabulary, as it follows from the data and settings."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,11 +16,14 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.encoders.make import encoder_options
 from dgltree.read.glove import read_glove
+from dgltree.training.evidence import OWN, WEIGHTS, weights_of, widest
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 
 WIDEST = 3
 """Children up to which trees are read by weights of their own for each place, unless an encoder is named."""
+BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8}, {"typed": False})
+"""Options of the default encoder, from those with the most weights to those with the fewest."""
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
 PATH_LENGTH = 16
@@ -52,15 +57,19 @@ class EncoderChoice(NamedTuple):
         """
         for _ in range(self.small_cells):
             _small_cell(self.name)
-        try:
-            encoder = make_encoder(self.name, self.vocabulary, self.hidden_size, **self.options)
-        except TypeError as error:
-            raise ValueError(f"{self.name}: {error}") from None
+        encoder = self.bare()
         if isinstance(encoder, TreeEncoder) and self.input_size:
             _start_embeddings(encoder.cell)
         if self.vectors is not None:
             self._begin_with(self.vectors, token_vectors(encoder), isinstance(encoder, TreeEncoder))
         return encoder
+
+    def bare(self) -> Encoder:
+        """A new encoder with the weights that its class begins with. Errors as of :meth:`made`."""
+        try:
+            return make_encoder(self.name, self.vocabulary, self.hidden_size, **self.options)
+        except TypeError as error:
+            raise ValueError(f"{self.name}: {error}") from None
 
     def _begin_with(self, file: str, embedding: nn.Parameter, small: bool) -> None:
         """Let the tokens that a file has begin with its vectors, and the others with small ones."""
@@ -71,12 +80,6 @@ class EncoderChoice(NamedTuple):
                 nn.init.normal_(words, std=EMBEDDING_STD)
             words[found.index] = found.vectors
         say(f"{Path(file).name}: {found.coverage()}")
-
-
-def encoder_for(data: TreeDataset) -> str:
-    """The name of the encoder, by the most children that a node has."""
-    most = max(int(block.trees.arity.max()) for block in data.blocks())
-    return "tree_lstm" if most <= WIDEST else "child_sum"
 
 
 def reads_numbers(data: TreeDataset, min_count: int) -> bool:
@@ -97,47 +100,120 @@ def reads_numbers(data: TreeDataset, min_count: int) -> bool:
     return any(not value.is_integer() for value, _ in found) or 2 * rare > len(found)
 
 
-def choose_encoder(train: TreeDataset, settings: FitOptions, known: Vocabulary | None = None) -> EncoderChoice:
+def choose_encoder(
+    train: TreeDataset,
+    settings: FitOptions,
+    known: Vocabulary | None = None,
+    head: Callable[[int], nn.Module] | None = None,
+) -> EncoderChoice:
     """The encoder, its vocabulary and its options; what the settings say of these has the last word.
+
+    Where no encoder is named and nodes have up to three children, functions have weights of their own, or those that
+    all share and a part of low rank of their own, or share all and have vectors that gates read: the first of these
+    that the data have nodes enough for. No width given, it is the largest for which they have.
 
     Args:
         train: what is learnt from.
         settings: of the training.
-        known: the vocabulary; None: that of ``train``, where an unknown function is ``<unk>`` wherever functions share
-            their weights.
+        known: the vocabulary; None: that of ``train``.
+        head: the readout of a width, whose weights count, too.
 
     Raises ``ValueError`` for a name that is not there, and for options that this encoder has not.
     """
-    name, given, width = settings.encoder or encoder_for(train), settings.options or {}, settings.hidden_size
-    cell, input_size = _small_cell(name), settings.input_size
-    if cell is not None and settings.vectors and not input_size:
-        raise ValueError("vectors needs an input_size, the width of the vectors of the file")
-    if cell is None and (input_size or settings.nodes):
-        raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
-    numbers = cell is not None and reads_numbers(train, settings.min_count)
-    train = train.with_numbers() if numbers else train
-    own = cell is not None and bool(given.get("typed", cell.typed))  # weights of its own for each function
-    sums = CELLS[name].any_arity if cell is not None else not SEQUENCE_ENCODERS[name].place_options
-    vocabulary = known or train.vocabulary(sums, settings.min_count, settings.unk or not own, always=not own)
-    if cell is not None:
+    if settings.encoder is not None:
+        return _sized(_Choosing(train, settings, settings.encoder, known, head))[0]
+    most = max(int(block.trees.arity.max()) for block in train.blocks())
+    if most > WIDEST:
+        return _sized(_Choosing(train, settings, "child_sum", known, head))[0]
+    for options in BY_EVIDENCE:
+        tried = replace(settings, options={**options, **(settings.options or {})})
+        choice, fits = _sized(_Choosing(train, tried, "tree_lstm", known, head))
+        if fits and (choice.hidden_size >= OWN or settings.hidden_size is not None):
+            break
+    return choice
+
+
+class _Choosing:
+    """The choices of one encoder, whose vocabulary is looked up once for all widths."""
+
+    def __init__(
+        self,
+        train: TreeDataset,
+        settings: FitOptions,
+        name: str,
+        known: Vocabulary | None,
+        head: Callable[[int], nn.Module] | None,
+    ) -> None:
+        self.settings, self.name, self.given, self.head = settings, name, settings.options or {}, head
+        self.cell, self.seeded = _small_cell(name), known is None
+        if self.cell is not None and settings.vectors and not settings.input_size:
+            raise ValueError("vectors needs an input_size, the width of the vectors of the file")
+        if self.cell is None and (settings.input_size or settings.nodes):
+            raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
+        if self.cell is None and any(
+            bool((of.trees.token[of.trees.arity > 0] != NO_TOKEN).any()) for of in train.blocks()
+        ):
+            raise ValueError(
+                f"{name} reads sequences, which would lose the tokens of inner nodes that these trees have, as "
+                "dependency trees and molecules do: name a cell, such as child_sum"
+            )
+        self.numbers = self.cell is not None and reads_numbers(train, settings.min_count)
+        self.train = train.with_numbers() if self.numbers else train
+        self.own = self.cell is not None and bool(self.given.get("typed", self.cell.typed))
+        self.tells_apart = self.cell is not None and bool(not self.own or self.given.get("rank"))
+        """Whether gates read vectors of functions, which share weights."""
+        sums = CELLS[name].any_arity if self.cell is not None else not SEQUENCE_ENCODERS[name].place_options
+        self.vocabulary = known or self.train.vocabulary(sums, settings.min_count, settings.unk, always=not self.own)
+        self.has_tokens = any(bool((of.trees.token != NO_TOKEN).any()) for of in self.train.blocks())
+
+    def of(self, width: int) -> EncoderChoice:
+        """The choice of a width."""
+        return self._tree(width) if self.cell is not None else self._sequence(width)
+
+    def weights(self, choice: EncoderChoice) -> int:
+        """Those of the encoder and of the readout. Raises ``ValueError`` for options that the encoder has not."""
+        head = 0 if self.head is None else weights_of(lambda: self.head(choice.hidden_size))  # type: ignore[misc]
+        return head + weights_of(choice.bare)
+
+    def _tree(self, width: int) -> EncoderChoice:
         further: dict[str, Any] = {}
-        if input_size is None and (not own or any(bool((of.trees.token != NO_TOKEN).any()) for of in train.blocks())):
+        input_size = self.settings.input_size
+        if input_size is None and (not self.own or self.has_tokens or self.train.has_numbers):
             input_size = width
         if input_size:
-            further = {"input_size": input_size, "leaf": "gates", **({} if own else {"functions": True})}
-        if isinstance(cell, SumCell):
+            further = {"input_size": input_size, "leaf": "gates", **({"functions": True} if self.tells_apart else {})}
+        if isinstance(self.cell, SumCell):
             further["positions"] = True
-        if train.has_numbers:
-            further |= {"numbers": True, "number_scale": number_scale(train)}
-        small_cells = 0 if known is not None else 3 if input_size else 2
+        if self.train.has_numbers:
+            further |= {"numbers": True, "number_scale": number_scale(self.train)}
+        cells = 0 if not self.seeded else 3 if input_size else 2
+        options, vectors = {**further, **self.given}, self.settings.vectors
         return EncoderChoice(
-            name, width, {**further, **given}, vocabulary, numbers, False, input_size, settings.vectors, small_cells
+            self.name, width, options, self.vocabulary, self.numbers, False, input_size, vectors, cells
         )
-    attends = "pre_norm" in encoder_options(name)
-    further = {"pre_norm": True} if attends else {}
-    if SEQUENCE_ENCODERS[name].place_options:  # positions have room for so many edges of the path to the root
-        further["path_length"] = max(1, min(PATH_LENGTH, width // max([1, *vocabulary.arities])))
-    return EncoderChoice(name, width, {**further, **given}, vocabulary, False, attends, input_size, settings.vectors, 0)
+
+    def _sequence(self, width: int) -> EncoderChoice:
+        attends = "pre_norm" in encoder_options(self.name)
+        further: dict[str, Any] = {"pre_norm": True} if attends else {}
+        if SEQUENCE_ENCODERS[self.name].place_options:  # positions have room for so many edges of the path to the root
+            further["path_length"] = max(1, min(PATH_LENGTH, width // max([1, *self.vocabulary.arities])))
+        options, size = {**further, **self.given}, self.settings.input_size
+        return EncoderChoice(self.name, width, options, self.vocabulary, False, attends, size, self.settings.vectors, 0)
+
+
+def _sized(choosing: _Choosing) -> tuple[EncoderChoice, bool]:
+    """The choice with the width that was asked for, else with the widest that has room; and whether it has."""
+    room = WEIGHTS * choosing.train.num_nodes
+
+    def made(width: int) -> tuple[EncoderChoice, int]:
+        choice = choosing.of(width)
+        return choice, choosing.weights(choice)
+
+    if choosing.settings.hidden_size is None:
+        choice, _, fits = widest(made, room)
+        return choice, fits
+    choice = choosing.of(choosing.settings.hidden_size)
+    return choice, choosing.settings.encoder is not None or choosing.weights(choice) <= room
 
 
 def _small_cell(name: str) -> Cell | None:

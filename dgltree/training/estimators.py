@@ -1,31 +1,34 @@
 """Training as scikit-learn has it: estimators for its pipelines, searches and cross-validation."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import check_is_fitted
 
-from dgltree.datasets.objects import read_objects, with_notation
+from dgltree.datasets.objects import listed, read_objects, with_notation
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.fitting import fit
+from dgltree.training.sklearn_labels import labels_of, names_of, numbers_of
 from dgltree.training.trained_model import TrainedModel
+from dgltree.training.untrained import untrained
 
 
 class TreeEstimator(BaseEstimator):
-    """The common part of both estimators.
+    """The common part of the estimators.
 
     Args:
         notation: of the texts among the trees; None: it is detected.
         encoder: as the other settings, of :class:`dgltree.training.options.FitOptions`; None follows from the data.
-        hidden_size: width of a tree's vector.
+        hidden_size: width of a tree's vector; None follows from the data.
         epochs: at most.
         patience: epochs without a better validation result after which training ends.
         lr: learning rate.
@@ -34,6 +37,8 @@ class TreeEstimator(BaseEstimator):
         options: further settings by their names.
         out: a folder that keeps the model and its card; None: none does.
         verbose: whether what :func:`dgltree.fit` says is printed.
+
+    After ``fit``, ``model_`` is the :class:`dgltree.TrainedModel`, and ``model_summary_`` says in a line what answers.
     """
 
     def __init__(
@@ -41,7 +46,7 @@ class TreeEstimator(BaseEstimator):
         *,
         notation: str | None = None,
         encoder: str | None = None,
-        hidden_size: int = 100,
+        hidden_size: int | None = None,
         epochs: int | None = None,
         patience: int = 5,
         lr: float | None = None,
@@ -55,21 +60,21 @@ class TreeEstimator(BaseEstimator):
         self.patience, self.lr, self.seed, self.baseline, self.options = patience, lr, seed, baseline, options
         self.out, self.verbose = out, verbose
 
-    def _fit(self, trees: Any, labels: list[Any], groups: Any, task: Literal["classify", "regress"]) -> None:
-        reading = with_notation(trees, Reading(notation=self.notation))
-        read = read_objects(trees, reading)
-        if len(labels) != len(read):
-            raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one of each example")
-        named = None if groups is None else [str(group) for group in groups]
-        data = TreeDataset(read, labels, groups=named, reading=reading)
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        found: str = super().__repr__(N_CHAR_MAX)
+        return f"{found}  # {self.model_summary_}" if hasattr(self, "model_summary_") else found
+
+    def _fit(
+        self,
+        data: TreeDataset,
+        task: Literal["classify", "regress"],
+    ) -> None:
         parts = split(data, self.seed, SPLITS[:2])
-        settings: dict[str, Any] = {
-            "encoder": self.encoder,
-            "hidden_size": self.hidden_size,
+        settings = {
+            **self._settings(),
             "epochs": self.epochs,
             "patience": self.patience,
             "lr": self.lr,
-            "seed": self.seed,
             "no_baseline": not self.baseline,
             "task": "pair" if data.each == 2 and task == "classify" else task,
             **(self.options or {}),
@@ -80,55 +85,158 @@ class TreeEstimator(BaseEstimator):
                 stack.enter_context(redirect_stderr(io.StringIO()))
             out = stack.enter_context(TemporaryDirectory()) if self.out is None else self.out
             self.model_: TrainedModel = fit(parts["train"], validation=parts["validation"], out=out, **settings)
+        self.model_summary_ = self.model_.summary
+
+    def _settings(self) -> dict[str, Any]:
+        """The settings of the network."""
+        return {"encoder": self.encoder, "hidden_size": self.hidden_size, "seed": self.seed}
+
+    def _read(
+        self, trees: Any, labels: Sequence[Any] | None = None, groups: Any = None, weights: Any = None
+    ) -> TreeDataset:
+        """The trees with their labels. ``ValueError`` for other numbers of these, and for what is no tree."""
+        reading = with_notation(trees, Reading(notation=self.notation))
+        read = read_objects(trees, reading)
+        if labels is not None and len(labels) != len(read):
+            raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one of each example")
+        named = None if groups is None else [str(group) for group in groups]
+        return TreeDataset(read, labels, groups=named, reading=reading, weights=weights)
 
     def encode(self, trees: Any) -> np.ndarray:
         """(E, n) float32, the vectors of trees; of pairs (2 E, n), one after the other."""
         check_is_fitted(self)
-        return self.model_.encode(trees).numpy()
+        return self.model_.encode(_column(trees)).numpy()
 
     def _answers(self, trees: Any) -> np.ndarray:
         check_is_fitted(self)
-        return self.model_.predict(trees).numpy()
+        return self.model_.predict(_column(trees)).numpy()
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):
     """Classes of trees or of pairs of trees: an estimator of scikit-learn.
 
-    Trees are ``Tree`` objects, texts, dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or DGL, or
-    pairs of these, in a list, an array or a pandas column. Arguments as of :class:`TreeEstimator`.
+    Trees are ``Tree`` objects, texts, dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or DGL, or pairs
+    of these, in a list, an array or a pandas column. Arguments as of :class:`TreeEstimator`, and
+
+    Args:
+        class_weight: "balanced", or how much an example of each class counts in the loss, by the class; None: all the
+            same.
     """
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> "TreeClassifier":
+    def __init__(
+        self,
+        *,
+        notation: str | None = None,
+        encoder: str | None = None,
+        hidden_size: int | None = None,
+        epochs: int | None = None,
+        patience: int = 5,
+        lr: float | None = None,
+        seed: int = 0,
+        baseline: bool = True,
+        class_weight: Literal["balanced"] | Mapping[Any, float] | None = None,
+        options: Mapping[str, Any] | None = None,
+        out: str | Path | None = None,
+        verbose: bool = False,
+    ) -> None:
+        super().__init__(
+            notation=notation,
+            encoder=encoder,
+            hidden_size=hidden_size,
+            epochs=epochs,
+            patience=patience,
+            lr=lr,
+            seed=seed,
+            baseline=baseline,
+            options=options,
+            out=out,
+            verbose=verbose,
+        )
+        self.class_weight = class_weight
+
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "TreeClassifier":
         """Train on trees ``X`` and their classes ``y`` (E,).
 
-        What has the same value in ``groups`` (E,) is kept together when the tenth for validation is drawn. Raises
-        ``ValueError`` as :func:`dgltree.fit` does, and naming the first tree that cannot be read.
+        What has the same value in ``groups`` (E,) is kept together when the tenth for validation is drawn.
+        ``sample_weight`` (E,) is how much each example counts in the losses of the network and of the baseline. Raises
+        ``ValueError`` as :func:`dgltree.fit` does, and naming the first tree that cannot be read or has no label.
         """
-        self.classes_, numbers = np.unique(np.asarray(y), return_inverse=True)
-        self._fit(X, [str(number) for number in numbers], groups, "classify")
+        labels = labels_of(y)
+        self.classes_, numbers = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"all {len(labels)} trees have the class {self.classes_[0]!r}; at least two classes are needed"
+            )
+        weights = sample_weight
+        if self.class_weight is not None:
+            of_classes = compute_sample_weight(self.class_weight, labels)
+            weights = of_classes if weights is None else of_classes * np.asarray(weights, float)
+        names = names_of(self.classes_)
+        self._fit(self._read(_column(X), [names[number] for number in numbers], groups, weights), "classify")
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """(E, C) float32 probabilities, in the order of ``classes_``."""
         answers = self._answers(X)
         found = np.zeros((len(answers), len(self.classes_)), answers.dtype)
-        found[:, [int(name) for name in self.model_.classes]] = answers
+        place = {name: i for i, name in enumerate(names_of(self.classes_))}
+        found[:, [place[name] for name in self.model_.classes]] = answers
         return found
 
     def predict(self, X: Any) -> np.ndarray:
         """(E,) the most probable of ``classes_``."""
-        found: np.ndarray = self.classes_[self.predict_proba(X).argmax(1)]
+        best = self.predict_proba(X).argmax(1)
+        found: np.ndarray = self.classes_[best]
         return found
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):
-    """Numbers of trees: an estimator of scikit-learn. Trees and arguments as of :class:`TreeClassifier`."""
+    """Numbers of trees: an estimator of scikit-learn. Trees and arguments as of :class:`TreeEstimator`."""
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> "TreeRegressor":
-        """Train on trees ``X`` and their numbers ``y`` (E,); ``groups`` and errors as of :class:`TreeClassifier`."""
-        self._fit(X, np.asarray(y, float).tolist(), groups, "regress")
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "TreeRegressor":
+        """Train on trees ``X`` and their numbers ``y`` (E,); the others and errors as of :class:`TreeClassifier`."""
+        self._fit(self._read(_column(X), numbers_of(y).tolist(), groups, sample_weight), "regress")
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """(E,) float32 numbers."""
         return self._answers(X)
+
+
+class TreeEncoderTransformer(TransformerMixin, TreeEstimator):
+    """Vectors of trees, for the steps of a pipeline that follow: an estimator of scikit-learn.
+
+    Trees and arguments as of :class:`TreeEstimator`.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> "TreeEncoderTransformer":
+        """Train a network on trees ``X`` and their classes or numbers ``y`` (E,); without ``y`` draw its weights.
+
+        Numbers are those of a floating-point type. Errors as of :class:`TreeClassifier`.
+        """
+        if y is None:
+            self.model_ = untrained(self._read(_column(X)), self._settings() | dict(self.options or {}))
+            self.model_summary_ = f"vectors of an untrained network: {self.model_.summary}"
+            return self
+        labels = labels_of(y)
+        numbers = labels.dtype.kind == "f"
+        given = labels.tolist() if numbers else list(map(str, labels))
+        self._fit(self._read(_column(X), given), "regress" if numbers else "classify")
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """(E, n) float32, the vectors of trees."""
+        return self.encode(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """(n,) the names of the columns of vectors."""
+        check_is_fitted(self)
+        width = int(self.model_.model.encoder.config["hidden_size"])
+        return np.array([f"tree{i}" for i in range(width)], object)
+
+
+def _column(trees: Any) -> Any:
+    """Trees that can be looked at twice; of a table of one column this column."""
+    if hasattr(trees, "columns") and hasattr(trees, "iloc") and len(trees.columns) == 1:
+        trees = trees.iloc[:, 0]
+    return trees if hasattr(trees, "columns") else listed(trees, Reading())

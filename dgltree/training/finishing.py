@@ -7,14 +7,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders.brackets import InducedBrackets, words_are_leaves
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
 from dgltree.training.baseline.average import Average
 from dgltree.training.baseline.baseline import Baseline
-from dgltree.training.compared import Compared
+from dgltree.training.compared import Compared, all_rows, no_better
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.model_card import card, markdown
@@ -24,11 +23,14 @@ from dgltree.training.processes import say
 from dgltree.training.sight import all_equal
 from dgltree.training.stepping.module import TreeTraining
 from dgltree.training.trained_model import TrainedModel
+from dgltree.training.trained_on import remember
 
 EQUAL_VECTORS = (
     "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr or "
     "another --encoder"
 )
+MOST_CLASSES = 1000
+"""For which a baseline is fitted: each has a weight for every column."""
 
 
 def finish(
@@ -49,7 +51,7 @@ def finish(
     _divide(trained, temperature)
     tested = {name: splits[name] for name in targets if name != "validation"}
     answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
-    if not decision.options.no_baseline and (baseline := _baseline(splits["train"], objective)):
+    if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
         temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
         baseline = replace(baseline, temperature=temperature)
         trained.average = average = Average.best(
@@ -67,7 +69,11 @@ def finish(
     if all_equal(trained.encode(validation)):
         say(EQUAL_VECTORS)
     _say_last(objective.monitored, folder)
-    for line in compared.lines(trained.average):
+    for line in [
+        *compared.lines(trained.average),
+        *all_rows(compared, decision.refused),
+        *no_better(compared, objective),
+    ]:
         say(line)
     for name, evaluation in of_parts.items():
         say(f"test, {name}: {evaluation}")
@@ -75,6 +81,7 @@ def finish(
     for name, value in further.items():
         say(f"test: {name} {value:.4f}")
     trained.save(folder)
+    remember(splits["train"], folder)
     monitored = objective.monitored
     level = compared.metrics["baseline"]["validation"].metrics[monitored] if trained.average else None
     if why := _draw(folder, compared.used, monitored, level):
@@ -123,14 +130,17 @@ def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[f
     return temperature, objective.answers(found / temperature)
 
 
-def _baseline(train: TreeDataset, objective: Objective) -> Baseline | None:
-    """The one that cross-validation chooses; None without scikit-learn."""
+def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
+    """The one that cross-validation chooses; None for very many classes, and without scikit-learn."""
+    if len(objective.classes) > MOST_CLASSES:
+        say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_CLASSES:,}")
+        return None
     try:
         from dgltree.training.baseline.choice import choose
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(train, objective)
+    return choose(decision.splits["train"], objective, decision.objective.scale)
 
 
 def _say_last(monitored: str, folder: Path) -> None:

@@ -13,25 +13,20 @@ from dgltree.arguments import nearest
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import Cell
 from dgltree.claims import owned
-from dgltree.datasets.settings.field_texts import number
-from dgltree.datasets.splitting.splits import shared_examples, shared_groups
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.tree_model import TreeModel
 from dgltree.training import threads
 from dgltree.training.building import build
-from dgltree.training.deciding import Decision, decide
+from dgltree.training.deciding import decide
 from dgltree.training.finishing import finish
 from dgltree.training.folder import finished
 from dgltree.training.options import FitOptions
 from dgltree.training.own_cells import register
 from dgltree.training.processes import check_started, first, say
-from dgltree.training.sight import sight_of
-from dgltree.training.stepping.module import TreeTraining
+from dgltree.training.scale_choice import with_scale
 from dgltree.training.stepping.trainer import step
+from dgltree.training.telling import tell
 from dgltree.training.trained_model import TrainedModel
-
-FEW_NUMBERS = 12
-"""Different labels that are whole numbers: more of them may be meant as numbers, not as classes."""
 
 
 def fit(
@@ -90,7 +85,7 @@ def fit(
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     with threads.limited(settings.threads or 1):
         files = {name: each for name, each in given.items() if each is not None}
-        decision = decide(files, settings, vocabulary, classes)
+        decision = with_scale(decide(files, settings, vocabulary, classes), folder)
         module = build(decision)
 
     def leave(model: TreeModel) -> None:
@@ -101,7 +96,7 @@ def fit(
             if done := finished(folder, decision.options, decision.digest):
                 say(f"the training in {folder} is already finished; nothing to do")
             else:
-                _tell(decision, module)
+                tell(decision, module)
         if not done:
             with threads.limited(decision.threads):
                 trainer = step(decision, module, folder, leave, given_callbacks, loggers)
@@ -109,30 +104,6 @@ def fit(
                     finish(decision, module, folder, command, parts or {})
             trainer.strategy.barrier()  # until the first process has written all
         return TrainedModel.load(folder)
-
-
-def _tell(decision: Decision, module: TreeTraining) -> None:
-    """Print a summary of the training: what the encoder reads, the model and the data."""
-    splits, options, classes = decision.splits, decision.options, decision.objective.classes
-    found = sight_of(module.encoder, splits["train"])
-    say(f"the encoder reads {found}")
-    for what in found.unseen:
-        say(f"warning: the encoder does not see {what}: trees that differ in nothing else get the same vector")
-    counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
-    weights = sum(p.numel() for p in module.parameters())
-    say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {weights:,} weights")
-    whole = options.task == "classify" and not options.nodes and all(number(name) is not None for name in classes)
-    if whole and len(classes) > FEW_NUMBERS:
-        say(f"the labels are {len(classes)} numbers, learnt as classes; --task regress learns them as numbers")
-    for name, count in shared_examples(splits).items():
-        if count:
-            say(f"warning: {count} of {len(splits[name])} {name} examples also occur in the training set")
-    for name, count in shared_groups(splits).items():
-        if count:
-            say(
-                f"warning: {count} files or groups of the {name} set also have examples in the training set; "
-                "--group-by file keeps each in one split"
-            )
 
 
 def _listed(name: str, given: Any, kind: Any) -> list[Any]:

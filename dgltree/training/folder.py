@@ -9,6 +9,7 @@ from typing import Any
 from dgltree.claims import differences
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.files import replacing
+from dgltree.models.label_scales import LabelScaleName
 from dgltree.read.json_text import write_json
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 
@@ -17,6 +18,8 @@ BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
 """One of them next to the first two, where the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
+TRAINED_ON = "trained_on.npy"
+"""Digests of the trees of the training set."""
 GIVEN_UP = "given_up"
 """In the first: the training cannot go on, because its loss was no finite number."""
 
@@ -50,11 +53,22 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     return False
 
 
+def scale_of(folder: Path, options: FitOptions, digest: str) -> LabelScaleName | None:
+    """The scale of the labels that this training, which has begun in the folder, has chosen; None elsewhere."""
+    file = folder / SETTINGS_FILE
+    found = _read(file) if file.exists() else {}
+    before = {**FitOptions().identity(), **found.get("options", {})}
+    scale: LabelScaleName | None = before["label_scale"]
+    same = found.get("data") == digest and {**options.identity(), "label_scale": scale} == before
+    return scale if same else None
+
+
 def digest_of(splits: Mapping[str, TreeDataset]) -> str:
     """sha256 of all trees, labels and ids, by their splits and in their order."""
     digest = hashlib.sha256()
     for name, data in splits.items():
         digest.update(f"{name} {data.own_vocabulary.to_json()} ".encode())
+        digest.update(b"" if data.weights is None else data.weights.tobytes())
         for block in data.blocks():
             digest.update(f"{list(block.labels)} {list(block.ids)}".encode())
             trees = block.trees

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dgltree.arguments import check_types
+from dgltree.models.label_scales import LabelScaleName
 
 TaskName = Literal["classify", "regress", "pair"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
@@ -51,13 +52,18 @@ class FitOptions:
 
     Args:
         encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum where a node has more
-            than three children, else tree_lstm.
-        hidden_size: width of a node's state and of a tree's vector.
+            than three children, else tree_lstm, whose functions have weights of their own where these are up to
+            50 for each node of the training set, and share them elsewhere.
+        hidden_size: width of a node's state and of a tree's vector. Default: 100, or less where the encoder would have
+            over 50 weights for each node of the training set.
         input_size: width of token embeddings that the gates of every node read; with 0 only leaves have tokens, whose
             embeddings are their states. Default: hidden_size for a cell, where there are tokens.
         options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
-            two trees, regress where all labels are numbers and some are not whole, else classify.
+            two trees, regress where all labels are numbers and some are not whole, or over 20 are different, else
+            classify.
+        label_scale: learn numbers on this scale: none, log, asinh, or rank (their normal scores). Default: none, and
+            where some labels are far from all others the one that is best in validation.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
             classifier, number or pair, by the task.
@@ -68,9 +74,9 @@ class FitOptions:
             classes of trees, else 0.
         token_dropout: drop a token's whole embedding in training with the probability A / (A + times it occurs), where
             A is this number; needs an input_size. Default: 40 for classes of trees, else 0.
-        min_count: read tokens that occur fewer times than this in the training set as <unk>; with unk functions
-            too.
-        unk: learn a function <unk> from rare functions, so that trees with unknown functions can be read later.
+        min_count: read tokens and functions that occur fewer times than this in the training set as <unk>.
+        unk: read unknown functions as <unk>, too, one for each number of children; without it all functions of the
+            training set are known, and trees with others are refused.
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
             30, and up to 300 where the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
@@ -113,10 +119,11 @@ class FitOptions:
     """
 
     encoder: str | None = None
-    hidden_size: int = 100
+    hidden_size: int | None = None
     input_size: int | None = None
     options: dict[str, Any] | None = None
     task: TaskName | None = None
+    label_scale: LabelScaleName | None = None
     nodes: bool = False
     readout: str | None = None
     readout_size: int = 0
@@ -124,7 +131,7 @@ class FitOptions:
     input_dropout: float | None = None
     token_dropout: float | None = None
     min_count: int = 2
-    unk: bool = False
+    unk: bool = True
     epochs: int | None = None
     patience: int = 5
     lr: float | None = None

@@ -20,13 +20,15 @@ class RecordBlock(NamedTuple):
     bad: list[Bad]
     order: list[int]
     """Of the known examples, followed by the bad ones, in the order of the file."""
+    bad_names: list[str]
+    """How the bad ones are called: by their ids where the record could be read, else by their lines."""
 
 
 def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated: Repeated) -> RecordBlock:
     """The records of a part. Raises ``ValueError`` for pairs where the model reads trees, and the other way round."""
     readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
     if part.trees is None:
-        return RecordBlock(None, part.bad, list(range(len(part.bad))))
+        return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad])
     data = TreeDataset.of_part(part, reading)
     model.check_kind(data)
     known, unknown = data.known(model.model.encoder.vocabulary)
@@ -37,8 +39,10 @@ def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated:
         fresh = [place for place, i in enumerate(rows) if i not in twice]
         known = known.select(fresh) if fresh else None
     wrong = dict(sorted((wrong | twice).items()))
+    names = [(None if i in twice else data.ids[i]) or bad.name for i, bad in wrong.items()]
     places = [readable[i] for i in (*(i for i in range(len(data)) if i not in wrong), *wrong)] + unreadable
-    return RecordBlock(known, [*wrong.values(), *part.bad], sorted(range(len(places)), key=places.__getitem__))
+    order = sorted(range(len(places)), key=places.__getitem__)
+    return RecordBlock(known, [*wrong.values(), *part.bad], order, names + [bad.name for bad in part.bad])
 
 
 def names_of(block: RecordBlock) -> list[str]:
@@ -46,5 +50,5 @@ def names_of(block: RecordBlock) -> list[str]:
     names: list[str] = []
     if block.known is not None:
         names += [name or str(line) for name, line in zip(block.known.ids, block.known.lines, strict=True)]
-    names += [bad.name for bad in block.bad]
+    names += block.bad_names
     return [names[i] for i in block.order]

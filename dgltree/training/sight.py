@@ -9,7 +9,6 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch, unbatch
 from dgltree.batching.vocabulary import ANY_ARITY, UNKNOWN, Vocabulary
-from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import Encoder
 from dgltree.models.tree_model import evaluating
@@ -19,8 +18,6 @@ from dgltree.trees.tree import Tree
 
 EQUAL = 1e-5
 """Vectors whose entries differ by less than this share of the largest one count as equal."""
-WIDTH = 16
-"""Of an encoder that is made to be asked."""
 EXAMPLES, SMALL = 64, 200
 """How many examples are changed, and of how many nodes they are where there are such."""
 
@@ -66,7 +63,7 @@ def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
             f"which of {len(inner):,} functions an inner node has",
         ),
         (seen(_renamed(encoder.vocabulary, leaves, 0)), "", f"which of {len(leaves):,} functions a leaf has"),
-        (of_tokens, _tokens(known, encoder.vocabulary), "tokens"),
+        (of_tokens, "tokens", "tokens"),
         (seen(_moved), "numbers", "numbers"),
         (seen(_flipped), "the order of children", "the order of children"),
         (seen(None), "", "the inner nodes"),
@@ -78,7 +75,7 @@ def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
 
 def told_by_default(data: TreeDataset, min_count: int) -> str:
     """The parts that a training would read of a data set with these options alone, as text."""
-    chosen = choose_encoder(data, FitOptions(hidden_size=WIDTH, input_size=WIDTH, min_count=min_count))
+    chosen = choose_encoder(data, FitOptions(min_count=min_count))
     found = sight_of(chosen.made(), data.with_numbers() if chosen.numbers else data)
     unseen = "".join(f"\n  it does not see {what}" for what in found.unseen)
     by_itself = "\n  leaves that are written as numbers are read as numbers" if chosen.numbers else ""
@@ -113,14 +110,6 @@ def _functions(data: TreeDataset) -> tuple[set[str], set[str]]:
         leaves |= set(block.trees.function[~above].unique().tolist())
     names = [name for name, _ in data.own_vocabulary.functions]
     return {names[f] for f in inner}, {names[f] for f in leaves}
-
-
-def _tokens(data: TreeDataset, known: Vocabulary) -> str:
-    """Tokens, and the share of nodes with one whose token a model does not know."""
-    _, counts = stands_at((block.trees for block in data.blocks()), data.own_vocabulary)
-    unknown = torch.tensor([not known.knows_token(token) for token in data.own_vocabulary.tokens], dtype=torch.bool)
-    share = float(counts[unknown].sum() / counts.sum().clamp(min=1))
-    return f"tokens ({share:.1%} of them as {UNKNOWN})" if share else "tokens"
 
 
 def _renamed(vocabulary: Vocabulary, functions: set[str], most: float = math.inf) -> Change:

@@ -130,12 +130,20 @@ class TrainedModel:
             self.average.save(folder / BASELINE)
 
     def __repr__(self) -> str:
+        return f"<TrainedModel: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """The kind of the answers, and what gives them, in a line."""
         encoder = self.model.encoder
         name = encoder.name if isinstance(encoder, SequenceEncoder) else type(self.check_nodes().cell).__name__
         gives = f"{len(self.classes)} classes" if self.classes else "numbers"
         of = "trees" if self.each == 1 else "pairs of trees"
-        baseline = "" if self.average is None else f", {1 - self.average.weight:.0%} {self.average.baseline.what}"
-        return f"<TrainedModel: {gives} of {of}, {name} of {encoder.config['hidden_size']}{baseline}>"
+        network = f"{name} of {encoder.config['hidden_size']}"
+        if self.average is None:
+            return f"{gives} of {of}, {network}"
+        share = self.average.weight
+        return f"{gives} of {of}, {share:.0%} {network}, {1 - share:.0%} {self.average.baseline.what}"
 
     @property
     def classes(self) -> tuple[str, ...]:

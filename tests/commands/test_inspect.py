@@ -29,8 +29,8 @@ def test_inspect_says_what_is_there_and_what_is_wrong(tmp_path: Path, capsys: py
     ("trees", "told"),
     [
         (
-            ["x+y", "x*z"],
-            ["tree_lstm unless an encoder is named, which reads functions, tokens (50.0% of them as <unk>) and"],
+            ["x+y", "x*z", "y+x", "x*y"],
+            ["tree_lstm unless an encoder is named, which reads functions, tokens and"],
         ),
         (
             ["Add(x, y, 2.5, y)", "x*2.5"],

@@ -35,7 +35,7 @@ def test_predictions_stand_in_the_order_of_the_file_and_bad_lines_keep_their_pla
         assert float(row[2]) + float(row[3]) == pytest.approx(1, abs=2e-6)
     for line in ("line 3: tree: not a valid infix tree", "line 4: unknown function 'sin'", "line 5: the line is empty"):
         assert line in err
-    assert "fit with --unk" in err
+    assert "without --no-unk fit does" in err
     assert main(["predict", str(fitted / "model"), str(path), "--strict"]) == 1
     assert "line 3" in capsys.readouterr().err
 
@@ -76,7 +76,7 @@ def test_functions_of_one_file_keep_their_order(tmp_path: Path, capsys: pytest.C
         for i in range(12):
             body = f"return a + {i}" if name == "one" else f"return [a] * {i}"
             (sources / name / f"{i}.py").write_text(f"def f(a):\n    {body}\n")
-    assert main(["fit", str(sources), "--unit", "function", "--out", str(tmp_path / "model"), *SMALL]) == 0
+    assert main(["fit", str(sources), "--unit", "function", "--out", str(tmp_path / "model"), *SMALL, "--no-unk"]) == 0
     new = tmp_path / "new.py"
     new.write_text("def f(a):\n    return a\n\ndef g(a):\n    del a\n\ndef h(a):\n    return a\n")
     capsys.readouterr()

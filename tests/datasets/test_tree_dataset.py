@@ -53,7 +53,7 @@ def test_rare_tokens_and_with_unk_rare_functions_become_unk() -> None:
     data = TreeDataset([common, common, rare])
     assert data.vocabulary(min_count=2).functions == (("f", 1), ("g", 1), ("w", 0))
     vocabulary = data.vocabulary(min_count=2, unk=True)
-    assert vocabulary.functions == ((UNKNOWN, 1), ("f", 1), ("w", 0))
+    assert vocabulary.functions == ((UNKNOWN, 0), (UNKNOWN, 1), ("f", 1), ("w", 0))
     assert vocabulary.tokens == (UNKNOWN, "a")
     moved = data.within(vocabulary)
     unk = Tree(UNKNOWN, (Tree("w", token=UNKNOWN),))
@@ -74,7 +74,7 @@ def test_what_a_model_does_not_know_is_left_out_with_what_would_help() -> None:
     assert data.lines == [1, 3]
     assert data.bad[0].line == 2
     assert "unknown function 'cosh'" in data.bad[0].message
-    assert "fit with --unk" in data.bad[0].message
+    assert "without --no-unk fit does" in data.bad[0].message
     with pytest.raises(ValueError, match="the model knows none of the trees: line 1: unknown function 'cosh'"):
         TreeDataset([strange]).within(vocabulary)
 
@@ -224,11 +224,38 @@ def test_a_token_of_an_inner_node_stays_a_token_whatever_it_is_written_like() ->
     assert data[0][0] == Tree("nmod", (Tree("nummod", value=7.0),), token="12")
 
 
-def test_functions_that_no_tree_has_give_no_unk() -> None:
+def test_functions_that_no_tree_has_give_no_arities() -> None:
     common, rare = Tree("f", (Tree("w", token="a"),)), Tree("g", (Tree("w", token="a"), Tree("w", token="a")))
     data = TreeDataset([common, common, common, rare, rare])
     some = data.select([0, 1, 2])  # whose own vocabulary still has g
-    assert some.vocabulary(min_count=2, unk=True).functions == (("f", 1), ("w", 0))
+    assert some.vocabulary(min_count=2, unk=True).functions == ((UNKNOWN, 0), (UNKNOWN, 1), ("f", 1), ("w", 0))
+
+
+@pytest.mark.parametrize(
+    ("children", "wanted"),
+    [
+        ("a", "f(a <unk>)"),
+        ("a b", "f(a b)"),
+        ("a b c", "f(a b c)"),
+        ("a b c d", "f(a b <unk>(c d))"),
+        ("a b c d e f", "f(a b <unk>(c d <unk>(e f)))"),
+    ],
+)
+def test_numbers_of_children_that_a_model_lacks_are_padded_or_nested(children: str, wanted: str) -> None:
+    def leaf(name: str) -> Tree:
+        return Tree("w", token=name)
+
+    def text(tree: Tree) -> str:
+        inner = " ".join(map(text, tree.children))
+        return tree.token or (f"{tree.function}({inner})" if inner else tree.function)
+
+    known = [Tree("f", tuple(map(leaf, names))) for names in ("ab", "abc", "def")]
+    vocabulary = TreeDataset(known).vocabulary(unk=True)
+    tree = Tree("f", tuple(map(leaf, children.split())))
+    moved = TreeDataset([known[0], tree]).within(vocabulary)
+    assert not moved.bad
+    assert text(unbatch(moved.trees)[1]) == wanted
+    assert moved.as_read()[1][0] == tree
 
 
 def test_labels_are_those_of_the_roots_of_pairs_of_the_first_of_each() -> None:

@@ -377,8 +377,9 @@ def test_network_baseline_and_average_are_printed_written_and_used(
     assert model.average is not None
     weight, baseline = model.average.weight, model.average.baseline.answers(data)
     assert weight == card["average"]["weight"]
-    model.average = None
-    torch.testing.assert_close(whole, weight * model.predict(data) + (1 - weight) * baseline, rtol=0, atol=1e-6)
+    network = TrainedModel(model.model, model.reading).predict(data)
+    mean, temperature = weight * network + (1 - weight) * baseline, model.average.temperature
+    torch.testing.assert_close(whole, (mean.log() / temperature).softmax(1), rtol=0, atol=1e-6)
     assert main(["predict", str(folder), str(path)]) == 0
     printed = torch.tensor([list(map(float, row[2:])) for row in rows_of(capsys.readouterr().out)[1:]])
     torch.testing.assert_close(printed, whole, rtol=0, atol=1e-6)
@@ -411,7 +412,7 @@ def test_a_split_is_answered_once_and_a_baseline_without_weight_never(
     assert {who: sum(counts) for who, counts in asked.items()} == dict.fromkeys(asked, len(data) - sizes["train"])
     for who, weight in (("network", 1.0), ("baseline", 0.0)):
         assert model.average is not None
-        model.average = replace(model.average, weight=weight)
+        model.average = replace(model.average, weight=weight, temperature=1.0)
         for name in ("validation", "test"):
             asked["baseline"].clear()
             answers = model.predict(splits[name])

@@ -15,14 +15,18 @@ import torch
 from own_trees import QUIET, table
 
 import dgltree
-from dgltree import Tree, TreeClassifier, TreeDataset, TreeRegressor
+from dgltree import Tree, TreeClassifier, TreeDataset, TreeEncoderTransformer, TreeRegressor
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import estimator_checks
 
 from dgltree.datasets.objects import read_objects
 from dgltree.datasets.settings.reading import Reading
@@ -30,6 +34,7 @@ from dgltree.read.graphs import from_graph
 
 pytestmark = QUIET
 SMALL: dict[str, Any] = {"hidden_size": 8, "epochs": 2, "lr": 0.01}
+SHORT = "TreeClassifier(epochs=2, hidden_size=8, lr=0.01)"
 TREE = dgltree.Tree("add", (dgltree.Tree("x", token="1"), dgltree.Tree("neg", (dgltree.Tree("x", token="2"),))))
 
 
@@ -48,6 +53,7 @@ def test_a_classifier_answers_with_its_own_classes(classifier: TreeClassifier) -
     texts, labels = rows(80)
     probabilities = classifier.predict_proba(texts)
     assert list(classifier.classes_) == ["neg", "pos"]
+    assert classifier.model_.classes == ("neg", "pos"), "explain and the card name classes as predict does"
     np.testing.assert_allclose(probabilities, classifier.model_.predict(texts).numpy())
     np.testing.assert_array_equal(classifier.predict(texts), classifier.classes_[probabilities.argmax(1)])
     right = [one == other for one, other in zip(classifier.predict(texts), labels, strict=True)]
@@ -89,6 +95,119 @@ def test_it_prints_nothing_unless_asked(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr() == ("", "")
     TreeClassifier(**{**SMALL, "epochs": 1}, baseline=False, verbose=True).fit(texts, labels)
     assert "epoch 0: accuracy" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("estimator", [TreeClassifier(), TreeRegressor(), TreeEncoderTransformer()])
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_estimator_tags_renamed,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_set_params,
+        estimator_checks.check_valid_tag_types,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_the_checks_of_scikit_learn_that_need_no_matrix_hold(estimator: Any, check: Any) -> None:
+    check(type(estimator).__name__, estimator)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "call"),
+    [
+        (TreeClassifier(), "predict"),
+        (TreeClassifier(), "predict_proba"),
+        (TreeRegressor(), "predict"),
+        (TreeEncoderTransformer(), "transform"),
+        (TreeEncoderTransformer(), "get_feature_names_out"),
+        (TreeClassifier(), "encode"),
+    ],
+)
+def test_what_is_not_fitted_says_so(estimator: Any, call: str) -> None:
+    with pytest.raises(NotFittedError, match=f"This {type(estimator).__name__} instance is not fitted yet"):
+        getattr(estimator, call)([TREE])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "labels", "message"),
+    [
+        (TreeClassifier(), np.ones((3, 2)), r"y has the shape \(3, 2\), several labels of a tree; one label"),
+        (TreeClassifier(), [["a"], ["b", "c"], []], "some labels are lists, as several labels of a tree are"),
+        (TreeClassifier(), csr_matrix(np.eye(3)), "the labels are a sparse matrix, as several labels"),
+        (TreeClassifier(), ["a", None, "b"], "Input y contains NaN: the label of tree 2 is None; every tree"),
+        (TreeClassifier(), pd.Series(["a", "b", None]), "Input y contains NaN: the label of tree 3 is nan"),
+        (TreeClassifier(), ["a", "a", "a"], "all 3 trees have the class .*'a'.*; at least two classes are needed"),
+        (TreeClassifier(), ["a", "b"], "3 trees and 2 labels; give one of each example"),
+        (TreeClassifier(), None, "fit requires y to be passed, but the target y is None"),
+        (TreeRegressor(), [0.5, float("nan"), 1], "Input y contains NaN: the label of tree 2 is nan"),
+        (TreeRegressor(), [0.5, float("inf"), 1], "Input y contains infinity: the label of tree 2 is inf"),
+        (TreeRegressor(), [0.5, "many", 1], "the label of tree 2 is 'many'; a number is needed"),
+    ],
+)
+def test_labels_that_cannot_be_learnt_are_named(estimator: Any, labels: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        estimator.fit([TREE] * 3, labels)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], r"3 examples and weights of shape \(1,\)"),
+        ([1.0, -1.0, 1.0], "the weight of example 2 is -1; weights are numbers from 0 on"),
+        ([0.0, 0.0, 0.0], "all weights are 0"),
+    ],
+)
+def test_weights_that_are_none_are_named(weights: list[float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TreeClassifier().fit([TREE] * 3, ["a", "b", "a"], sample_weight=weights)
+
+
+@pytest.mark.parametrize("how", ["sample", "class"])
+def test_examples_of_weight_0_are_not_learnt_from(how: str) -> None:
+    trees = [f"(f {x} {i})" for i, x in enumerate("pqr" * 20)]
+    labels = ["a", "b", "c"] * 20
+    none = {"dropout": 0.0, "input_dropout": 0.0, "token_dropout": 0.0}
+    given: dict[str, Any] = {**SMALL, "epochs": 12, "lr": 0.05, "options": none}
+    if how == "sample":
+        model = TreeClassifier(**given).fit(
+            trees, labels, sample_weight=[0.0 if name == "c" else 2.0 for name in labels]
+        )
+    else:
+        model = TreeClassifier(class_weight={"a": 2.0, "b": 2.0, "c": 0.0}, **given).fit(trees, labels)
+    assert model.predict(["(f p 1)", "(f q 1)"]).tolist() == ["a", "b"]
+    assert model.predict(["(f r 1)"]).tolist() != ["c"]
+
+
+def test_trees_and_labels_are_read_from_whatever_holds_them_one_by_one() -> None:
+    texts, labels = rows(40)
+    few = {**SMALL, "epochs": 1, "baseline": False}
+    wanted = TreeClassifier(**few).fit(texts, labels).predict_proba(texts)
+    for trees, names in (
+        ((text for text in texts), iter(labels)),
+        (pd.DataFrame({"anything": texts}), pd.Series(labels, dtype="string")),
+        (np.array(texts, object), np.array(labels)),
+    ):
+        np.testing.assert_array_equal(TreeClassifier(**few).fit(trees, names).predict_proba(texts), wanted)
+
+
+@pytest.mark.parametrize("labels", [None, "class", "value"])
+def test_vectors_of_trees_are_a_step_of_a_pipeline(labels: str | None) -> None:
+    texts, names = rows(60, labels or "class")
+    given = None if labels is None else [float(name) if labels == "value" else name for name in names]
+    transformer = TreeEncoderTransformer(**{**SMALL, "epochs": 1, "baseline": False})
+    vectors = transformer.fit_transform(texts, given)
+    assert vectors.shape == (60, 8)
+    assert len(transformer.get_feature_names_out()) == 8
+    assert transformer.model_summary_.startswith("vectors of an untrained network") == (labels is None)
+    np.testing.assert_array_equal(clone(transformer).fit(texts, given).transform(texts), vectors)
+    classes = rows(60)[1]
+    pipeline = Pipeline([("vectors", clone(transformer)), ("classes", LogisticRegression())])
+    assert pipeline.fit(texts, classes).predict(["x*(y+z)", "sin(x)"]).shape == (2,)
 
 
 def graph() -> networkx.DiGraph:
@@ -203,6 +322,11 @@ def test_columns_of_pandas_are_read_by_a_model(classifier: TreeClassifier) -> No
 
 def test_a_model_says_what_it_is(classifier: TreeClassifier) -> None:
     said = repr(classifier.model_)
-    assert said.startswith("<TrainedModel: 2 classes of trees, TreeLSTM of 8, ")
-    assert said.endswith(")>")
+    average = classifier.model_.average
+    assert average is not None
+    network, baseline = f"{average.weight:.0%} TreeLSTM of 8", f"{1 - average.weight:.0%} {average.baseline.what}"
+    assert said == f"<TrainedModel: 2 classes of trees, {network}, {baseline}>"
+    assert classifier.model_summary_ == said.removeprefix("<TrainedModel: ").removesuffix(">")
+    assert repr(classifier) == f"{SHORT}  # {classifier.model_summary_}"
+    assert repr(clone(classifier)) == SHORT
     assert repr(TreeDataset([TREE])) == "<TreeDataset: 1 trees, 4 nodes>"

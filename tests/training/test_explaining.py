@@ -140,7 +140,9 @@ def test_the_sides_of_a_pair_are_explained_one_after_the_other(tmp_path):
 def test_trees_without_an_unknown_leaf_are_explained_by_a_leaf_of_a_known_function(tmp_path):
     texts = ["(S (A x) (B y))", "(S (A z) (B y))"] * 10
     data = dgltree.TreeDataset([read_treebank(text) for text in texts], ["x", "z"] * 10)
-    trained = dgltree.fit(data, validation=data, out=tmp_path / "m", hidden_size=4, epochs=1, encoder="tree_rnn")
+    trained = dgltree.fit(
+        data, validation=data, out=tmp_path / "m", hidden_size=4, epochs=1, encoder="tree_rnn", unk=False
+    )
     assert trained.model.encoder.vocabulary.find_function("<unk>", 0) is None
     [found] = trained.explain([data[0][0]])
     assert [each.node for each in found.effects] == list(range(1, found.trees[0].size))

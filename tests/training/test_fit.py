@@ -168,10 +168,14 @@ def test_bad_lines_and_labels_never_seen_are_said_and_do_not_stop_a_training(
     path, test = tmp_path / "trees.tsv", tmp_path / "test.tsv"
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     test.write_text("tree\tlabel\nx*x*y*y\tpos\nx*y*z*z*z\tzero\nsin(x)\tpos\n", encoding="utf-8")
-    arguments = ["fit", str(path), "--test", str(test), "--out", str(tmp_path / "model"), *SMALL, "--epochs", "1"]
+    few = [*SMALL, "--epochs", "1", "--no-unk"]
+    arguments = ["fit", str(path), "--test", str(test), *few, "--out", str(tmp_path / "model")]
     assert main(arguments) == 0
     said = capsys.readouterr().err
+    card = json.loads((tmp_path / "model" / "card.json").read_text())["metrics"]["test"]
+    all_rows = f"accuracy {card['accuracy'] * 2 / 3:.4f}"
     for part in (
+        f"test, all 3 rows: 1 are refused for names that the model does not know; with these as errors {all_rows}",
         "line 6: tree: not a valid infix tree",
         "the id 'e3' was already used in line",
         "no label",

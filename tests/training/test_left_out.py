@@ -29,11 +29,12 @@ def test_every_record_is_in_a_split_or_counted_as_left_out(tmp_path: Path, capsy
         name: TreeDataset.from_file(written(tmp_path, f"{name}.tsv", table(*counts)), cached=False, notation="infix")
         for name, counts in left.items()
     }
-    decision = decide(files, FitOptions(hidden_size=4))
+    decision = decide(files, FitOptions(hidden_size=4, unk=False))
     assert {name: len(data) for name, data in decision.splits.items()} == {
         name: counts[0] for name, counts in left.items()
     }
     assert decision.left_out == {name: sum(counts[1:]) for name, counts in left.items()}
+    assert decision.refused == {name: counts[3] for name, counts in left.items()}
     said = capsys.readouterr().err
     for name, (_, *counts) in left.items():
         told = [

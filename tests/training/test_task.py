@@ -12,7 +12,7 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
-from dgltree.training.deciding import task_of
+from dgltree.training.labels_asked import asked
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.module import TreeTraining
@@ -38,24 +38,42 @@ TREES = [Tree("leaf", token=token) for token in "abc"]
     ],
 )
 def test_numbers_with_a_fraction_ask_for_numbers_and_all_else_for_classes(labels: list[str | None], task: str) -> None:
-    assert task_of(TreeDataset(TREES, labels)) == task
+    assert asked(TreeDataset(TREES, labels)).task == task
 
 
 def test_pairs_ask_for_a_task_of_pairs_and_classes_are_in_the_order_of_numbers_and_then_of_letters() -> None:
-    assert task_of(TreeDataset([(TREES[0], TREES[1])] * 2, ["0.5", "1"])) == "pair"
+    assert asked(TreeDataset([(TREES[0], TREES[1])] * 2, ["0.5", "1"])).task == "pair"
     data = TreeDataset(TREES * 2, ["10", "9", "b", "-1", "a", "09"])
     assert Classes.of(data, nodes=False, class_weights=False).classes == ("09", "9", "10", "-1", "a", "b")
 
 
-@pytest.mark.parametrize(("kinds", "said"), [(12, False), (13, True)])
-def test_many_whole_numbers_as_labels_are_said_to_be_learnt_as_classes(
-    kinds: int, said: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("kinds", "task", "why"),
+    [
+        (2, "classify", ""),
+        (20, "classify", "20 different whole numbers, up to 20: learnt as classes; --task regress learns numbers"),
+        (21, "regress", "21 different whole numbers, over 20: learnt as numbers; --task classify learns classes"),
+    ],
+)
+def test_many_whole_numbers_are_numbers_and_few_are_classes_and_why_is_said(kinds: int, task: str, why: str) -> None:
+    found = asked(TreeDataset(TREES * 21, [str(i % kinds) for i in range(63)]))
+    assert found == (task, why and f"the labels are {why}")
+
+
+def test_why_labels_are_numbers_is_printed_unless_a_task_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [f"(f x{i})\t{i % kinds}" for i in range(130)]
+    rows = [f"(f x{i % 30})\t{i % 30}" for i in range(130)]
     file = written(tmp_path, "trees.tsv", "\n".join(["tree\tlabel", *rows, ""]))
-    assert main(["fit", str(file), *SMALL, "--epochs", "1", "--no-baseline", "--out", str(tmp_path / "model")]) == 0
-    line = "the labels are 13 numbers, learnt as classes; --task regress learns them as numbers"
-    assert (line in capsys.readouterr().err.splitlines()) == said
+    few = [*SMALL, "--epochs", "1", "--no-baseline"]
+    assert main(["fit", str(file), *few, "--out", str(tmp_path / "numbers")]) == 0
+    said = capsys.readouterr().err
+    assert "the labels are 30 different whole numbers, over 20: learnt as numbers" in said
+    assert "regress: " in said
+    assert main(["fit", str(file), *few, "--task", "classify", "--out", str(tmp_path / "classes")]) == 0
+    said = capsys.readouterr().err
+    assert "learnt as" not in said
+    assert "classify: " in said
 
 
 @pytest.mark.parametrize(

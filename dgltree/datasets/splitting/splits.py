@@ -132,8 +132,13 @@ def shared_groups(splits: dict[str, TreeDataset]) -> dict[str, int]:
 
 
 def shared_examples(splits: dict[str, TreeDataset]) -> dict[str, int]:
-    """How many examples of the other splits are in the training split too, trees and all; labels do not count."""
-    kinds = np.unique(np.concatenate([tree_digests(data) for data in splits.values()]), axis=0, return_inverse=True)[1]
+    """How many examples of the other splits are in the training split too, trees and all, as they were read.
+
+    Labels do not count.
+    """
+    kinds = np.unique(
+        np.concatenate([tree_digests(data.as_read()) for data in splits.values()]), axis=0, return_inverse=True
+    )[1]
     ends = np.cumsum([len(data) for data in splits.values()])
     by_split = dict(zip(splits, np.split(kinds.reshape(-1), ends[:-1]), strict=True))
     train = by_split.pop("train")

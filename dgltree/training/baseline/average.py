@@ -1,6 +1,6 @@
 """The mean of a network's answers and a baseline's, by one weight; a file of it by skops, without pickled objects."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from textwrap import shorten
@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from torch import Tensor
 
 from dgltree.files import replacing
+from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
@@ -20,7 +21,7 @@ from dgltree.training.objectives import Objective
 KINDS = (LogisticRegression, Ridge, HistGradientBoostingClassifier, HistGradientBoostingRegressor)
 """The estimators that a baseline may have; the first two are linear."""
 PARTS = ("estimator", "linear", "what", "temperature")
-"""Of a baseline, in its file, next to the codes of its columns, the classes and the weight."""
+"""Of a baseline, in its file, next to the codes of its columns, its scale, the classes, the weight and temperature."""
 TRUSTED = [f"{TreePredictor.__module__}.{TreePredictor.__qualname__}"]
 """The type that is constructed from a file in addition to those that skops trusts."""
 DIGEST = 64
@@ -36,10 +37,13 @@ class Average:
     Args:
         baseline: a model of the same classes, or of numbers.
         weight: of the network, from 0 (the baseline alone) to 1 (the network alone).
+        temperature: what the logits of the mean are divided by; the mean of two calibrated answers is less sure than it
+            should be.
     """
 
     baseline: Baseline
     weight: float
+    temperature: float = 1.0
 
     @classmethod
     def best(cls, baseline: Baseline, network: Tensor, answers: Tensor, targets: Tensor) -> "Average":
@@ -54,11 +58,15 @@ class Average:
         objective = baseline.objective
         weights = [step / STEPS for step in range(STEPS, -1, -1)]  # the network alone where they are equal
         losses = [objective.answer_loss(weight * network + (1 - weight) * answers, targets) for weight in weights]
-        return cls(baseline, weights[int(np.argmin(losses))])
+        found = cls(baseline, weights[int(np.argmin(losses))])
+        if found.weight in (0, 1):  # one of them alone, which is calibrated
+            return found
+        return replace(found, temperature=objective.temperature(found.of(network, answers), targets))
 
     def of(self, network: Tensor, baseline: Tensor) -> Tensor:
-        """(E, ...) the mean of answers of both."""
-        return self.weight * network + (1 - self.weight) * baseline.to(network.device, network.dtype)
+        """(E, ...) the mean of answers of both, at its temperature."""
+        mean = self.weight * network + (1 - self.weight) * baseline.to(network.device, network.dtype)
+        return self.baseline.objective.tempered(mean, self.temperature)
 
     def save(self, path: Path) -> None:
         """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` where it cannot."""
@@ -66,7 +74,8 @@ class Average:
 
         parts = {name: getattr(self.baseline, name) for name in PARTS}
         classes = list(self.baseline.objective.classes)
-        content = dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, "weight": self.weight})
+        own = {"weight": self.weight, "mean_temperature": self.temperature, "scale": self.baseline.scale.to_json()}
+        content = dumps({**parts, "codes": self.baseline.columns.codes, "classes": classes, **own})
         with replacing(path) as beside:
             beside.write_bytes(sha256(content).hexdigest().encode() + content)
 
@@ -85,13 +94,18 @@ class Average:
             found = loads(content[DIGEST:], trusted=TRUSTED)
             if found["classes"] != list(objective.classes) or not 0 <= found["weight"] <= 1:
                 raise ValueError("its classes are not those of the network next to it")
-            baseline = Baseline(Columns(found["codes"]), objective=objective, **{name: found[name] for name in PARTS})
+            scale = LabelScale.from_json(found.get("scale"))  # an earlier release had none
+            parts = {name: found[name] for name in PARTS}
+            baseline = Baseline(Columns(found["codes"]), objective=objective, scale=scale, **parts)
             check(baseline)
+            temperature = float(found.get("mean_temperature", 1.0))
+            if not temperature > 0:
+                raise ValueError(f"a temperature of {temperature:g}")
         except KeyError as error:
             raise ValueError(f"{path}: no baseline that dgltree saved: it has no {error}") from None
         except Exception as error:  # what skops and scikit-learn say of contents that are not theirs
             raise ValueError(f"{path}: {shorten(str(error), 300)}") from None
-        return cls(baseline, float(found["weight"]))
+        return cls(baseline, float(found["weight"]), temperature)
 
 
 def check(baseline: Baseline) -> None:

@@ -9,6 +9,7 @@ from scipy.sparse import csr_matrix
 from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
 
@@ -34,6 +35,7 @@ class Baseline:
         objective: what is predicted.
         what: the name of the model and its options, for people.
         temperature: what its logits are divided by.
+        scale: that of the numbers that its estimator gives.
     """
 
     columns: Columns
@@ -42,6 +44,7 @@ class Baseline:
     objective: Objective
     what: str
     temperature: float = 1.0
+    scale: LabelScale = AS_THEY_ARE
 
     def found(self, data: TreeDataset) -> Tensor:
         """(E, C) float32 logits, or (E,) numbers, of examples in any vocabulary."""
@@ -56,7 +59,7 @@ class Baseline:
         """(E, C) float64 logits, or (E,) numbers, of counts (E, D)."""
         rows, classes = logs(counts) if self.linear else counts.toarray(), len(self.objective.classes)
         if not classes:
-            return np.asarray(self.estimator.predict(rows))
+            return self.scale.back(torch.as_tensor(self.estimator.predict(rows))).numpy()
         logits = self.estimator.decision_function(rows)
         found = np.full((len(logits), classes), LOWEST)
         found[:, self.estimator.classes_] = logits if logits.ndim > 1 else np.stack([0 * logits, logits], 1)

@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
 
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.training.baseline.baseline import Baseline, logs
 from dgltree.training.baseline.features import Columns
 from dgltree.training.objectives import Objective
@@ -44,7 +45,7 @@ class BaselineCandidate:
     linear: bool
 
 
-def choose(train: TreeDataset, objective: Objective) -> Baseline:
+def choose(train: TreeDataset, objective: Objective, scale: LabelScale = AS_THEY_ARE) -> Baseline:
     """The candidate with the best mean of accuracy or R2 over the folds, fitted to the training set.
 
     Folds keep groups together, and have about the same share of each class. Computes in one thread.
@@ -52,20 +53,21 @@ def choose(train: TreeDataset, objective: Objective) -> Baseline:
     Args:
         train: every example of it has a label.
         objective: what is predicted.
+        scale: on which numbers are fitted.
     """
     train = _some(train)
     columns = Columns.of(train.as_read())
-    counts, labels = columns(train.as_read()), objective.targets(train.labels).numpy()
+    counts, labels = columns(train.as_read()), scale.to(objective.targets(train.labels)).numpy()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a solver that could go on, and a class in fewer examples than folds
         best = _best(_candidates(counts, objective), counts, labels, train, objective)
-        fitted = best.estimator.fit(counts, labels)
+        fitted = best.estimator.fit(counts, labels, model__sample_weight=train.weights)
         model = fitted["model"]
     if not best.linear:
         chosen = np.flatnonzero(fitted["columns"].get_support())
-        return Baseline(Columns(columns.codes[chosen]), model, False, objective, best.what)
+        return Baseline(Columns(columns.codes[chosen]), model, False, objective, best.what, scale=scale)
     model.coef_, model.intercept_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"]), _narrow(model.intercept_)
-    return Baseline(columns, model, True, objective, best.what)
+    return Baseline(columns, model, True, objective, best.what, scale=scale)
 
 
 def _narrow(weights: np.ndarray) -> np.ndarray:

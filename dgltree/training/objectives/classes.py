@@ -13,7 +13,7 @@ from dgltree.datasets.batches import UNSEEN, label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.readouts import Readout
 from dgltree.read.text import shown
-from dgltree.training.objectives.objective import Objective
+from dgltree.training.objectives.objective import Objective, weighted_mean
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
@@ -65,10 +65,14 @@ class Classes(Objective):
     def shape(self) -> tuple[int, ...]:
         return (len(self.classes),)
 
-    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
+    def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
         if self.weights is not None:
             self.weights = self.weights.to(found.device)  # copied in the first step alone
         known = targets != NO_LABEL
+        if weights is not None:
+            weights = weights * known * (1 if self.weights is None else self.weights[targets.clamp(min=0)])
+            losses = nn.functional.cross_entropy(found, targets, ignore_index=NO_LABEL, reduction="none")
+            return weighted_mean(losses, weights)
         mean = nn.functional.cross_entropy(found, targets, self.weights, ignore_index=NO_LABEL)
         return mean, (known if self.weights is None else self.weights[targets.clamp(min=0)] * known).sum()
 
@@ -91,14 +95,17 @@ class Classes(Objective):
         """By the likelihood of validation labels (Guo et al. 2017, arXiv 1706.04599) and a normal prior of its log."""
         from scipy.optimize import minimize_scalar
 
-        count, logits = int((targets != UNSEEN).sum()), answers.double().clamp(min=SMALLEST).log()
+        count, answers = int((targets != UNSEEN).sum()), answers.double()
         if not count:
             return 1.0
 
         def lost(log: float) -> float:
-            return count * self.answer_loss((logits / math.exp(log)).softmax(1), targets) + log * log / 2
+            return count * self.answer_loss(self.tempered(answers, math.exp(log)), targets) + log * log / 2
 
         return math.exp(minimize_scalar(lost, bounds=(-HOTTEST, HOTTEST), method="bounded").x)
+
+    def tempered(self, answers: Tensor, temperature: float) -> Tensor:
+        return answers if temperature == 1 else (answers.clamp(min=SMALLEST).log() / temperature).softmax(-1)
 
     def predicted(self, answers: Tensor) -> Tensor:
         return answers.argmax(1)
@@ -112,10 +119,10 @@ class Classes(Objective):
     def validation_metrics(self) -> "dict[str, Metric | MetricCollection]":
         from torchmetrics.classification import MulticlassAccuracy
 
-        from dgltree.training.objectives.macro_f1 import MacroF1
+        from dgltree.training.objectives.class_counts import ClassCounts
 
         count = len(self.classes) + 1
-        return {"accuracy": MulticlassAccuracy(count, average="micro"), "macro_f1": MacroF1(count)}
+        return {"accuracy": MulticlassAccuracy(count, average="micro"), "macro_f1": ClassCounts(count)}
 
     def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
         """A label that training never saw is a class of its own, which is never predicted."""

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.models.readouts import Readout
-from dgltree.training.objectives.objective import Objective
+from dgltree.models.label_scales import AS_THEY_ARE, LabelScale, LabelScaleName
+from dgltree.models.readouts import NumberReadout, Readout
+from dgltree.training.objectives.objective import Objective, weighted_mean
 
 if TYPE_CHECKING:
     from torchmetrics import Metric, MetricCollection
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Numbers(Objective):
-    """The number of each example. A readout in training gives ``(number - mean) / deviation``."""
+    """The number of each example. A readout in training gives ``(s - mean) / deviation`` of it on a scale, s.
+
+    Epochs are compared on that scale, too, where one number far from all others does not decide alone.
+    """
 
     mean: float = 0.0
     deviation: float = 1.0
+    scale: LabelScale = AS_THEY_ARE
 
     labels_are_numbers = True
     monitored = "r2"
@@ -39,8 +44,18 @@ class Numbers(Objective):
             raise ValueError("class_weights are for classes; the labels are numbers")
         if nodes:
             raise ValueError("nodes learns classes; the labels are numbers")
-        numbers = label_numbers(train.labels, None).double()
-        return cls(float(numbers.mean()), float(numbers.std()) or 1.0)
+        labels = label_numbers(train.labels, None)
+        if len(labels) > 1 and bool((labels == labels[0]).all()):
+            raise ValueError(
+                f"all {len(labels)} training examples have the number {float(labels[0]):g}; there is nothing to learn"
+            )
+        return cls().on("none", labels)
+
+    def on(self, name: LabelScaleName, labels: Tensor) -> "Numbers":
+        """The same with another scale, that of these training labels (E,). Errors as of ``LabelScale.of``."""
+        scale = LabelScale.of(name, labels)
+        numbers = scale.to(labels.double())
+        return replace(self, mean=float(numbers.mean()), deviation=float(numbers.std()) or 1.0, scale=scale)
 
     @classmethod
     def with_classes(cls, classes: Sequence[str]) -> "Numbers":
@@ -50,14 +65,20 @@ class Numbers(Objective):
     def shape(self) -> tuple[int, ...]:
         return ()
 
-    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
-        return nn.functional.mse_loss(found, (targets - self.mean) / self.deviation), len(targets)
+    def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
+        wanted = (self.scale.to(targets) - self.mean) / self.deviation
+        if weights is not None:
+            return weighted_mean((found - wanted).square(), weights)
+        return nn.functional.mse_loss(found, wanted), len(targets)
 
     def finish(self, readout: Readout) -> None:
         readout.rescale(self.mean, self.deviation)
+        if self.scale.name != "none":
+            assert isinstance(readout, NumberReadout)
+            readout.scaled(self.scale)
 
     def answers(self, found: Tensor) -> Tensor:
-        return self.mean + self.deviation * found
+        return self.scale.back(self.mean + self.deviation * found)
 
     def answer_loss(self, answers: Tensor, targets: Tensor) -> float:
         return float((answers.double() - targets).square().mean())
@@ -84,7 +105,7 @@ class Numbers(Objective):
         return {"r2": R2Score(), "rmse": MeanSquaredError(squared=False), "mae": MeanAbsoluteError()}
 
     def compared(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-        return self.answers(found), targets
+        return self.mean + self.deviation * found, self.scale.to(targets)
 
     def metrics(self) -> "NumberMetrics":
         from dgltree.training.objectives.metrics import NumberMetrics

@@ -5,11 +5,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
 from torch import Tensor
 
 from dgltree.datasets.batches import label_numbers
 from dgltree.datasets.labels import with_labels
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
 from dgltree.models.readouts import Readout
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ class Objective(ABC):
     """As long as no epoch's metric is above this, a training has learnt nothing, and is neither ended nor slowed."""
     classes: tuple[str, ...] = ()
     """Their names; none where there are no classes."""
+    scale: LabelScale = AS_THEY_ARE
+    """On which numbers are learnt."""
 
     @classmethod
     @abstractmethod
@@ -69,8 +73,11 @@ class Objective(ABC):
         """Of the answer of one example."""
 
     @abstractmethod
-    def loss(self, found: Tensor, targets: Tensor) -> tuple[Tensor, Tensor | float]:
-        """The mean, and of how many examples or nodes, or of what weight, it is one."""
+    def loss(self, found: Tensor, targets: Tensor, weights: Tensor | None = None) -> tuple[Tensor, Tensor | float]:
+        """The mean, and of how many examples or nodes, or of what weight, it is one.
+
+        ``weights`` (E,) are those of the examples; None: all count the same.
+        """
 
     @abstractmethod
     def finish(self, readout: Readout) -> None:
@@ -91,6 +98,10 @@ class Objective(ABC):
     @abstractmethod
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
         """The divisor of logits by which probabilities fit validation examples; 1 where there are no logits."""
+
+    def tempered(self, answers: Tensor, temperature: float) -> Tensor:
+        """Answers whose logits are divided by a temperature; numbers are as they were."""
+        return answers
 
     @abstractmethod
     def predicted(self, answers: Tensor) -> Tensor:
@@ -134,3 +145,9 @@ class Objective(ABC):
     @abstractmethod
     def answer_columns(self) -> list[str]:
         """Those of :meth:`columns` that together are the answers."""
+
+
+def weighted_mean(losses: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean () of losses (E,) by weights (E,), and their sum; of weights that are all 0 the mean is 0."""
+    total = weights.sum()
+    return (losses * weights).sum() / total.clamp(min=torch.finfo(losses.dtype).tiny), total

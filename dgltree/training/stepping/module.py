@@ -1,5 +1,6 @@
 """Models in training: what encodes trees, and the one that ``fit`` trains."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from torchmetrics import MetricCollection
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.cells.typed import TypedLinear
 from dgltree.datasets.labelled import Labelled
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.encoders.encoder import Planned
@@ -18,6 +20,7 @@ from dgltree.models.tree_model import TreeModel
 from dgltree.training.objectives import Objective
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, WarmUp
+from dgltree.training.untaught import take_means
 
 
 class EncoderModule(lightning.LightningModule):
@@ -67,6 +70,7 @@ class TreeTraining(EncoderModule):
             occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
             who put an unknown word in its place); None: never.
         function_dropout: (F,) the same of functions, where a cell reads their vectors.
+        untaught: maps and places in them that no example teaches; see :func:`dgltree.training.untaught.take_means`.
     """
 
     token_dropout: Tensor | None
@@ -79,9 +83,11 @@ class TreeTraining(EncoderModule):
         options: FitOptions,
         token_dropout: Tensor | None = None,
         function_dropout: Tensor | None = None,
+        untaught: Sequence[tuple[TypedLinear, int]] = (),
     ) -> None:
         super().__init__()
         assert options.lr is not None
+        self.untaught = list(untaught)
         self.model, self.objective, self.options, self.seed, self.lr = (
             model,
             objective,
@@ -129,6 +135,7 @@ class TreeTraining(EncoderModule):
 
     def on_validation_start(self) -> None:
         """Before a checkpoint of the epoch is written."""
+        take_means(self.untaught)
         if not all(bool(weights.isfinite().all()) for weights in self.parameters()):
             raise DivergenceError(
                 f"epoch {self.current_epoch}: the weights are no finite numbers any more; lower --lr ({self.lr:g})"
@@ -166,7 +173,7 @@ class TreeTraining(EncoderModule):
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
             found, own = self.model.read_out(encoded.root), encoded.loss
-        loss, weight = self.objective.loss(found, labels)
+        loss, weight = self.objective.loss(found, labels, labelled.weights)
         return loss + own, weight
 
     def _cell(self) -> Any:

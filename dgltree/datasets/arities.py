@@ -1,0 +1,24 @@
+"""Trees with other numbers of children than a model knows, as trees with those that it knows."""
+
+from collections.abc import Collection
+
+from dgltree.batching.vocabulary import UNKNOWN
+from dgltree.trees.tree import Tree
+
+
+def fitted(tree: Tree, arities: Collection[int]) -> Tree:
+    """The tree, whose nodes have numbers of children that are among ``arities``, of which one is 0 and one above 1.
+
+    A node with fewer children than such a number gets unknown leaves after them, the fewest that it needs. One with
+    more children than any has the last ones below an unknown node: with 0 and 2, ``f(a, b, c)`` becomes
+    ``f(a, <unk>(b, c))``.
+    """
+    most = max(arities)
+
+    def shaped(children: list[Tree]) -> list[Tree]:
+        if len(children) > most:
+            return [*children[: most - 1], Tree(UNKNOWN, shaped(children[most - 1 :]))]
+        wanted = min(arity for arity in arities if arity >= len(children))
+        return children + [Tree(UNKNOWN)] * (wanted - len(children))
+
+    return tree.fold(lambda node, children: node.replace(children=shaped(children)))

@@ -1,0 +1,52 @@
+"""The task that labels ask for, and why."""
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from dgltree.datasets.settings.field_texts import number
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.training.options import TASKS, TaskName
+
+MOST_CLASSES = 20
+"""Different whole numbers up to which labels are classes; more of them are numbers."""
+FEWEST = 2
+"""Different whole numbers up to which nothing needs to be said: yes and no are often 1 and 0."""
+
+
+class Asked(NamedTuple):
+    """A task, and the reason for it where it could have been another one."""
+
+    task: TaskName
+    why: str = ""
+
+
+def asked(data: TreeDataset) -> Asked:
+    """The task that the labels of a data set ask for."""
+    if data.each == TASKS["pair"].each:
+        return Asked("pair")
+    labels = {label for label in data.labels if label is not None}
+    try:
+        values = {float(label) for label in labels}
+    except ValueError:
+        return Asked("classify")
+    if any(isfinite(value) and not value.is_integer() for value in values):
+        why = f"the labels are {len(labels):,} different numbers, some not whole: learnt as numbers"
+        return Asked("regress", why if len(labels) > 1 else "")
+    if not values or not all(map(isfinite, values)) or len(labels) <= FEWEST:
+        return Asked("classify")
+    what = f"the labels are {len(labels):,} different whole numbers"
+    if len(values) > MOST_CLASSES:
+        return Asked("regress", f"{what}, over {MOST_CLASSES}: learnt as numbers; --task classify learns classes")
+    return Asked("classify", f"{what}, up to {MOST_CLASSES}: learnt as classes; --task regress learns numbers")
+
+
+def check_classes(labels: Sequence[str | None]) -> None:
+    """``ValueError`` where every training example has a label of its own, as an id is."""
+    names = {label for label in labels if label is not None}
+    if len(names) > MOST_CLASSES and len(names) == len(labels):
+        numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""
+        raise ValueError(
+            f"all {len(names):,} training examples have labels of their own, such as {min(names)!r:.40}, as an id is: "
+            f"no class can be learnt; name the column of the label (--label){numbers}"
+        )

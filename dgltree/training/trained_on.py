@@ -1,0 +1,40 @@
+"""The trees that a model was trained on, as digests next to it, by which an evaluation finds them again."""
+
+from pathlib import Path
+
+import numpy as np
+
+from dgltree.datasets.splitting.duplicates import tree_digests
+from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.files import replacing
+from dgltree.training.folder import TRAINED_ON
+
+MOST = 1_000_000
+"""Training examples up to which their digests are kept, 8 bytes a tree."""
+
+
+def remember(train: TreeDataset, folder: Path) -> None:
+    """Write the digests of the trees of a training set as they were read, or no file for very many examples."""
+    (folder / TRAINED_ON).unlink(missing_ok=True)
+    if len(train) > MOST:
+        return
+    with replacing(folder / TRAINED_ON) as beside, beside.open("wb") as file:
+        np.save(file, np.unique(tree_digests(train.as_read()), axis=0), allow_pickle=False)
+
+
+def also_trained_on(data: TreeDataset, folder: Path) -> int:
+    """How many examples of a data set have the trees of a training example; 0 where none were kept.
+
+    Raises ``ValueError`` for a damaged file.
+    """
+    file = folder / TRAINED_ON
+    if not file.exists():
+        return 0
+    try:
+        kept = np.load(file, allow_pickle=False)
+        if kept.dtype != np.uint64 or kept.ndim != 2 or kept.shape[1] != data.each:
+            raise ValueError(f"digests of type {kept.dtype} and shape {kept.shape}")
+    except (ValueError, EOFError, OSError) as error:
+        raise ValueError(f"{file}: damaged ({error}); delete it to evaluate without it") from None
+    own = set(map(tuple, kept.tolist()))
+    return sum(tuple(digests) in own for digests in tree_digests(data.as_read()).tolist())
