@@ -64,12 +64,13 @@ def test_one_file_makes_private_calls_of_torch() -> None:
     assert found == {"torch_internals.py"}
 
 
-def test_the_root_holds_folders_and_five_modules() -> None:
+def test_the_root_holds_folders_and_six_modules() -> None:
     files = {path.name for path in Path(dgltree.__path__[0]).glob("*.py")}
     assert files == {
         "__init__.py",
         "__main__.py",
         "arguments.py",
+        "claims.py",
         "configured.py",
         "durations.py",
         "files.py",

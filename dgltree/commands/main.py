@@ -99,7 +99,12 @@ def _interrupted() -> int:
 def _log_to_stderr() -> None:
     import logging
 
-    logger, handler = logging.getLogger("dgltree"), logging.StreamHandler()
+    class Stderr(logging.StreamHandler):
+        """Writes to what stderr is at that time: whoever calls ``main`` may redirect it."""
+
+        stream = property(lambda self: sys.stderr, lambda self, _: None)
+
+    logger, handler = logging.getLogger("dgltree"), Stderr()
     handler.setFormatter(logging.Formatter("dgltree: %(message)s"))
     logger.handlers, logger.propagate = [handler], False
     logger.setLevel(logging.INFO)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import NamedTuple
 
+from dgltree.datasets.labels import present
 from dgltree.datasets.settings.field_texts import number
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.training.options import TASKS, TaskName
@@ -25,7 +26,7 @@ def asked(data: TreeDataset) -> Asked:
     """The task that the labels of a data set ask for."""
     if data.each == TASKS["pair"].each:
         return Asked("pair")
-    labels = {label for label in data.labels if label is not None}
+    labels = set(present(data))
     try:
         values = {float(label) for label in labels}
     except ValueError:

@@ -140,7 +140,7 @@ def test_refused_records_keep_their_ids_and_count_as_errors(
     file = written(tmp_path, "new.tsv", "\n".join([*lines, ""]))
     assert main(["predict", str(fitted / "model"), str(file)]) == 1
     rows = rows_of(capsys.readouterr().out)[1:]
-    assert [row[0] for row in rows] == ["one", "two", "three", "5"]
+    assert [row[0] for row in rows] == ["one", "two", "three", "four"]
     assert [bool(row[1]) for row in rows] == [True, False, True, False]
     assert main(["evaluate", str(fitted / "model"), str(file)]) == 0
     said = capsys.readouterr().out.splitlines()
