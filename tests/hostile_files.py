@@ -17,10 +17,14 @@ from hypothesis import strategies as st
 import dgltree
 from dgltree import TreeDataset, Vocabulary
 from dgltree.cells import TreeSMU
+from dgltree.datasets import label_numbers
 from dgltree.datasets.formats.chunks import CHUNK
 from dgltree.datasets.formats.parquet_rows import pieces
 from dgltree.datasets.formats.source import TOO_LONG
+from dgltree.datasets.labels import labelled, unified
 from dgltree.datasets.loading.cache import cache_path
+from dgltree.datasets.settings.label_texts import key_of
+from dgltree.datasets.splitting.duplicates import contradicted
 from dgltree.encoders import TreeEncoder, make_encoder
 from dgltree.models import ClassifierReadout, EquationModel, EquationReadout, TreeModel
 from dgltree.training.stepping.checkpoints import WholeCheckpoints, checked
@@ -31,6 +35,10 @@ FILES = {
     ".txt": "(3 (2 a) (4 b))\n(1 c)\n",
     ".conllu": CONLLU,
     ".py": TEXTS["python"],
+    ".json": TEXTS["estree"],
+    ".xml": TEXTS["xml"],
+    ".mrg": "( (S\n    (NP (DT The) (NN cat))\n\n    (VP (VBZ sleeps))) )\n\n(S (NP a))\n",
+    ".csv": 'tree,label\nx+y,0\nx*y,0.0\nx,1.5\ny,NA\nz,"1,5"\nx+y, pos\nx-y,True\nx/y,e\u0301\n',
 }
 
 
@@ -44,10 +52,25 @@ def file(suffix: str) -> Target:
                 return False
             data = TreeDataset.from_file(path, cached=False)
             assert len(data) == len(data.labels) == len(data.lines) > 0
+            labels_of(data)
             return True
 
     text = mutated(FILES[suffix]).map(lambda text: text.encode("utf-8", "surrogatepass"))
     return Target(text | flipped(FILES[suffix].encode()), run)
+
+
+def labels_of(data: TreeDataset) -> None:
+    """Every label is missing or a class, and each class is told apart from the others."""
+    kept, bad = labelled(data, numbers=False)
+    assert (0 if kept is None else len(kept)) + len(bad) == len(data)
+    if kept is None:
+        return
+    one, _ = unified({"train": kept}, ())
+    classes = sorted({str(label) for label in one["train"].labels})
+    assert len({*map(key_of, classes)}) == len(classes)
+    assert (label_numbers(one["train"].labels, classes) >= 0).all()
+    assert torch.equal(label_numbers(kept.labels, classes), label_numbers(one["train"].labels, classes))
+    assert contradicted(data) >= contradicted(one["train"])
 
 
 @contextmanager

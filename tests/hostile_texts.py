@@ -28,10 +28,17 @@ TEXTS = {
     "brackets": "( not ( e ( or ( not f ) ) ) )",
     "sexpr": '(+ x "a b" (sin y)) ; comment',
     "json": '{"label": "add", "children": [{"label": "x", "token": "t"}, {"label": "2"}]}',
+    "node_list": '[{"type": "Module", "children": [1, 3]}, {"type": "Expr", "children": [2]}, '
+    '{"type": "Num", "value": 7}, {"type": "Pass"}, 0]',
+    "estree": '{"type": "Program", "body": [{"type": "ExpressionStatement", "expression": {"type": "BinaryExpression", '
+    '"operator": "+", "left": {"type": "Identifier", "name": "x", "range": [0, 1]}, "right": {"type": "Literal", '
+    '"value": 1, "raw": "1"}}}, null], "sourceType": "module", "async": false}',
+    "xml": '<?xml version="1.0"?><a b="c">d &amp; e<f/><!-- g --><h:i xmlns:h="j">k</h:i></a>',
+    "html": "<!DOCTYPE html><p class=a>one <b>two</b><ul><li>three<li>four</ul>&nbsp;<br>",
     "infix": "sin(x)^-2*(y - 3/4) + sqrt(x_1) - log(e, 10)*_ / 0.7e-3",
     "python": "def f(x, *y):\n    return [x + 1 for z in y if not z]\n",
 }
-NEEDS = {"smiles": "rdkit", **{name: f"tree_sitter_{name}" for name in LANGUAGES}}
+NEEDS = {"smiles": "rdkit", "html": "lxml", **{name: f"tree_sitter_{name}" for name in LANGUAGES}}
 """Notation to the package without which it is not read."""
 TYPED = r"2x(x + 1) - |y|½ + sin²2x^{10} √x + \frac{\sqrt[3]{x_1}}2 + xe^x sin^-1 y \cdot \log_2\left(_1\right) = ___"
 WRITERS: Mapping[str, Callable[[Tree], str]] = {

@@ -19,6 +19,7 @@ texts with the same one have the same tree.
 from functools import cache
 from typing import Any
 
+from dgltree.read.text import shown
 from dgltree.trees.tree import Tree
 
 BONDS = {1.0: "", 1.5: "", 2.0: "=", 3.0: "#"}
@@ -41,7 +42,7 @@ def read_smiles(text: str) -> Tree:
         chem.SanitizeMol(mol)
         mol = chem.RemoveHs(mol)
     except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
-        raise ValueError(f"{text!r:.80} is no molecule: {str(error).strip()}") from None
+        raise ValueError(f"{text!r:.80} is no molecule: {shown(str(error).strip())}") from None
     return _Units(chem, _canonical(chem, mol)).tree()
 
 

@@ -96,6 +96,12 @@ def test_what_is_no_molecule_is_refused(text: str) -> None:
         read_smiles(text)
 
 
+def test_a_message_is_no_longer_than_a_line() -> None:
+    with pytest.raises(ValueError, match=r"is no molecule: .* \.\.\. ") as info:
+        read_smiles("c1" + "c" * 2000 + "1")
+    assert len(str(info.value)) < 700
+
+
 def test_files_of_molecules(tmp_path: Path) -> None:
     path = tmp_path / "some.smi"
     path.write_text("CCO ethanol\nc1ccccc1\nC(\n\u00a0\n")
