@@ -2,6 +2,7 @@
 
 import json
 import traceback
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint, WeightAveraging
 from lightning.pytorch.cli import LightningArgumentParser, LightningCLI, SaveConfigCallback
 
 import dgltree
+from dgltree.claims import owned
 from dgltree.files import replacing
 from dgltree.training import threads
 from dgltree.training.stepping import trainer as harness
@@ -37,6 +39,12 @@ class TaskCLI(LightningCLI):
 
     def instantiate_trainer(self, **options: Any) -> lightning.Trainer:
         return harness.prepared(super().instantiate_trainer(**options))
+
+    def fit(self, **given: Any) -> None:
+        """Called by LightningCLI in place of the trainer's own: the folder belongs to this training while it runs."""
+        owns = self.trainer.is_global_zero and not getattr(self.trainer, "fast_dev_run", False)
+        with owned(Path(self.trainer.default_root_dir)) if owns else nullcontext():
+            self.trainer.fit(**given)
 
     def after_fit(self) -> None:
         best = self.trainer.checkpoint_callback

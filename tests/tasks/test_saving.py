@@ -17,6 +17,7 @@ import command_line
 import interrupted
 from interrupted import fitted, generated
 
+from dgltree.claims import owned
 from dgltree.training.stepping.checkpoints import WholeCheckpoints
 from tasks.equations.generator.generate import write_sets
 from tasks.equations.generator.presets import PAPER_TRAIN
@@ -139,3 +140,8 @@ def test_workers_end_with_a_generation_that_is_killed() -> None:
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=900, check=False)
     assert done.stdout == b"0 1 2 3\n", "and it ends: the workers hold its output open while they live"
+
+
+def test_a_training_owns_its_folder_while_it_runs(sets: Path, tmp_path: Path) -> None:
+    with owned(tmp_path), pytest.raises(SystemExit, match=f"another run is writing to {tmp_path}"):
+        fitted(sets, tmp_path)
