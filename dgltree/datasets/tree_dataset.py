@@ -43,7 +43,8 @@ class TreeDataset(Dataset[Any]):
         splits: "train", "validation" or "test" for each example.
         ids: a name for each example.
         groups: of each example, what splits must not tear apart, such as the document of a sentence.
-        reading: what ``numbers`` and ``binarize`` it names is done to the trees.
+        reading: what ``numbers`` and ``binarize`` in it say is done to the trees, and ``missing`` says which labels
+            are missing. Default: nothing, and none but None.
         weights: (E,) how much each example counts in the loss of a training, 0 or more; None: all the same.
 
     Raises ``ValueError`` for no trees, for trees next to pairs, for columns of other lengths, and for labels that
@@ -79,7 +80,7 @@ class TreeDataset(Dataset[Any]):
     ) -> None:
         examples = trees
         if not isinstance(examples, FlatExamples):
-            examples = of_trees(examples, labels, splits, ids, groups, reading or Reading())
+            examples = of_trees(examples, labels, splits, ids, groups, reading or Reading(missing=""))
         assert examples.trees.vocabulary is not None
         self._flat, self._flat_vocabulary = examples.trees, examples.trees.vocabulary
         self.own_vocabulary = self._flat_vocabulary

@@ -95,7 +95,7 @@ class TreeEstimator(BaseEstimator):
         self, trees: Any, labels: Sequence[Any] | None = None, groups: Any = None, weights: Any = None
     ) -> TreeDataset:
         """The trees with their labels. ``ValueError`` for other numbers of these, and for what is no tree."""
-        reading = with_notation(trees, Reading(notation=self.notation))
+        reading = with_notation(trees, Reading(notation=self.notation, missing=""))
         read = read_objects(trees, reading)
         if labels is not None and len(labels) != len(read):
             raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one of each example")

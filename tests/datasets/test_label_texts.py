@@ -11,7 +11,7 @@ from own_trees import QUIET, written
 import dgltree
 from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
-from dgltree.datasets import UNSEEN, label_numbers
+from dgltree.datasets import UNSEEN, Reading, label_numbers
 from dgltree.datasets.labels import absent, check_spelling, labelled, present, unified
 from dgltree.datasets.splitting.duplicates import contradicted
 
@@ -22,7 +22,8 @@ DECOMPOSED = unicodedata.normalize("NFD", COMPOSED)
 
 
 def data_of(*labels: str | float | bool | None) -> TreeDataset:
-    return TreeDataset([Tree("f", (Tree(f"x{i}"),)) for i in range(len(labels))], list(labels))
+    trees = [Tree("f", (Tree(f"x{i}"),)) for i in range(len(labels))]
+    return TreeDataset(trees, list(labels), reading=Reading())
 
 
 @pytest.mark.parametrize("text", ["NA", "N/A", "NaN", "nan", "None", "NULL", "null", "<NA>", " NA "])
@@ -57,6 +58,20 @@ def test_labels_that_are_the_same_are_one_class(label: str, name: str) -> None:
     assert ([*found["train"].labels], [*found["test"].labels]) == ([name] * 4, [name])
     assert told == f"labels that are the same are one class: {label!r} as {name!r}"
     assert unified({"train": data_of(name, "other")}, [])[1] == ""
+
+
+def test_texts_that_python_gives_are_labels_as_they_are() -> None:
+    data = TreeDataset([LEAF, LEAF], ["None", "NA"])
+    assert present(data) == ["None", "NA"]
+    assert labelled(data, numbers=False) == (data, [])
+
+
+def test_given_classes_keep_their_texts() -> None:
+    found, told = unified({"train": data_of("0", "0.0", "0.00")}, ["0.0", "0"])
+    assert ([*found["train"].labels], told) == (
+        ["0", "0.0", "0.0"],
+        "labels that are the same are one class: '0.00' as '0.0'",
+    )
 
 
 def test_an_exact_name_of_a_class_comes_first() -> None:

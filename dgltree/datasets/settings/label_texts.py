@@ -58,7 +58,10 @@ def other_spelling(label: str) -> str | None:
 
 
 def merged(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) -> dict[str, str]:
-    """The labels that another one stands for, and that one: given classes, else the most frequent of those equal."""
+    """The labels that another one stands for, and that one: a given class, else the most frequent of those equal.
+
+    A label that is a given class keeps its text.
+    """
     counts: dict[str, int] = {}
     for column in labels:
         for label in column:
@@ -67,4 +70,4 @@ def merged(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) 
     chosen: dict[Hashable, str] = {}
     for label in [*classes, *sorted(counts, key=lambda each: (-counts[each], len(each), each))]:
         chosen.setdefault(key_of(label), label if label in classes else same(label))
-    return {label: chosen[key_of(label)] for label in counts if chosen[key_of(label)] != label}
+    return {label: chosen[key_of(label)] for label in counts if label not in classes and chosen[key_of(label)] != label}
