@@ -181,11 +181,13 @@ def _numbered(data: list[Any], number: int, keys: Keys) -> tuple[str, str | None
 
 
 def is_node_list(data: Any, keys: Keys = NODE_LIST) -> bool:
-    """Whether a value is a list of nodes whose children are numbers, the first of which has some."""
+    """Whether a value is a list of nodes whose children are numbers of nodes in it, the first of which has some."""
     if not isinstance(data, list) or not data or not isinstance(data[0], dict) or keys.label not in data[0]:
         return False
-    children = data[0].get(keys.children)
-    return bool(children) and isinstance(children, list) and all(type(c) in (int, WrittenNumber) for c in children)
+    lists = [node.get(keys.children) or [] for node in data if isinstance(node, dict)]
+    if not lists[0] or not all(isinstance(children, list) for children in lists):
+        return False
+    return all(type(child) is int and 0 <= child < len(data) for children in lists for child in children)
 
 
 def _shown(value: Any) -> str:

@@ -130,6 +130,13 @@ def test_lists_of_nodes_with_numbers_of_their_children(name: str, text: str, tmp
     assert TreeDataset.from_file(path, keys="type,children,value")[0][0] == TREE
 
 
+def test_trees_whose_leaves_are_numbers_are_no_list_of_nodes(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('[{"op": "add", "args": [1, 2]}, {"op": "mul", "args": [3, 4]}]')
+    data = TreeDataset.from_file(path, keys="op,args,value")
+    assert [tree.size for tree, _ in data if isinstance(tree, Tree)] == [3, 3]
+
+
 @pytest.mark.parametrize(
     ("nodes", "message"),
     [
