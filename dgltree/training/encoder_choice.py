@@ -125,8 +125,9 @@ def choose_encoder(
     most = max(int(block.trees.arity.max()) for block in train.blocks())
     if most > WIDEST:
         return _sized(_Choosing(train, settings, "child_sum", known, head))[0]
-    for options in BY_EVIDENCE:
-        tried = replace(settings, options={**options, **(settings.options or {})})
+    asked = settings.options or {}
+    for options in BY_EVIDENCE[:1] if {"typed", "rank"} & asked.keys() else BY_EVIDENCE:
+        tried = replace(settings, options={**options, **asked})
         choice, fits = _sized(_Choosing(train, tried, "tree_lstm", known, head))
         if fits and (choice.hidden_size >= OWN or settings.hidden_size is not None):
             break
@@ -164,6 +165,9 @@ class _Choosing:
         """Whether gates read vectors of functions, which share weights."""
         sums = CELLS[name].any_arity if self.cell is not None else not SEQUENCE_ENCODERS[name].place_options
         self.vocabulary = known or self.train.vocabulary(sums, settings.min_count, settings.unk, always=not self.own)
+        self.of_numbers: dict[str, Any] = {}
+        if self.cell is not None and self.train.has_numbers:
+            self.of_numbers = {"numbers": True, "number_scale": number_scale(self.train)}
         self.has_tokens = any(bool((of.trees.token != NO_TOKEN).any()) for of in self.train.blocks())
 
     def of(self, width: int) -> EncoderChoice:
@@ -178,14 +182,13 @@ class _Choosing:
     def _tree(self, width: int) -> EncoderChoice:
         further: dict[str, Any] = {}
         input_size = self.settings.input_size
-        if input_size is None and (not self.own or self.has_tokens or self.train.has_numbers):
+        if input_size is None and (not self.own or self.has_tokens or self.of_numbers):
             input_size = width
         if input_size:
             further = {"input_size": input_size, "leaf": "gates", **({"functions": True} if self.tells_apart else {})}
         if isinstance(self.cell, SumCell):
             further["positions"] = True
-        if self.train.has_numbers:
-            further |= {"numbers": True, "number_scale": number_scale(self.train)}
+        further |= self.of_numbers
         cells = 0 if not self.seeded else 3 if input_size else 2
         options, vectors = {**further, **self.given}, self.settings.vectors
         return EncoderChoice(

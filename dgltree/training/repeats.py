@@ -1,6 +1,7 @@
 """The same training several times: over folds, so that every example is tested once, or over seeds."""
 
 import json
+import math
 import statistics
 import sys
 from collections.abc import Mapping
@@ -132,9 +133,11 @@ def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path,
 
 
 def _by_metric(rows: dict[str, dict[str, float]]) -> dict[str, list[float]]:
-    names = next(iter(rows.values()))
-    return {name: [row[name] for row in rows.values()] for name in names}
+    names = next(iter(rows.values()))  # a card has null for what is no number, as for ranks of equal answers
+    return {name: [math.nan if row[name] is None else row[name] for row in rows.values()] for name in names}
 
 
 def _deviation(values: list[float]) -> float:
+    if any(map(math.isnan, values)):
+        return math.nan
     return statistics.stdev(values) if len(values) > 1 else 0.0

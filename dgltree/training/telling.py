@@ -80,11 +80,15 @@ def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> It
     yield f"{len(classes):,} classes, with {each}"
     rare = [name for name in classes if counts[name] == 1]
     if rare:
-        yield f"{len(rare):,} classes have one training example: {_named(rare)}"
+        yield f"{_have(rare)} one training example: {_named(rare)}"
     if "test" in splits:
         missing = sorted(set(classes) - {label for label in splits["test"].labels if label is not None})
         if missing:
-            yield f"{len(missing):,} classes have no test example: {_named(missing)}"
+            yield f"{_have(missing)} no test example: {_named(missing)}"
+
+
+def _have(names: Sequence[str]) -> str:
+    return "1 class has" if len(names) == 1 else f"{len(names):,} classes have"
 
 
 def _named(names: Sequence[str]) -> str:

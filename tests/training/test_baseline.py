@@ -30,6 +30,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from skops.io import dumps, loads
 
+from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.choice import choose
@@ -257,6 +258,21 @@ def test_the_weight_is_the_one_with_the_smallest_loss() -> None:
     }
     assert found.weight == min(losses, key=lambda weight: losses[weight])
     assert 0 < found.weight < 1
+    mean, objective = found.weight * mixed + (1 - found.weight) * cool.answers(data), baseline.objective
+    answers = found.of(mixed, cool.answers(data))
+    assert found.temperature < 1, "the mean of two calibrated answers is less sure than it should be"
+    torch.testing.assert_close(answers, (mean.log() / found.temperature).softmax(1))
+    assert objective.answer_loss(answers, targets) < objective.answer_loss(mean, targets)
+
+
+def test_the_temperature_of_the_mean_and_the_scale_of_numbers_are_kept(tmp_path: Path) -> None:
+    average, data = averaged(numbers=True)
+    scale = LabelScale.of("asinh", torch.tensor([0.5, 1.0, 2.0, 5.0, 9.0]))
+    scaled = replace(average, baseline=replace(average.baseline, scale=scale), temperature=0.5)
+    scaled.save(tmp_path / "baseline.skops")
+    found = Average.load(tmp_path / "baseline.skops", Numbers())
+    assert (found.temperature, found.baseline.scale) == (0.5, scale)
+    torch.testing.assert_close(found.baseline.answers(data), scale.back(average.baseline.answers(data)))
 
 
 @pytest.mark.parametrize("numbers", [False, True])

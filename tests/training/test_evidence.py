@@ -55,6 +55,7 @@ def test_many_rare_functions_have_few_weights_and_every_row_is_answered() -> Non
         (200, 300, {}, {"rank": None, "typed": False}),
         (200, 300, {"encoder": "tree_lstm", "hidden_size": 100}, {"rank": None, "typed": None}),
         (200, 300, {"options": {"typed": True}, "hidden_size": 100}, {"rank": None, "typed": True}),
+        (200, 300, {"options": {"rank": 2}, "hidden_size": 100}, {"rank": 2, "typed": None}),
     ],
 )
 def test_functions_have_weights_of_their_own_where_there_are_nodes_enough(

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from own_trees import QUIET, SMALL, table, written
@@ -11,6 +12,7 @@ from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
+from dgltree.training.repeats import Repeats
 
 pytestmark = QUIET
 
@@ -56,3 +58,11 @@ def test_seeds_share_their_splits(tmp_path: Path, capsys: pytest.CaptureFixture[
     ):
         assert main([*arguments, *wrong]) == 1
         assert message in capsys.readouterr().err
+
+
+def test_a_metric_that_one_training_lacks_has_no_mean() -> None:
+    rows: dict[str, Any] = {
+        "fold-1": {"r2": 0.5, "rank_correlation": None},
+        "fold-2": {"r2": 0.25, "rank_correlation": 1.0},
+    }
+    assert "| model | 0.3750 ± 0.1768 | nan ± nan |" in str(Repeats(rows, {}, {}))
