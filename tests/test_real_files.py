@@ -9,6 +9,7 @@ from real_files import FILES, RealFile
 PAGE = Path(__file__).parents[1] / "docs" / "notes" / "real_files.md"
 
 
+@pytest.mark.filterwarnings("ignore:.*removed in Python 3.14:DeprecationWarning")  # of ast2json
 @pytest.mark.parametrize("file", FILES, ids=[file.path for file in FILES])
 def test_a_file_has_the_nodes_that_its_peer_counts(file: RealFile) -> None:
     path = file.located()

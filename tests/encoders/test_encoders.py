@@ -283,7 +283,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
             "beam_tree",
             "order, joint, one_soft, beam_size, noise, cell, embedding_size, dropout, cell_dropout, chunk_size",
         ),
-        ("tree_smu", "typed, input_size, leaf, functions, numbers, number_scale, dropout, stack_size"),
+        ("tree_smu", "typed, rank, input_size, leaf, functions, numbers, number_scale, dropout, stack_size"),
     ):
         with pytest.raises(ValueError, match=f"{name} has no option 'colour'; its options are {known}"):
             make_encoder(name, VOCABULARY, 2, colour="red")

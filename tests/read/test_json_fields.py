@@ -68,6 +68,7 @@ def test_estree_has_the_nodes_that_esprima_counts(source: str) -> None:
     assert Counter(node.function for node in tree.preorder() if node.function in visited) == Counter(visited)
 
 
+@pytest.mark.filterwarnings("ignore:.*removed in Python 3.14:DeprecationWarning")  # of ast2json
 @pytest.mark.parametrize(
     "source", ["def f(x, *y, z=None):\n  return [x + 1 for x in y if x] or 'a'\n", Path(__file__).read_text()]
 )
