@@ -8,6 +8,7 @@ from dgltree.arguments import check_types
 from dgltree.models.label_scales import LabelScaleName
 
 TaskName = Literal["classify", "regress", "pair"]
+OptimizerName = Literal["adamw", "adam", "radam", "nadam", "adagrad", "rmsprop", "sgd"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
 """Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
 LEAST = {
@@ -80,14 +81,15 @@ class FitOptions:
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
             30, and up to 300 where the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
-        lr: initial learning rate of AdamW. Default: 0.004, and 0.001 for the Transformers.
+        lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
             Default: 0.05 for classes of trees, else 0.
-        optimizer: adamw, or adam, whose weight decay is L2 and shrinks every weight.
-        beta1: the decay of the optimizer's mean of the gradients.
+        optimizer: adamw, radam, nadam, adagrad, rmsprop or sgd, as torch has them; or adam, whose weight decay is L2
+            and shrinks every weight.
+        beta1: the decay of the optimizer's mean of the gradients; the momentum of sgd.
         eps: the number that the optimizer adds to the root of the mean square of the gradients.
         clip: the norm that gradients are clipped to.
         averaging: the decay of an exponential average of the weights, such as 0.999, which is validated and kept
@@ -138,7 +140,7 @@ class FitOptions:
     warmup: int | None = None
     halve_after: int = 2
     weight_decay: float | None = None
-    optimizer: Literal["adamw", "adam"] = "adamw"
+    optimizer: OptimizerName = "adamw"
     beta1: float = 0.9
     eps: float = 1e-8
     clip: float = 5.0

@@ -5,7 +5,7 @@ import math
 import random
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -22,10 +22,11 @@ from lightning.pytorch.trainer.states import TrainerFn
 
 from dgltree.read.bracket import read_sst
 from dgltree.training.objectives.classes import classes_of
-from dgltree.training.options import FitOptions
+from dgltree.training.options import FitOptions, OptimizerName
 from dgltree.training.stepping.callbacks import HalvedRate, Patience
 from dgltree.training.stepping.checkpoints import checked
 from dgltree.training.stepping.module import TreeTraining, seed_step
+from dgltree.training.stepping.optimizers import optimizer_of
 
 pytestmark = QUIET
 
@@ -313,3 +314,28 @@ def test_a_token_is_dropped_by_how_often_it_occurs() -> None:
     assert torch.equal(found[~dropped], vectors[~dropped])
     assert not module.shares_in(training=True)
     assert module.shares_in(training=False)
+
+
+@pytest.mark.parametrize("name", get_args(OptimizerName))
+def test_an_optimizer_is_that_of_its_name_and_lowers_the_loss(name: OptimizerName) -> None:
+    torch.manual_seed(0)
+    module = torch.nn.Linear(3, 1)
+    x = torch.randn(50, 3)
+    y = x @ torch.tensor([[1.0], [-2.0], [0.5]]) + 1
+    options = FitOptions(optimizer=name, weight_decay=0.01, beta1=0.8)
+    optimizer = optimizer_of(module, options, 0.05, fused=True)
+    assert type(optimizer).__name__.lower() == name
+    losses = []
+    for _ in range(60):
+        losses.append(torch.nn.functional.mse_loss(module(x), y))
+        optimizer.zero_grad()
+        losses[-1].backward()
+        optimizer.step()
+    assert losses[-1] < 0.6 * losses[0]
+    of = [group["weight_decay"] for group in optimizer.param_groups]
+    assert of == ([0.01] if name == "adam" else [0.01, 0.0])
+    assert optimizer.defaults.get("momentum", 0.8 if name != "rmsprop" else 0) == (0 if name == "rmsprop" else 0.8)
+    assert optimizer.defaults.get("betas", (0.8, 0.999)) == (0.8, 0.999)
+    assert optimizer.defaults.get("decoupled_weight_decay", name in ("radam", "nadam", "adamw")) == (
+        name in ("radam", "nadam", "adamw")
+    )

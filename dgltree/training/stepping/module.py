@@ -20,6 +20,7 @@ from dgltree.models.tree_model import TreeModel
 from dgltree.training.objectives import Objective
 from dgltree.training.options import FitOptions
 from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, WarmUp
+from dgltree.training.stepping.optimizers import optimizer_of
 from dgltree.training.untaught import take_means
 
 
@@ -146,16 +147,8 @@ class TreeTraining(EncoderModule):
         self.log_dict(self.metrics, prog_bar=True, batch_size=len(labelled.labels))
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        options, fused = self.options, "mixed" not in str(self.trainer.precision)  # Lightning clips no fused ones there
-        how: dict[str, Any] = {"lr": self.lr, "betas": (options.beta1, 0.999), "eps": options.eps, "fused": fused}
-        if options.optimizer == "adam":
-            return torch.optim.Adam(self.parameters(), weight_decay=options.weight_decay or 0.0, **how)
-        decayed = [weights for weights in self.parameters() if weights.ndim > 1]
-        others = [weights for weights in self.parameters() if weights.ndim <= 1]
-        decay = options.weight_decay or 0.0
-        groups = [(decayed, decay), (others, 0.0)]
-        found = [{"params": weights, "weight_decay": decay} for weights, decay in groups if weights]
-        return torch.optim.AdamW(found, **how)
+        fused = "mixed" not in str(self.trainer.precision)  # Lightning clips no fused ones there
+        return optimizer_of(self, self.options, self.lr, fused)
 
     def configure_callbacks(self) -> list[Callback]:
         halve_after, warmup = self.options.halve_after, self.options.warmup
