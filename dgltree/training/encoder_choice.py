@@ -149,6 +149,8 @@ class _Choosing:
         self.cell, self.seeded = _small_cell(name), known is None
         if self.cell is not None and settings.vectors and not settings.input_size:
             raise ValueError("vectors needs an input_size, the width of the vectors of the file")
+        if settings.nodes and self.given.get("pooling"):
+            raise ValueError("nodes learns the label of each node, by its own state, so it takes no pooling")
         if self.cell is None and (settings.input_size or settings.nodes):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
         if self.cell is None and any(

@@ -86,6 +86,7 @@ def test_words_begin_with_their_glove_vectors(folder: Path, tmp_path: Path, caps
     [
         ({"fit__encoder": "tree"}, "the encoder is 'tree'; it must be one of tree_rnn, tree_lstm"),
         ({"fit__encoder": "lstm"}, "input_size and nodes need a cell; lstm reads sequences"),
+        ({"fit__options": {"pooling": "mean"}}, "so it takes no pooling"),
         ({"fit__options": "{slots: 3}"}, "tree_lstm has no option 'slots'; its options are typed"),
         ({"fit__input_size": 0, "fit__vectors": "glove.txt"}, "vectors needs an input_size, the width of the vectors"),
     ],
