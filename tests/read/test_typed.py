@@ -294,3 +294,22 @@ def test_a_deep_tree_is_written_in_latex():
     for _ in range(10**4):
         tree = Tree("sin", (tree,))
     assert read_typed_expression(write_latex(tree)) == tree
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (r"\item x + 1 = _", "x + 1 = _"),
+        (r"\item[(a)] 3x = \underline{\qquad}", "3*x = _"),
+        (r"\underline{\hspace{2cm}} + 2 = 5", "_ + 2 = 5"),
+        (r"\rule[-1pt]{2cm}{0.4pt} + 1 = 4", "_ + 1 = 4"),
+        (r"2x = \hrulefill", "2*x = _"),
+    ],
+)
+def test_items_and_rules_of_sheets_are_read(text: str, read: str) -> None:
+    assert write_equation(read_typed(text).equation) == read
+
+
+def test_the_column_of_an_error_is_that_of_the_sheet() -> None:
+    with pytest.raises(ValueError, match=r"line 1, column 34: unknown command '\\foo'"):
+        read_typed(r"\item \underline{\hspace{2cm}} + \foo = 1")

@@ -14,6 +14,7 @@ from dgltree.read.typed.letters import Runs
 from dgltree.read.typed.names import split_names, standing
 from dgltree.read.typed.postfix import with_postfixes
 from dgltree.read.typed.separators import with_separators
+from dgltree.read.typed.sheets import without_layout
 from dgltree.read.typed.subjects import check_subject
 from dgltree.read.typed.token import Token
 from dgltree.read.typed.tokens import tokens
@@ -43,6 +44,7 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     Raises ``ValueError`` with line, column and what would be right: for what has no meaning, and with both readings
     for what has two.
     """
+    text = without_layout(text)
     found, runs = _tokens(text, (), names)
     signs = [token for token in found if token.kind == "="]
     if len(signs) > 1:
@@ -90,6 +92,7 @@ def read_noted_expression(
     text: str, known: Collection[str] = (), as_written: bool = False, names: Collection[str] = ()
 ) -> TypedExpression:
     """The tree as :func:`read_typed_expression` has it, with notes."""
+    text = without_layout(text)
     found, runs = _tokens(text, known, names)
     for token in found:
         if token.kind == "=":

@@ -1,0 +1,15 @@
+"""What LaTeX sheets of exercises have around an equation: ``\\item``, and rules to write on, which are blanks."""
+
+import re
+
+_RULE = re.compile(
+    r"\\underline\s*\{(?:\s|~|\\hspace\*?\s*\{[^{}]*\}|\\q?quad(?![A-Za-z])|\\[ ,;:])+\}"
+    r"|\\rule\s*(?:\[[^][]*\])?\s*\{[^{}]*\}\s*\{[^{}]*\}|\\hrulefill(?![A-Za-z])"
+)
+_ITEM = re.compile(r"\A\s*\\item(?![A-Za-z])\s*(?:\[[^][]*\])?")
+
+
+def without_layout(text: str) -> str:
+    """The text with ``_`` for a rule and nothing for an item, and with spaces, so that columns stay what they are."""
+    text = _RULE.sub(lambda found: "_".ljust(len(found[0])), text)
+    return _ITEM.sub(lambda found: " " * len(found[0]), text)
