@@ -33,7 +33,7 @@ class _OutOfTime(BaseException):
 @contextmanager
 def unwinding() -> Iterator[None]:
     """A block that SIGTERM leaves by :class:`Terminated`, so that files and processes are cleared away."""
-    with _answering(signal.SIGTERM, signal.SIG_DFL, _leaving_by(Terminated, TERMINATED)):
+    with _answering(signal.SIGTERM, signal.SIG_DFL, _leaving_by(Terminated)):
         try:
             yield
         except Exception as error:
@@ -46,7 +46,7 @@ def unwinding() -> Iterator[None]:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """A block that Ctrl-C leaves by :class:`Interrupted`, once: what is cleared away then can be cut short."""
-    with _answering(signal.SIGINT, signal.default_int_handler, _leaving_by(Interrupted, INTERRUPTED)):
+    with _answering(signal.SIGINT, signal.default_int_handler, _leaving_by(Interrupted)):
         yield
 
 
@@ -91,13 +91,13 @@ def within(seconds: float | None) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _leaving_by(stop: type[BaseException], code: int) -> Callable[..., None]:
-    """The handler of a signal: it raises ``stop`` in this process, and ends those that read ahead for it."""
+def _leaving_by(stop: type[BaseException]) -> Callable[..., None]:
+    """The handler of a signal: it raises ``stop`` in this process alone, and not in those that read ahead for it."""
     own = os.getpid()
 
     def leave(*_: object) -> None:
-        if os.getpid() != own:  # its parent clears away
-            os._exit(code)
+        if os.getpid() != own:  # a loader's worker: if it left with a lock, its parent, which ends it, would hang
+            return
         _end_at_the_next()
         raise stop
 
