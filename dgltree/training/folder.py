@@ -39,6 +39,7 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
         for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
             left.unlink(missing_ok=True)  # another process of the training may have been faster
     if found is None or given_up or (found != settings and not _learnt(folder)):  # what goes on is no longer given up
+        folder.mkdir(parents=True, exist_ok=True)  # the process that owns it may be slower
         write(file, write_json(settings, indent=1) + "\n")
         return False
     if found != settings:
