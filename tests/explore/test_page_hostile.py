@@ -94,11 +94,10 @@ def test_the_file_that_opens_the_browser_leads_to_the_page_without_the_token(pag
 
 
 def test_a_browser_without_the_token_is_told_where_it_is(page: Any, running: Running) -> None:
-    with page.expect_console_message():  # the browser itself reports the status, perhaps after the answer
-        answer = page.goto(f"{running.site}/")
+    page.expected = "status of 403"  # which the browser itself reports, of the page and of its icon, at any time later
+    answer = page.goto(f"{running.site}/")
     assert answer.status == 403
     assert "its address with the token" in page.locator("body").inner_text()
-    page.wrong.clear()
 
 
 def test_ten_clients_at_once_get_their_own_answers(running: Running) -> None:
