@@ -107,7 +107,7 @@ def test_adam_is_torchs_with_l2_on_every_weight(data: TreeDataset, monkeypatch: 
         ({"clip": 0.0}, "clip is 0.0; it must be above 0"),
         ({"beta1": 1.0}, "beta1 is 1.0; it must be a probability from 0 to below 1"),
         ({"batch_size": 0}, "batch_size is 0; it must be 1 or more"),
-        ({"optimizer": "sgd"}, "optimizer is 'sgd'"),
+        ({"optimizer": "lbfgs"}, "optimizer is 'lbfgs'"),
     ],
 )
 def test_impossible_settings_are_refused(options: dict[str, Any], message: str) -> None:

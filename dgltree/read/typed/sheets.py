@@ -1,4 +1,4 @@
-"""What LaTeX sheets of exercises have around an equation: ``\\item``, and rules to write on, which are blanks."""
+"""Layout of LaTeX sheets around an equation: ``\\item``, and rules to write on, which are blanks."""
 
 import re
 
