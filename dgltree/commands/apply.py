@@ -174,10 +174,11 @@ def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
     return _say(model.evaluate(known), len(known.bad), options, len(labelled) - len(known))
 
 
-def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refused: int = 0) -> int:
-    """Print the metrics; the exit code."""
+def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refused: int | None = None) -> int:
+    """Print the metrics; the exit code. A cluster counts what is refused with all that is left out: None."""
     if options.json:
-        print(write_json({"examples": found.examples, "left_out": left_out, "refused": refused, **found.metrics}))
+        of_them = {} if refused is None else {"refused": refused}
+        print(write_json({"examples": found.examples, "left_out": left_out, **of_them, **found.metrics}))
         return 0
     print(f"{found}, {left_out} left out")
     if refused:
