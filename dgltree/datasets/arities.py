@@ -16,9 +16,12 @@ def fitted(tree: Tree, arities: Collection[int]) -> Tree:
     most = max(arities)
 
     def shaped(children: list[Tree]) -> list[Tree]:
-        if len(children) > most:
-            return [*children[: most - 1], Tree(UNKNOWN, shaped(children[most - 1 :]))]
-        wanted = min(arity for arity in arities if arity >= len(children))
-        return children + [Tree(UNKNOWN)] * (wanted - len(children))
+        nested = range(0, len(children) - most, most - 1)  # where the children of each node but the innermost begin
+        inner = children[len(nested) * (most - 1) :]
+        wanted = min(arity for arity in arities if arity >= len(inner))
+        inner = inner + [Tree(UNKNOWN)] * (wanted - len(inner))
+        for start in reversed(nested):
+            inner = [*children[start : start + most - 1], Tree(UNKNOWN, inner)]
+        return inner
 
     return tree.fold(lambda node, children: node.replace(children=shaped(children)))

@@ -25,13 +25,13 @@ def score_induced(encoder: SequenceEncoder, trees: TreeBatch) -> Corpus:
 
     Raises ``ValueError`` for an encoder that induces no trees, or that reads functions, too.
     """
-    if not words_are_leaves(encoder):
-        raise ValueError(
-            f"the encoder reads trees in the order {encoder.config['order']!r}; make it with order='leaves' or "
-            "'unlabelled', so that its words are those of the given trees"
-        )
     if not encoder.induces_trees:
         encoder.trees(trees)  # says why
+    if not words_are_leaves(encoder):
+        raise ValueError(
+            f"the encoder reads trees in the order {encoder.order!r}; make it with order='leaves' or 'unlabelled', so "
+            "that its words are those of the given trees"
+        )
     sequences, found = encoder.plan(trees, share=False), InducedBrackets()
     with torch.no_grad():
         found.update(encoder, trees, encoder.encoded(sequences).parse)

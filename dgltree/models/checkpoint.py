@@ -105,14 +105,7 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
             header = from_format_2(header)
         kind = "encoder" if "encoder" in header else "cell"
         known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
-        part = header.get("part")
-        if part not in (None, "encoder", *(["cell"] if kind == "cell" else [])):
-            raise ValueError(f"a part of a model called {part!r}, unknown to this release")
-        if part is not None:
-            if header[kind] not in known:
-                raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
-        elif header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
-            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+        _check_known(header, kind, known)
         check_switches(known[header[kind]], header["options"])
         check_sizes(header, tensors)
         with torch.device("meta"), WithoutInitialization():  # shapes without memory
@@ -208,6 +201,18 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
             return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
     known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])
     raise ValueError(f"a {type(model.readout).__name__} cannot be saved; one of {known} can")
+
+
+def _check_known(header: dict[str, Any], kind: str, known: Mapping[str, type]) -> None:
+    """``ValueError`` for a cell, encoder, readout or part of a model that there is none of."""
+    part = header.get("part")
+    if part is None:
+        if header[kind] not in known or header["readout"] not in ("equation", *READOUTS):
+            raise ValueError(f"a {header[kind]!r} {kind} with a {header['readout']!r} readout, unknown to this release")
+    elif part not in ("encoder", kind):
+        raise ValueError(f"a part of a model called {part!r}, unknown to this release")
+    elif header[kind] not in known:
+        raise ValueError(f"a {header[kind]!r} {kind}, unknown to this release")
 
 
 def _made(header: dict[str, Any], kind: str) -> Saved:

@@ -29,8 +29,8 @@ EQUAL_VECTORS = (
     "warning: all vectors of the validation set are equal, so that all trees get the same answer; try a lower --lr or "
     "another --encoder"
 )
-MOST_CLASSES = 1000
-"""For which a baseline is fitted: each has a weight for every column."""
+MOST_OF_A_BASELINE = 1000
+"""Classes for which a baseline is fitted: each has a weight for every column."""
 
 
 def finish(
@@ -132,8 +132,8 @@ def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[f
 
 def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     """The one that cross-validation chooses; None for very many classes, and without scikit-learn."""
-    if len(objective.classes) > MOST_CLASSES:
-        say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_CLASSES:,}")
+    if len(objective.classes) > MOST_OF_A_BASELINE:
+        say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_OF_A_BASELINE:,}")
         return None
     try:
         from dgltree.training.baseline.choice import choose

@@ -6,7 +6,8 @@ from helpers import random_tree
 from rows import make_sequence_encoder
 
 from dgltree import Tree, Vocabulary, batch
-from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, make_encoder, score_induced
+from dgltree.cells import TreeLSTM
+from dgltree.encoders import SEQUENCE_ENCODERS, InducingCore, SequenceEncoder, TreeEncoder, make_encoder, score_induced
 from dgltree.encoders.latent.ragged import Ragged
 from dgltree.induction.binary_trees import tree_from_attention, tree_from_distances, without_tokens
 from dgltree.induction.evalb import Parameters, score
@@ -133,3 +134,5 @@ def test_encoders_whose_trees_have_other_words_or_that_find_none_are_not_scored(
         encoder = SequenceEncoder(name, trees.vocabulary, 8, order=order)
         with pytest.raises(ValueError, match=said):
             score_induced(encoder, trees)
+    with pytest.raises(ValueError, match="a TreeEncoder induces no trees"):
+        score_induced(TreeEncoder(TreeLSTM(trees.vocabulary, 4)), trees)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from engines import INTERPRETED, assert_close, by_recursion, cotangents, engines_of
+from engines import INTERPRETED, assert_close, by_recursion, engines_of, gradients
 from helpers import EDGE_CASES, chain, random_dag, random_tree, suited
 from rows import ROWS, make_cell
 from torch import Tensor
@@ -44,21 +44,15 @@ def on_gpu(cell: Cell, trees: TreeBatch) -> dict[str, Tensor]:
         return propagate(trees.to("cuda"), cell.to("cuda"))
 
 
-def loss(states: dict[str, Tensor]) -> Tensor:
-    weights = cotangents({part: tensor.cpu() for part, tensor in states.items()})
-    return sum((tensor * weights[part].to(tensor)).sum() for part, tensor in states.items())
-
-
 def results(cell: Cell, trees: TreeBatch) -> dict[str, Tensor]:
     """States and gradients, on the CPU."""
-    states, named = on_gpu(cell, trees), dict(cell.named_parameters())
-    found = torch.autograd.grad(loss(states), list(named.values()), allow_unused=True, materialize_grads=True)
-    return {name: tensor.detach().cpu() for name, tensor in [*states.items(), *zip(named, found, strict=True)]}
+    states = on_gpu(cell, trees)
+    return {name: tensor.detach().cpu() for name, tensor in {**states, **gradients(cell, states)}.items()}
 
 
 def expected(cell: Cell, trees: TreeBatch) -> dict[str, Tensor]:
-    states, gradients = by_recursion(cell, trees)
-    return states | gradients
+    states, wanted = by_recursion(cell, trees)
+    return states | wanted
 
 
 @pytest.mark.parametrize("size", [1, 9, 50, 130])
@@ -92,9 +86,8 @@ def test_many_rows_a_level_and_many_levels_agree_with_torchs_operations(name: st
     found = results(cell, flat)
     with kernels("off"):
         right = propagate(flat, cell.cpu())
-        named = dict(cell.named_parameters())
-        gradients = torch.autograd.grad(loss(right), list(named.values()), allow_unused=True, materialize_grads=True)
-    for what, tensor in [*right.items(), *zip(named, gradients, strict=True)]:
+        right |= gradients(cell, right)
+    for what, tensor in right.items():
         assert_close(found[what], tensor, what)
 
 

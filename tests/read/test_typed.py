@@ -11,7 +11,7 @@ from test_infix import LEAVES, READINGS, trees
 from dgltree.read.infix import read_equation
 from dgltree.read.infix_writer import write_equation, write_infix
 from dgltree.read.latex_writer import write_latex, write_latex_equation
-from dgltree.read.typed import read_question, read_typed, read_typed_expression
+from dgltree.read.typed import read_question, read_steps, read_typed, read_typed_expression
 from dgltree.read.typed.reader import LOGARITHM
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
@@ -313,3 +313,8 @@ def test_items_and_rules_of_sheets_are_read(text: str, read: str) -> None:
 def test_the_column_of_an_error_is_that_of_the_sheet() -> None:
     with pytest.raises(ValueError, match=r"line 1, column 34: unknown command '\\foo'"):
         read_typed(r"\item \underline{\hspace{2cm}} + \foo = 1")
+
+
+def test_steps_of_a_sheet_are_read() -> None:
+    found = [write_equation(typed.equation) for _, typed in read_steps(r"\item x + x = 2x = \underline{\qquad}")]
+    assert found == ["x + x = 2*x", "2*x = _"]

@@ -58,7 +58,7 @@ def other_spelling(label: str) -> str | None:
 
 
 def merged(labels: Iterable[Sequence[str | None]], classes: Sequence[str] = ()) -> dict[str, str]:
-    """The labels that another one stands for, and that one: a given class, else the most frequent of those equal.
+    """The labels to replace, each with its replacement: a given class, or the most frequent of those that are the same.
 
     A label that is a given class keeps its text.
     """

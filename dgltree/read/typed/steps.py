@@ -4,6 +4,7 @@ from collections.abc import Collection
 from itertools import pairwise
 
 from dgltree.read.typed.reader import Typed, read_typed
+from dgltree.read.typed.sheets import without_layout
 from dgltree.read.typed.tokens import tokens
 
 
@@ -13,6 +14,7 @@ def read_steps(text: str, names: Collection[str] = ()) -> list[tuple[str, Typed]
     ``names`` are runs of letters that are one name. Raises ``ValueError`` as :func:`dgltree.read.typed.read_typed`
     does, also where a side is none by itself: a system of equations is refused.
     """
+    text = without_layout(text)
     try:
         signs = [token for token in tokens(text) if token.kind == "="]
         starts, stops = [0, *(sign.stop for sign in signs)], [*(sign.start for sign in signs), len(text)]
