@@ -108,6 +108,21 @@ def test_back_and_forward_go_through_what_was_chosen(page: Any, running: Running
     assert page.locator(TEXT).input_value() == "sqrt(x^2) = x"
 
 
+def test_an_answer_that_comes_while_one_goes_back_leaves_the_step_alone(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
+    until(page, "location.hash.includes('filler=')")
+    first = page.url
+    page.locator(".list").first.locator("tbody button").nth(1).click()
+    until(page, f"location.href !== {first!r}")
+    # popstate comes before hashchange, by which the page learns where it is.
+    late = "async () => { const { keep } = await import('/static/place.js'); addEventListener('popstate', () => keep('equation', { text: 'late' }), { once: true }); }"
+    page.evaluate(late)
+    page.go_back()
+    until(page, f"location.href === {first!r}")
+    page.wait_for_timeout(300)
+    assert page.url == first
+
+
 def test_a_filler_that_was_chosen_is_a_step_and_what_was_typed_is_one(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     buttons = page.locator(".list").first.locator("tbody button")

@@ -2,8 +2,10 @@
 
 const PAUSE = 1500; // milliseconds without a change, after which typing begins a new step of the history
 let changed = 0;
+let known = location.hash; // the address that the page has read or written last
 
 export function here() {
+  known = location.hash;
   const [room, query = ""] = location.hash.slice(1).split("?");
   return { room, given: new URLSearchParams(query) };
 }
@@ -17,8 +19,11 @@ export function keep(room, values, why = "found") {
   }
   const query = given.toString(), address = `#${room}${query ? `?${query}` : ""}`;
   if (address === location.hash) return;
+  // Back was pressed and the page has yet to hear of it: what an answer belongs to is no longer the present step.
+  if (why === "found" && location.hash !== known) return;
   const now = performance.now(), step = why === "chosen" || (why === "typed" && now - changed > PAUSE);
   if (why === "typed") changed = now;
   if (step) history.pushState(null, "", address);
   else history.replaceState(null, "", address);
+  known = location.hash;
 }
