@@ -1,7 +1,8 @@
 """Examples as a data set keeps them: flat trees and the columns next to them; of trees in Python, and of files."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from math import isfinite
 from numbers import Real
 from pathlib import Path
@@ -10,9 +11,14 @@ from typing import Any
 from dgltree.batching.batch import TreeBatch
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.loading.from_file import read_file
+from dgltree.datasets.loading.gather import Gathering
 from dgltree.datasets.loading.parse import ParsedChunk, dropped, flatten, prepared
+from dgltree.datasets.objects import read_objects, with_notation
 from dgltree.datasets.settings.reading import Reading
 from dgltree.trees.tree import Tree
+
+AT_A_TIME = 1000
+"""Examples of a stream that are Python's objects at the same time."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class FlatExamples:
     """E examples, of one or two trees each."""
 
     trees: TreeBatch
-    columns: Mapping[str, Sequence[Any]]
+    columns: Mapping[str, Any]
     """By the names of ``dgltree.datasets.loading.columns_on_disk.KINDS`` a value of each example."""
     reading: Reading
     bad: list[Bad] = field(default_factory=list)
@@ -49,19 +55,50 @@ def of_trees(
     for name, column in (("labels", labels), ("splits", splits), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != count:
             raise ValueError(f"{len(column)} {name} for {count} examples")
-    for i, label in enumerate(labels):
-        if isinstance(label, Real) and not isfinite(label):
-            raise ValueError(f"labels[{i}] is {label}; a label is a text or a finite number, None for none")
     drop, empty = dropped(reading), [None] * count
     columns: dict[str, Any] = {
         "lines": list(range(1, count + 1)),
-        "labels": [None if label is None else str(label) for label in labels],
+        "labels": [_text(label, f"labels[{i}]") for i, label in enumerate(labels)],
         "splits": splits or empty,
         "ids": ids or empty,
         "groups": groups or empty,
         "files": [""] * count,
     }
     return FlatExamples(flatten([prepared(tree, reading, drop) for tree in flat], reading), columns, reading)
+
+
+def of_stream(examples: Iterable[Any], reading: Reading) -> FlatExamples:
+    """Those of an iterable, of which some are read at a time: the flat trees grow in files.
+
+    Arguments and errors as of :meth:`dgltree.datasets.TreeDataset.from_iterable`.
+    """
+    if isinstance(examples, str | Path):
+        raise ValueError(f"examples are {str(examples)!r:.60}; read a file by dgltree.TreeDataset.from_file(path)")
+    gathering, source, each = Gathering(), iter(examples), 0
+    while given := list(islice(source, AT_A_TIME)):
+        first = len(gathering) + 1
+        labels = [_label_of(item, i) for i, item in enumerate(given, first)]
+        trees = [item[0] for item in given]
+        reading = with_notation(trees, reading)
+        flat = of_trees(read_objects(trees, reading, first=first), labels, None, None, None, reading)
+        if each not in (0, len(flat.trees) // len(given)):
+            raise ValueError("some examples are trees and others pairs; give one kind")
+        each = len(flat.trees) // len(given)
+        lines = range(first, first + len(given))
+        gathering.add(ParsedChunk(flat.trees, **{**flat.columns, "lines": list(lines)}))
+    if not len(gathering):
+        raise ValueError("no examples: give at least one")
+    stored = gathering.finish(reading)
+    return FlatExamples(stored.trees, stored.columns, reading)
+
+
+def _label_of(item: Any, number: int) -> str | None:
+    """The label of an example that came with one."""
+    if not isinstance(item, tuple | list) or len(item) != 2:
+        raise ValueError(
+            f"example {number} is {item!r:.60}; give a tree, or a pair of trees, and its label: (tree, label)"
+        )
+    return _text(item[1], f"the label of example {number}")
 
 
 def of_file(
@@ -80,3 +117,10 @@ def of_part(part: ParsedChunk, reading: Reading) -> FlatExamples:
     """Those of a part of a file, which has at least one."""
     assert part.trees is not None
     return FlatExamples(part.trees, vars(part), reading, [Bad(*each) for each in part.bad])
+
+
+def _text(label: Any, name: str) -> str | None:
+    """A label as a data set keeps it. ``ValueError`` for a number that is not finite."""
+    if isinstance(label, Real) and not isfinite(label):
+        raise ValueError(f"{name} is {label}; a label is a text or a finite number, None for none")
+    return None if label is None else str(label)

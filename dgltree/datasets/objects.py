@@ -22,12 +22,12 @@ EXPECTED = "a Tree, a text, a dict, a node of ast, a tree of NLTK, a graph of ne
 
 
 def read_objects(
-    examples: Any, reading: Reading, of_text: Callable[[Tree], Tree] = lambda tree: tree
+    examples: Any, reading: Reading, of_text: Callable[[Tree], Tree] = lambda tree: tree, first: int = 1
 ) -> list[Tree | tuple[Tree, Tree]]:
     """The trees of a list, an array or a column of pandas, or of the columns of a table that ``reading`` names.
 
-    Texts are in the notation of ``reading``; ``of_text`` changes their trees. Raises ``ValueError`` naming the first
-    example that cannot be read.
+    Texts are in the notation of ``reading``; ``of_text`` changes their trees. Raises ``ValueError`` for an example that
+    cannot be read, by its number, from ``first`` on.
     """
     reader = cache(lambda: reader_of(reading))  # there may be no texts
 
@@ -35,7 +35,7 @@ def read_objects(
         return of_text(_read(reader(), example, reading)) if isinstance(example, str) else _converted(example, reading)
 
     found: list[Tree | tuple[Tree, Tree]] = []
-    for i, example in enumerate(listed(examples, reading)):
+    for i, example in enumerate(listed(examples, reading), first):
         try:
             if _is_pair(example):
                 if len(example) != 2:
@@ -44,7 +44,7 @@ def read_objects(
             else:
                 found.append(tree_of(example))
         except ValueError as error:
-            raise ValueError(f"tree {i + 1}: {error}") from None
+            raise ValueError(f"tree {i}: {error}") from None
     return found
 
 

@@ -1,6 +1,6 @@
 """A data set of labelled trees, flattened once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.select import chosen, select
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.flat_examples import FlatExamples, of_file, of_part, of_trees
+from dgltree.datasets.flat_examples import FlatExamples, of_file, of_part, of_stream, of_trees
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.columns_on_disk import KINDS, Column
@@ -124,6 +124,20 @@ class TreeDataset(Dataset[Any]):
         that can be read, and with ``strict`` for the first bad record.
         """
         return cls(of_file(path, Reading(**reading), workers, cached, strict, progress, named))
+
+    @classmethod
+    def from_iterable(cls, examples: Iterable[Any], **reading: Any) -> "TreeDataset":
+        """Read a generator of examples with labels, once; memory holds a part of them, temporary files the rest.
+
+        Args:
+            examples: ``(tree, label)`` or ``((left, right), label)``. A tree is a ``Tree``, a text, a dict, a node of
+                ``ast``, or a graph; a label is a text, a finite number, or None where it is not known.
+            reading: settings of :class:`dgltree.datasets.Reading`, such as the ``notation`` of texts. Default: detected
+                by the first thousand.
+
+        Raises ``ValueError`` for no examples, and for one that cannot be read or comes without a label, naming it.
+        """
+        return cls(of_stream(examples, Reading(**{"missing": "", **reading})))
 
     @classmethod
     def of_part(cls, part: ParsedChunk, reading: Reading) -> "TreeDataset":

@@ -1,6 +1,6 @@
 """A training on own trees: from data that was read to a decision, a model, its steps, its end and its answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from pathlib import Path
@@ -30,7 +30,7 @@ from dgltree.training.trained_model import TrainedModel
 
 
 def fit(
-    data: TreeDataset,
+    data: TreeDataset | Iterable[Any],
     *,
     validation: TreeDataset | None = None,
     test: TreeDataset | Mapping[str, TreeDataset] | None = None,
@@ -55,7 +55,8 @@ def fit(
 
     Args:
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
-            where ``validation`` and ``test`` are given.
+            where ``validation`` and ``test`` are given. A generator of trees and labels is read once, as
+            :meth:`dgltree.datasets.TreeDataset.from_iterable` does.
         validation: to choose the epoch by.
         test: for the metrics at the end; or several such sets by their names, each of which is measured by itself.
         parts: the numbers of examples of the test set that are measured by themselves, too, by the names of the parts.
@@ -82,6 +83,7 @@ def fit(
         raise TypeError(f"fit has no option {name!r}; {nearest(name, known)}")
     folder, settings = Path(out), FitOptions(**options)
     check_started(settings.devices, settings.machines)
+    data = data if isinstance(data, TreeDataset) else TreeDataset.from_iterable(data)
     given = {"train": data, "validation": validation, **(test if isinstance(test, Mapping) else {"test": test})}
     with threads.limited(settings.threads or 1):
         files = {name: each for name, each in given.items() if each is not None}

@@ -9,6 +9,7 @@ from dgltree.models.label_scales import LabelScaleName
 
 TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "nadam", "adagrad", "rmsprop", "sgd"]
+ScheduleName = Literal["plateau", "cosine", "linear"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
 """Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
 LEAST = {
@@ -83,6 +84,8 @@ class FitOptions:
         patience: stop after this many epochs without a better validation result.
         lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
+        schedule: plateau halves the learning rate by halve_after; cosine and linear lower it from step to step, to 0 at
+            the end of the last epoch, and need epochs, which such a training cannot change when it goes on.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
@@ -138,6 +141,7 @@ class FitOptions:
     patience: int = 5
     lr: float | None = None
     warmup: int | None = None
+    schedule: ScheduleName = "plateau"
     halve_after: int = 2
     weight_decay: float | None = None
     optimizer: OptimizerName = "adamw"
@@ -175,6 +179,10 @@ class FitOptions:
                 raise ValueError(f"{name} is {number}; it must be above 0")
         if self.batch_words is not None and self.batch_size is None:
             raise ValueError(f"batch_words is {self.batch_words}, which needs a batch_size")
+        if self.schedule != "plateau" and self.epochs is None:
+            raise ValueError(
+                f"schedule is {self.schedule}, which needs epochs: the rate is 0 at the end of the last one"
+            )
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed is {self.seed}; it must be from 0 to {2**31 - 1}")
         if self.max_time and not re.fullmatch(r"\d+(:\d\d){3}", self.max_time):
@@ -198,4 +206,5 @@ class FitOptions:
 
     def identity(self) -> dict[str, Any]:
         """The identity of a training: a folder with another one is refused."""
-        return {name: value for name, value in self.to_json().items() if name not in PASSING}
+        passing = PASSING if self.schedule == "plateau" else PASSING - {"epochs"}
+        return {name: value for name, value in self.to_json().items() if name not in passing}

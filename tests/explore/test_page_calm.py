@@ -115,8 +115,8 @@ def test_an_answer_that_comes_while_one_goes_back_leaves_the_step_alone(page: An
     page.locator(".list").first.locator("tbody button").nth(1).click()
     until(page, f"location.href !== {first!r}")
     # popstate comes before hashchange, by which the page learns where it is.
-    late = "async () => { const { keep } = await import('/static/place.js'); addEventListener('popstate', () => keep('equation', { text: 'late' }), { once: true }); }"
-    page.evaluate(late)
+    late = "addEventListener('popstate', () => keep('equation', { text: 'late' }), { once: true })"
+    page.evaluate(f"async () => {{ const {{ keep }} = await import('/static/place.js'); {late}; }}")
     page.go_back()
     until(page, f"location.href === {first!r}")
     page.wait_for_timeout(300)

@@ -17,7 +17,7 @@ from dgltree.training import finishing
 from dgltree.training.objectives.class_counts import ClassCounts
 from dgltree.training.options import MOST_EPOCHS, FitOptions
 from dgltree.training.stepping import data
-from dgltree.training.stepping.callbacks import UsualEpochs, WarmUp
+from dgltree.training.stepping.callbacks import ScheduledRate, UsualEpochs
 
 pytestmark = QUIET
 
@@ -69,23 +69,13 @@ def test_a_number_of_epochs_that_is_given_is_the_most() -> None:
     assert FitOptions(epochs=4).most_epochs == 4
 
 
-def test_the_rate_rises_step_by_step_to_its_own() -> None:
-    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.5)
-    warm_up, rates = WarmUp(0.5, 4), []
-    for step in range(6):
-        trainer: Any = SimpleNamespace(global_step=step, optimizers=[optimizer])
-        warm_up.on_train_batch_start(trainer, None)  # type: ignore[arg-type]
-        rates.append(optimizer.param_groups[0]["lr"])
-    assert rates == [0.125, 0.25, 0.375, 0.5, 0.5, 0.5]
-
-
 @pytest.mark.parametrize(("encoder", "found"), [("transformer", (1e-3, 100)), ("lstm", (4e-3, 0)), (None, (4e-3, 0))])
 def test_transformers_have_a_rate_of_their_own_that_rises(encoder: str | None, found: tuple[float, int]) -> None:
     trees = [dgltree.read_infix(text) for text in ("x+y", "x*y")]
     found_for = built(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8))
     assert (found_for.options.lr, found_for.options.warmup) == found
-    warmed = [each for each in found_for.module.configure_callbacks() if isinstance(each, WarmUp)]
-    assert [(each.rate, each.steps) for each in warmed] == ([found] if found[1] else [])
+    warmed = [each for each in found_for.module.configure_callbacks() if isinstance(each, ScheduledRate)]
+    assert [(each.rate, each.warmup) for each in warmed] == ([found] if found[1] else [])
     told = built(TreeDataset(trees * 4, ["a", "b"] * 4), FitOptions(encoder=encoder, hidden_size=8, lr=0.5, warmup=7))
     assert (told.options.lr, told.options.warmup) == (0.5, 7)
 

@@ -18,6 +18,7 @@ from dgltree.files import replacing
 from dgltree.models.tree_model import TreeModel
 from dgltree.read.json_text import write_json
 from dgltree.training.folder import EPOCHS
+from dgltree.training.options import ScheduleName
 from dgltree.training.stepping.checkpoints import checked
 
 
@@ -111,24 +112,41 @@ class HalvedRate(Callback):
         self.known = state_dict
 
 
-class WarmUp(Callback):
-    """Raises the rate in equal parts from step to step to its own (Vaswani et al. 2017, arXiv 1706.03762, section 5.3).
+SHAPES: dict[ScheduleName, Callable[[float], float]] = {
+    "cosine": lambda done: (1 + math.cos(math.pi * done)) / 2,
+    "linear": lambda done: 1 - done,
+}
+"""The share of the learning rate that is left when a share of the training is done, from 1 to 0. "cosine" is that of
+Loshchilov and Hutter 2017 (arXiv 1608.03983, equation 5) without restarts."""
+
+
+class ScheduledRate(Callback):
+    """Raises the rate in equal parts from step to step to its own (Vaswani et al. 2017, arXiv 1706.03762, section 5.3),
+    and lowers it by a schedule to 0 at the end of the last epoch.
 
     It depends on the number of the step alone, so that a training that goes on has the rate of a whole one.
 
     Args:
-        rate: at last.
-        steps: after which it has that rate.
+        rate: after the first steps.
+        warmup: how many these are, from 0.
+        schedule: in ``SHAPES``; else the rate is left alone after the first steps.
     """
 
-    def __init__(self, rate: float, steps: int) -> None:
-        self.rate, self.steps = rate, steps
+    def __init__(self, rate: float, warmup: int, schedule: ScheduleName = "plateau") -> None:
+        self.rate, self.warmup, self.shape = rate, warmup, SHAPES.get(schedule)
 
-    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, *args: Any) -> None:
-        if trainer.global_step < self.steps:
-            [optimizer] = trainer.optimizers
-            for group in optimizer.param_groups:
-                group["lr"] = self.rate * (trainer.global_step + 1) / self.steps
+    def on_train_batch_start(self, trainer: Trainer, pl_module: LightningModule, batch: Any, batch_idx: int) -> None:
+        if self.shape is None and trainer.global_step >= self.warmup:
+            return
+        share = 1.0
+        if self.shape is not None:
+            assert trainer.max_epochs is not None
+            share = self.shape((trainer.current_epoch + batch_idx / trainer.num_training_batches) / trainer.max_epochs)
+        if trainer.global_step < self.warmup:
+            share *= (trainer.global_step + 1) / self.warmup
+        [optimizer] = trainer.optimizers
+        for group in optimizer.param_groups:
+            group["lr"] = self.rate * share
 
 
 class TimeLimit(Timer):

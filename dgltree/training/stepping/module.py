@@ -19,7 +19,7 @@ from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.objectives import Objective
 from dgltree.training.options import FitOptions
-from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, WarmUp
+from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, ScheduledRate
 from dgltree.training.stepping.optimizers import optimizer_of
 from dgltree.training.untaught import take_means
 
@@ -59,7 +59,7 @@ def seed_step(module: lightning.LightningModule, seed: int, index: int) -> None:
 
 
 class TreeTraining(EncoderModule):
-    """The loss of an objective by AdamW, whose rate is halved when validation no longer rises.
+    """The loss of an objective, by the optimizer and the schedule that are named.
 
     Args:
         model: what is trained.
@@ -151,9 +151,12 @@ class TreeTraining(EncoderModule):
         return optimizer_of(self, self.options, self.lr, fused)
 
     def configure_callbacks(self) -> list[Callback]:
-        halve_after, warmup = self.options.halve_after, self.options.warmup
-        halved = [HalvedRate(self.monitored, halve_after, self.objective.nothing)] if halve_after else []
-        return [*halved, *([WarmUp(self.lr, warmup)] if warmup else [])]
+        options, callbacks = self.options, list[Callback]()
+        if options.schedule == "plateau" and options.halve_after:
+            callbacks.append(HalvedRate(self.monitored, options.halve_after, self.objective.nothing))
+        if options.schedule != "plateau" or options.warmup:
+            callbacks.append(ScheduledRate(self.lr, options.warmup or 0, options.schedule))
+        return callbacks
 
     def _loss(self, labelled: Labelled) -> tuple[Tensor, Tensor | float]:
         """The mean, and by how many examples or nodes, or by what weight."""
