@@ -60,8 +60,10 @@ def test_as_many_variables_as_the_model_has_are_taken_and_one_more_is_refused() 
         Names(read_equation("a + b = c"), VOCABULARY, further=["d"])
 
 
-def test_model_variables_are_the_numbered_tokens_alone() -> None:
+def test_model_variables_are_the_numbered_tokens_or_else_all_names() -> None:
     assert model_variables(VOCABULARY) == ["var_0", "var_1", "var_2"]
+    own = Vocabulary([("Add", 2), ("Symbol", 0), ("pi", 0)], ["<unk>", "y", "1", "-1", "0.5", "1/2", "pi", "x_1"])
+    assert model_variables(own) == ["y", "x_1"]
 
 
 @pytest.mark.parametrize(

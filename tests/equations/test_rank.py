@@ -7,12 +7,15 @@ from rows import ROWS
 
 import dgltree
 from dgltree import BLANK, Equation, Ranker, Tree, rank
+from dgltree.cells import TreeLSTM
+from dgltree.encoders import TreeEncoder
 from dgltree.engine.kernels import choice
 from dgltree.engine.kernels.choice import kernels
 from dgltree.equations.ranking import path_engine, ranker
 from dgltree.equations.ranking.fused_paths import FusedPaths
 from dgltree.equations.ranking.path_engine import ROWS as ROWS_TOGETHER
 from dgltree.equations.ranking.probabilities import probabilities
+from dgltree.models import EquationModel, EquationReadout
 from dgltree.read.infix import read_equation, read_infix
 
 
@@ -114,6 +117,23 @@ def test_fillers_in_the_users_own_names_mean_the_equations_variables() -> None:
         [expected] = rank(model, [read_equation("var_0 + _ = var_1")], [read_infix(f) for f in fillers])
         assert torch.equal(scores_in_filler_order(ranking), scores_in_filler_order(expected))
         assert set(ranking.fillers) == set(own)
+
+
+def test_a_model_of_x_and_y_ranks_in_its_own_names_and_in_others() -> None:
+    sides = [side for text in ("x + y = y + x", "sin(x*y) = 1 + x") for side in read_equation(text)]
+    vocabulary = dgltree.Vocabulary.from_trees(sides)
+    model = EquationModel(TreeEncoder(TreeLSTM(vocabulary, 6)), EquationReadout()).double().eval()
+    fillers = [read_infix(text) for text in ("x", "sin(y)", "x*y")]
+    equation = read_equation("y + _ = x + y")
+    [ranking] = rank(model, [equation], fillers)
+    with torch.no_grad():
+        whole = model(dgltree.batch([equation.fill(filler) for filler in fillers], vocabulary))
+    torch.testing.assert_close(scores_in_filler_order(ranking), whole)
+    [renamed] = rank(model, [read_equation("y + _ = b + y")], fillers)  # b is read as x
+    torch.testing.assert_close(renamed.scores, ranking.scores)
+    assert {dgltree.write_infix(filler) for filler in renamed.fillers} == {"b", "sin(y)", "b*y"}
+    with pytest.raises(ValueError, match=r"3 variables \(a, b, c\); this model knows 2 at once"):
+        rank(model, [read_equation("a + _ = b + c")], [read_infix("1")])
 
 
 def test_fillers_with_variables_that_the_equation_lacks_are_left_out_on_request() -> None:

@@ -17,11 +17,12 @@ _EXACT_TEXT = re.compile(f"-?[0-9]+|{FRACTION.pattern}")
 class Names:
     """The variables of one equation as a model names them: by first appearance, left side first.
 
-    A name that the model knows ("var_3") stands for itself; any other gets the model's first name that is free.
+    A name that the model knows ("var_3", or "x" where it was trained on x) stands for itself; any other gets the
+    first name of the model that is free.
 
     Args:
         equation: in the user's names.
-        vocabulary: its variables are the tokens ``var_0``, ``var_1``, ... .
+        vocabulary: of the model; see :func:`model_variables`.
         further: names of variables that the equation may lack, named after its own.
 
     Raises ``ValueError`` for more variables than the model has.
@@ -54,7 +55,13 @@ class Names:
 
 
 def model_variables(vocabulary: Vocabulary) -> list[str]:
-    return [token for token in vocabulary.tokens if token.startswith("var_")]
+    """The variables that a model knows: ``var_0``, ``var_1``, ..., or, where it has none of these, all names.
+
+    A function's name is none: constants such as ``pi`` are leaves with their own name as token in a data set.
+    """
+    numbered = [token for token in vocabulary.tokens if token.startswith("var_")]
+    functions = {name for name, _ in vocabulary.functions}
+    return numbered or [token for token in vocabulary.tokens if token.isidentifier() and token not in functions]
 
 
 def _variable(name: str) -> Tree:
