@@ -32,18 +32,19 @@ def sentences(dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor]:
     return x.to(dtype), torch.arange(9) >= torch.tensor(LENGTHS).unsqueeze(1)
 
 
-def transcribed(layer: ONLSTMLayer, words: list[Tensor]) -> tuple[list[Tensor], list[Tensor]]:
-    """States and distances of one layer for one sentence, unit by unit."""
+def transcribed(layer: ONLSTMLayer, words: list[Tensor]) -> tuple[list[Tensor], list[Tensor], list[Tensor]]:
+    """States, distances and master gates of one layer for one sentence, unit by unit."""
     D, C = layer.hidden_size, layer.chunk_size
     D_m = D // C
     h, c = [torch.zeros((), dtype=torch.float64)] * D, [torch.zeros((), dtype=torch.float64)] * D
-    states, distances = [], []
+    states, distances, masters = [], [], []
     for x in words:
         pre = layer.input.weight @ x + layer.input.bias + layer.hidden.weight @ torch.stack(h) + layer.hidden.bias
         z_f, z_i, z = pre[:D_m], pre[D_m : 2 * D_m], pre[2 * D_m :]
         f_master = [sum(torch.softmax(z_f, 0)[: k + 1]) for k in range(D_m)]
         i_master = [1 - sum(torch.softmax(z_i, 0)[: k + 1]) for k in range(D_m)]
         distances.append(D_m - sum(f_master))
+        masters.append(torch.stack([torch.stack(f_master), torch.stack(i_master)]))
         for unit in range(D):
             f, i, o = (torch.sigmoid(z[gate * D + unit]) for gate in range(3))
             c_hat = torch.tanh(z[3 * D + unit])
@@ -52,7 +53,7 @@ def transcribed(layer: ONLSTMLayer, words: list[Tensor]) -> tuple[list[Tensor], 
             c[unit] = (f * omega + (F - omega)) * c[unit] + (i * omega + (I - omega)) * c_hat
             h[unit] = o * torch.tanh(c[unit])
         states.append(torch.stack(h))
-    return states, distances
+    return states, distances, masters
 
 
 def states_and_gradients(lstm: ONLSTM, root: Tensor, states: Tensor, d: Tensor, x: Tensor) -> list[Tensor]:
@@ -78,7 +79,7 @@ def test_states_distances_and_gradients_are_those_of_the_equations() -> None:
     for row, n in zip(x, LENGTHS, strict=True):
         words, columns = list(row[:n]), []
         for layer in lstm.layers:
-            words, d = transcribed(layer, words)
+            words, d, _ = transcribed(layer, words)
             columns.append(torch.stack(d))
         roots.append(words[-1])
         states.extend(words)
@@ -87,6 +88,26 @@ def test_states_distances_and_gradients_are_those_of_the_equations() -> None:
     steps = lstm(x, padding)
     assert steps.d.shape == (4, 9, 2)
     close(states_and_gradients(lstm, steps.root, steps.states[~padding], steps.d[~padding], x), slow, 1e-10)
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_traced_master_gates_are_those_of_the_equations(mode: str) -> None:
+    lstm, (x, padding) = ONLSTM(5, [8, 8], chunk_size=2).double(), sentences()
+    x.requires_grad_()
+    with kernels(mode):
+        steps = lstm(x, padding, trace=True)
+    found, expected = steps.master_gates[~padding], []
+    for row, n in zip(x, LENGTHS, strict=True):
+        words, gates = list(row[:n]), []
+        for layer in lstm.layers:
+            words, _, masters = transcribed(layer, words)
+            gates.append(torch.stack(masters))
+        expected.append(torch.stack(gates, 1))
+    assert steps.master_gates.shape == (4, 9, 2, 2, 4)
+    assert not steps.master_gates[padding].any()
+    weights = torch.rand(found.shape, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    of_x = [torch.autograd.grad((gates * weights).sum(), x)[0] for gates in (found, torch.cat(expected))]
+    close([found, of_x[0]], [torch.cat(expected), of_x[1]], 1e-10)
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])

@@ -70,7 +70,7 @@ def transcribed(memory: OrderedMemory, words: list[Tensor], N: int) -> MemorySte
     D = 6
     M = [torch.zeros(D, dtype=torch.float64) for _ in range(N)]
     M_hat = [torch.zeros(D, dtype=torch.float64) for _ in range(N)]
-    states, attention, pi = [], [], []
+    states, attention, slots, sums, pi = [], [], [], [], []
     for t, x in enumerate(words):
         x_t = norm(memory.norm, memory.input.weight @ x + memory.input.bias)
         p = attend(memory, x_t, M_hat, pi) if t else [torch.zeros((), dtype=torch.float64)] * N
@@ -83,7 +83,10 @@ def transcribed(memory: OrderedMemory, words: list[Tensor], N: int) -> MemorySte
             M_hat.append(below)
         states.append(below)
         attention.append(torch.stack(p))
-    return MemorySteps(states[-1], torch.stack(states), torch.stack(attention), 0)
+        slots.append(torch.stack(M_hat))
+        sums.append(torch.stack(pi))
+    kept = [torch.stack(part) for part in (states, attention, slots, sums)]
+    return MemorySteps(states[-1], kept[0], kept[1], 0, kept[2], kept[3])
 
 
 def attend(memory: OrderedMemory, x: Tensor, M_hat: list[Tensor], pi: list[Tensor]) -> list[Tensor]:
@@ -119,6 +122,20 @@ def combined(memory: OrderedMemory, h_1: Tensor, h_2: Tensor) -> Tensor:
 def norm(module: torch.nn.LayerNorm, v: Tensor) -> Tensor:
     centred = v - v.mean()
     return centred / torch.sqrt(centred.square().mean() + 1e-5) * module.weight + module.bias
+
+
+@pytest.mark.parametrize("num_slots", [1, 4, 12])
+def test_traced_slots_and_sums_of_attention_are_those_of_the_equations(num_slots: int) -> None:
+    memory, (x, padding) = make(), sentences()
+    x.requires_grad_()
+    steps = memory(x, padding, num_slots, trace=True)
+    slow = [transcribed(memory, list(row[:n]), num_slots) for row, n in zip(x, LENGTHS, strict=True)]
+    found = [part[~padding] for part in (steps.slots, steps.pi)]
+    expected = [torch.cat([getattr(each, name) for each in slow]) for name in ("slots", "pi")]
+    of_x = [torch.autograd.grad(sum(part.square().sum() for part in parts), x)[0] for parts in (found, expected)]
+    close([*found, of_x[0]], [*expected, of_x[1]], 1e-10)
+    assert not steps.slots[padding].any()
+    assert not steps.pi[padding].any()
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 1000.0])

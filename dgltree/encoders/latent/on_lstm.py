@@ -8,8 +8,8 @@ from torch.nn.functional import linear
 
 from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Distances, Encoded
-from dgltree.encoders.latent.on_lstm_recurrence import Recurrence
-from dgltree.encoders.latent.ragged import Ragged
+from dgltree.encoders.latent.on_lstm_recurrence import Recurrence, opened
+from dgltree.encoders.latent.ragged import Ragged, front
 from dgltree.encoders.sequence.core import InducingCore
 from dgltree.encoders.sequence.linearization import PADDING
 from dgltree.encoders.sequence.padding import check_sequences, padding_mask
@@ -68,10 +68,12 @@ class ONLSTMLayer(nn.Module):
         gates = 4 * hidden_size + 2 * self.chunks
         self.input, self.hidden = nn.Linear(input_size, gates), nn.Linear(hidden_size, gates)
 
-    def forward(self, x: Tensor, padding: Tensor | None = None, state: LayerState | None = None) -> LayerSteps:
+    def forward(
+        self, x: Tensor, padding: Tensor | None = None, state: LayerState | None = None, trace: bool = False
+    ) -> LayerSteps:
         """States, the last state and distances for x (B, T, input_size), from ``state`` on, or from 0.
 
-        Where ``padding`` (B, T) bool is true, the state stays what it was.
+        Where ``padding`` (B, T) bool is true, the state stays what it was. With ``trace`` there are master gates, too.
         """
         weight = drawn_weight(self.hidden.weight, self.weight_dropout, self.training)
         ends = Ragged.none(*x.shape[:2]) if padding is None else Ragged.of(padding)
@@ -81,9 +83,15 @@ class ONLSTMLayer(nn.Module):
         with without_autocast(x.device):
             pre, h, c = (part.to(weight.dtype) for part in (pre, h, c))
             packed = Recurrence.apply(pre, weight, h, c, ends, ends.packed(present), self.chunks)
-        states, cells, master_gates = (part.split(ends.counts) for part in packed)
-        d = self.chunks - ends.padded(master_gates, x.shape[1]).sum(2, keepdim=True)
-        return LayerSteps(ends.padded(states, x.shape[1]), (ends.last(states), ends.last(cells)), d)
+        states, cells, f_tilde = (part.split(ends.counts) for part in packed)
+        d = self.chunks - ends.padded(f_tilde, x.shape[1]).sum(2, keepdim=True)
+        masters = None
+        if trace:  # once more, because the recurrence keeps one of both
+            before = torch.cat([front(part, count) for part, count in zip((h, *states), ends.counts, strict=False)])
+            master_pre = pre[:, : 2 * self.chunks] + linear(before, weight[: 2 * self.chunks])
+            gates = opened(master_pre, self.chunks)[1].flatten(1).split(ends.counts)
+            masters = ends.padded(gates, x.shape[1]).unflatten(2, (2, self.chunks))
+        return LayerSteps(ends.padded(states, x.shape[1]), (ends.last(states), ends.last(cells)), d, masters)
 
 
 class ONLSTM(RecurrentLayers):
@@ -157,10 +165,12 @@ class SequenceONLSTM(InducingCore):
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
         """The parse is that of the distances of the middle layer, as published: the second of three.
 
-        The trace has the ``states`` (B, T, n) of the last layer and the ``distances`` (B, T, layers) of all.
+        The trace has the ``states`` (B, T, n) of the last layer, and of all layers the ``distances`` (B, T, layers) and
+        the ``master_gates`` (B, T, layers, 2, D_m), f~ and i~.
         """
-        steps = self._read(ids, lengths)
-        kept = {"states": steps.states, "distances": steps.d} if trace else None
+        steps, kept = self._read(ids, lengths, trace=trace), None
+        if steps.master_gates is not None:
+            kept = {"states": steps.states, "distances": steps.d, "master_gates": steps.master_gates}
         return Encoded(steps.root, Distances(steps.d[:, :, steps.d.shape[2] // 2], lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
@@ -171,5 +181,5 @@ class SequenceONLSTM(InducingCore):
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths, state)
 
-    def _read(self, ids: Tensor, lengths: Tensor, state: State | None = None) -> RecurrentSteps:
-        return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths), state)
+    def _read(self, ids: Tensor, lengths: Tensor, state: State | None = None, trace: bool = False) -> RecurrentSteps:
+        return self.lstm(self.dropout(self.embedding(ids)), padding_mask(ids, lengths), state, trace)

@@ -37,9 +37,7 @@ def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, K
     rows, n = c.shape
     by_chunk = (rows, chunks, n // chunks)
     master_pre, gate_pre, c_hat_pre = pre.split([2 * chunks, 3 * n, n], 1)
-    soft = master_pre.view(rows, 2, chunks).softmax(2)
-    f_tilde, i_complement = cumulated(soft).unbind(1)
-    masters = torch.stack([f_tilde, 1 - i_complement], 1)
+    soft, masters = opened(master_pre, chunks)
     gates = gate_pre.sigmoid().view(rows, 3, *by_chunk[1:])
     f_master, i_master = masters.unsqueeze(3).unbind(1)
     omega = f_master * i_master
@@ -50,7 +48,14 @@ def step(pre: Tensor, c: Tensor, chunks: int) -> tuple[Tensor, Tensor, Tensor, K
     tanh_c = now.tanh()
     h = gates[:, 2] * tanh_c
     kept = Kept(soft, masters, gates, c_hat, f_hat, i_hat, before, tanh_c)
-    return h.view(rows, n), now.view(rows, n), f_tilde, kept
+    return h.view(rows, n), now.view(rows, n), masters[:, 0], kept
+
+
+def opened(master_pre: Tensor, chunks: int) -> tuple[Tensor, Tensor]:
+    """The softmax in both cumax, and the master gates f~ and i~, both (R, 2, D_m), of pre-activations (R, 2 D_m)."""
+    soft = master_pre.view(-1, 2, chunks).softmax(2)
+    f_tilde, i_complement = cumulated(soft).unbind(1)
+    return soft, torch.stack([f_tilde, 1 - i_complement], 1)
 
 
 def step_backward(kept: Kept, d_h: Tensor, d_c: Tensor, d_f_tilde: Tensor, d_pre: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Layers that read vectors from left to right, and can go on where they were."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,8 @@ class LayerSteps(NamedTuple):
     """After the last word of each sequence."""
     d: Tensor
     """(B, T, 1), its distances, or (B, T, 0) of a layer that has none."""
+    master_gates: Tensor | None = None
+    """(B, T, 2, D_m), those of an ON-LSTM where they are traced."""
 
 
 class RecurrentSteps(NamedTuple):
@@ -38,6 +41,8 @@ class RecurrentSteps(NamedTuple):
     padding. (B, T, 0) of an LSTM, which has none."""
     state: State
     """Of each layer after the last word: with it, what follows is read as if all were read at once."""
+    master_gates: Tensor | None = None
+    """(B, T, layers, 2, D_m), f~ and i~ of an ON-LSTM with layers of one size, if they are traced; 0 at padding."""
 
 
 class RecurrentLayers(nn.Module):
@@ -59,20 +64,22 @@ class RecurrentLayers(nn.Module):
         self.layers = nn.ModuleList(layers)
         self.dropout = LockedDropout(dropout)
 
-    def forward(self, x: Tensor, padding: Tensor | None = None, state: State | None = None) -> RecurrentSteps:
+    def forward(
+        self, x: Tensor, padding: Tensor | None = None, state: State | None = None, trace: bool = False
+    ) -> RecurrentSteps:
         """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true.
 
         Args:
             x: of words.
             padding: where there is no word; None: every place has one, and nothing waits for a GPU.
             state: that of an earlier call, from which to go on; None: 0.
+            trace: whether to give master gates, which layers of ON-LSTMs have.
 
         Raises ``ValueError`` for other shapes, and for a sequence without a word.
         """
         check_vectors(x, padding, self.input_size)
-        return read(
-            self.layers, x if padding is None else x.masked_fill(padding.unsqueeze(2), 0), padding, state, self.dropout
-        )
+        x = x if padding is None else x.masked_fill(padding.unsqueeze(2), 0)
+        return read(self.layers, x, padding, state, self.dropout, {"trace": True} if trace else {})
 
 
 def read(
@@ -81,21 +88,28 @@ def read(
     padding: Tensor | None,
     state: State | None,
     dropout: Callable[[Tensor], Tensor],
+    how: Mapping[str, Any] = MappingProxyType({}),
 ) -> RecurrentSteps:
-    """Run the layers over x (B, T, d), with ``dropout`` between them. Raises ``ValueError`` for another state."""
+    """Run the layers over x (B, T, d), with ``dropout`` between them. Raises ``ValueError`` for another state.
+
+    ``how`` has further arguments of each layer.
+    """
     layers = list(layers)
     _check_state(layers, len(x), state)
-    steps, after, distances = None, [], []
+    steps, after, distances, opened = None, [], [], []
     for i, layer in enumerate(layers):
-        steps = layer(x if steps is None else dropout(steps.states), padding, None if state is None else state[i])
+        below = x if steps is None else dropout(steps.states)
+        steps = layer(below, padding, None if state is None else state[i], **how)
         after.append(steps.state)
         distances.append(steps.d)
+        opened += [] if steps.master_gates is None else [steps.master_gates]
     assert steps is not None
     states, d = steps.states, torch.cat(distances, 2)
     if padding is not None:
         absent = padding.unsqueeze(2)
         states, d = states.masked_fill(absent, 0), d.masked_fill(absent, 0)
-    return RecurrentSteps(after[-1][0], states, d, tuple(after))
+        opened = [gates.masked_fill(absent.unsqueeze(3), 0) for gates in opened]
+    return RecurrentSteps(after[-1][0], states, d, tuple(after), torch.stack(opened, 2) if opened else None)
 
 
 def drawn_weight(weight: Tensor, p: float, training: bool) -> Tensor:

@@ -83,10 +83,12 @@ class SequenceOrderedMemory(InducingCore):
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
         """The parse is the attention of the memory that reads from the first word to the last.
 
-        The trace has its ``states`` (B, T, D), the last slot after each word.
+        The trace has its ``states`` (B, T, D), the last slot after each word, all ``slots`` (B, T, N, D) of M^, and
+        ``pi`` (B, T, N), the sums of the attention up to each slot.
         """
-        steps = self._read(ids, lengths)
-        kept = {"states": steps[0].states} if trace else None
+        steps, kept = self._read(ids, lengths, trace), None
+        if steps[0].slots is not None and steps[0].pi is not None:
+            kept = {"states": steps[0].states, "slots": steps[0].slots, "pi": steps[0].pi}
         return Encoded(torch.cat([of.root for of in steps], 1), Attention(steps[0].p, lengths), trace=kept)
 
     def steps(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
@@ -97,11 +99,11 @@ class SequenceOrderedMemory(InducingCore):
         check_sequences(ids, lengths, self.size, self.max_length)
         return self._read(ids, lengths)
 
-    def _read(self, ids: Tensor, lengths: Tensor) -> list[MemorySteps]:
+    def _read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> list[MemorySteps]:
         x, padding = self.dropout(self.embedding(ids)), padding_mask(ids, lengths)
         num_slots = self.num_slots if self.training else self.num_evaluation_slots
-        steps = [self.memories[0](x, padding, num_slots)]
+        steps = [self.memories[0](x, padding, num_slots, trace)]
         for memory in self.memories[1:]:  # the other direction, with its padding in front
-            root, states, p, computed = memory(x.flip(1), padding.flip(1), num_slots)
+            root, states, p, computed, *_ = memory(x.flip(1), padding.flip(1), num_slots)
             steps.append(MemorySteps(root, states.flip(1), p.flip(1), computed))
         return steps

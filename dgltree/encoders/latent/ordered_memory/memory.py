@@ -27,6 +27,10 @@ class MemorySteps(NamedTuple):
     """(B, T, N), the attention over the slots, of which a tree can be read; 0 at padding and at the first word read."""
     computed: int
     """For how many of the B * T * N rows, steps and slots the cell ran."""
+    slots: Tensor | None = None
+    r"""(B, T, N, D), :math:`\hat M` after each word, where it is traced; 0 at padding."""
+    pi: Tensor | None = None
+    r"""(B, T, N), :math:`\overrightarrow\pi` of each word, where it is traced; 0 at padding."""
 
     @property
     def share(self) -> float:
@@ -98,10 +102,10 @@ class OrderedMemory(nn.Module):
         self.attention = ATTENTIONS[attention](hidden_size, attention_dropout)
         self.cell = COMPOSITIONS[operator](hidden_size, cell_dropout)
 
-    def forward(self, x: Tensor, padding: Tensor, num_slots: int) -> MemorySteps:
+    def forward(self, x: Tensor, padding: Tensor, num_slots: int, trace: bool = False) -> MemorySteps:
         """Read the vectors x (B, T, input_size), but not where ``padding`` (B, T) bool is true, which may be anywhere.
 
-        No weight depends on the number of slots, so it may differ from call to call.
+        No weight depends on the number of slots, so it may differ from call to call. With ``trace`` all slots are kept.
 
         Raises ``ValueError`` for other shapes, for a sequence without a word, and for num_slots below 1.
         """
@@ -113,7 +117,7 @@ class OrderedMemory(nn.Module):
         queries = self.attention.queries(x)
         at_step = zip(*(part[ends.order].unbind(1) for part in (x, queries, attended, present)), strict=True)
         slot = Slots(x[:, :0], x[:, :0], x[:, :0, 0], torch.zeros_like(x[:, 0]))
-        states, attention, computed = [], [], 0
+        states, attention, kept, computed = [], [], list[Slots](), 0
         for t, (count, complete) in enumerate(zip(ends.counts, ends.complete, strict=True)):
             x_t, query, attends, here = (front(part, count) for part in next(at_step))
             before = slot.first(count).opened(min(t, num_slots))
@@ -122,10 +126,17 @@ class OrderedMemory(nn.Module):
             slot = slot if complete else slot.where(here, before)
             states.append(slot.state)
             attention.append(nn.functional.pad(p, (num_slots - p.shape[1], 0)))
+            kept += [slot] if trace else []
             computed += ran
         root, length = ends.last(states), x.shape[1]
         at_words = ends.padded(states, length).masked_fill(padding.unsqueeze(2), 0)
-        return MemorySteps(root, at_words, ends.padded(attention, length), computed)
+        steps = MemorySteps(root, at_words, ends.padded(attention, length), computed)
+        if not trace:
+            return steps
+        slots = ends.padded([each.all_slots(num_slots).flatten(1) for each in kept], length)
+        pi = ends.padded([nn.functional.pad(each.pi, (num_slots - each.pi.shape[1], 0)) for each in kept], length)
+        slots, pi = (part.masked_fill(padding.unsqueeze(2), 0) for part in (slots, pi))
+        return steps._replace(slots=slots.unflatten(2, (num_slots, -1)), pi=pi)
 
     def _attend(self, query: Tensor, slot: Slots, num_slots: int) -> Tensor:
         """p (b, k) over the k open slots, from the query (b, D).

@@ -26,6 +26,10 @@ class Slots(NamedTuple):
         """(b, D), the last slot of M_hat."""
         return self.M_hat[:, -1] if self.M_hat.shape[1] else self.x
 
+    def all_slots(self, count: int) -> Tensor:
+        """(b, count, D), M_hat of those that cannot have been reached, too."""
+        return torch.cat([self.x.unsqueeze(1).expand(-1, count - self.M_hat.shape[1], -1), self.M_hat], 1)
+
     def first(self, count: int) -> "Slots":
         """Of the first sequences; the others have ended."""
         return Slots(*(front(part, count) for part in self))
