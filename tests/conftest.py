@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import asyncio
 import importlib.util
 import os
 import shutil
@@ -45,6 +46,8 @@ def _speed_up(name: str, factor: float) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if (factor := config.getoption("--clock")) is not None:
+        monotonic = time.monotonic
+        asyncio.BaseEventLoop.time = lambda self: monotonic()  # type: ignore[method-assign]  # it waits true seconds
         for name in ("perf_counter", "monotonic"):
             _speed_up(name, factor)
     if config.getoption("--fast"):

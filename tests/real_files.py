@@ -261,7 +261,7 @@ FILES = [
     RealFile(
         "networkx", "classes/digraph.py", "networkx", AST, by_ast_and_numbers, python_nodes, "contexts (documented)"
     ),
-    RealFile("stdlib", "ast.py", "ast2json", AST, by_ast, named, "contexts (documented)", export=to_ast_json),
+    RealFile("stdlib", "copy.py", "ast2json", AST, by_ast, named, "contexts (documented)", export=to_ast_json),
     RealFile("stdlib", "json/decoder.py", "ast2json", AST, by_ast, named, "contexts (documented)", export=to_ast_json),
     *(
         RealFile(place, path, made_by, ELEMENTTREE, by_elementtree, elements, "comments (documented)")
