@@ -11,7 +11,7 @@ from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.batching.moving import Movable
 from dgltree.cells import Cell
 from dgltree.cells.check import check_batch, check_device, check_nodes, read_of
-from dgltree.engine.kernels.choice import planned_layout
+from dgltree.engine.kernels.choice import computes_in_parts, planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, schedule
 
@@ -104,7 +104,8 @@ def plan(batch: "TreeBatch | dgl.DGLGraph", cell: Cell | None = None, share: boo
         check_nodes(cell, flat)
         batch = batch.within(cell.vocabulary)
     checked = None if cell is None else read_of(cell)
-    steps = schedule(flat, share, by_arity=not any_arity)
+    in_parts = cell is not None and batch.device.type == "cpu" and computes_in_parts(cell)
+    steps = schedule(flat, share, by_arity=not any_arity, in_parts=in_parts)
     layout = None if cell is None else planned_layout(cell, steps)
     layout = layout and layout.to(batch.device)
     return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout)

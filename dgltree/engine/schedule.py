@@ -1,7 +1,7 @@
 """A batch to steps: which rows a cell computes together, in which order, and which equal subtrees share a row."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from dgltree.engine.step_order import step_numbers
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
+PART, LEAST_PART = 800, 100
+"""Rows, without leaves, of each part of many, whose products then cost a few percent more than those of one part; and
+of each of two, which cost no more."""
 
 
 @dataclass
@@ -57,6 +60,9 @@ class Schedule(Movable):
     steps: list[Step]
     tokens_inside: bool
     """Whether any row that is no leaf has a token."""
+    parts: list[int] = field(default_factory=list)
+    """(parts + 1,) the first step of each part, and the number of all. Parts do not wait for each other; what several
+    read comes before them. Empty where there are none."""
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -66,7 +72,8 @@ class Schedule(Movable):
         """The same with its leaves as a first step, without edges; of those that have steps."""
         arity = None if self.steps[0].arity is None else 0
         step = Step(0, self.leaves, arity, slice(0, 0), self.leaf_segments, [])
-        return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps])
+        parts = [first + 1 for first in self.parts]
+        return replace(self, leaves=0, leaf_segments=[], steps=[step, *self.steps], parts=parts)
 
     @property
     def device(self) -> torch.device:
@@ -74,25 +81,31 @@ class Schedule(Movable):
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
-        return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps, self.tokens_inside)
+        same = self.leaves, self.leaf_segments, self.steps, self.tokens_inside, self.parts
+        return Schedule(node, row, children, parent, *same)
 
 
-def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Schedule:
+def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:
     """The schedule of a batch. With ``share``, equal subtrees (function, token, value, x) get one row.
 
     A step has one arity (see step_order.py). ``by_arity=False`` makes one step a level, whatever the arities, for
-    cells that add up their children. Planned with numpy on the CPU; the index tensors go to the batch's device.
+    cells that add up their children. ``in_parts`` cuts a large batch into parts of whole trees, of about the same cost,
+    each with steps of its own; subtrees that several parts share come before them. Parts depend on the batch alone.
+    Planned with numpy on the CPU; the index tensors go to the batch's device.
     """
     flat = batch.to("cpu")
     level, arity, function = (t.numpy() for t in (flat.level, flat.arity, flat.function))
     pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
     every = np.arange(len(level))
-    node, row = _distinct(twins(flat)) if share else (every, every)
+    twin = twins(flat) if share else every
+    part = _parts(flat.sizes.numpy(), arity, twin) if in_parts else np.zeros_like(every)
+    node, row = _distinct(twin)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
     else:
         step = level[node]
+    step = np.where(step > 0, step + part[node] * step.max(initial=0), 0)
     order = np.lexsort((function[node], step))
     node, row = node[order], _places(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
@@ -101,8 +114,34 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     tensors = [torch.from_numpy(index) for index in (node, row, row[child[edge]], parent)]
     inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
     segments = _segments(function[node[:leaves]])
-    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside)
+    parts = _first_steps(part[node], steps)
+    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside, parts)
     return made.to(batch.device)
+
+
+def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray) -> np.ndarray:
+    """(N,) int64, the part of each node, from 1 on; 0 where several parts have an equal subtree, and for few nodes.
+
+    The cost of a tree is the number of its inner nodes and their edges.
+    """
+    inner = (arity > 0) & (twin == np.arange(len(twin)))
+    rows = int(inner.sum())
+    if rows < 2 * LEAST_PART:
+        return np.zeros_like(twin)
+    count = 2 ** max(1, int(np.log2(rows / PART)))
+    tree = np.repeat(np.arange(len(sizes)), sizes)
+    cost = np.bincount(tree, inner * (1 + arity), len(sizes))
+    part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)[tree]
+    several = np.zeros(len(twin), bool)
+    several[twin[part != part[twin]]] = True
+    return np.where(several[twin], 0, part + 1)
+
+
+def _first_steps(part: np.ndarray, steps: list[Step]) -> list[int]:
+    """(parts + 1,) the first step of each part but 0, and the number of all; nothing for one part. ``part`` is (R,)."""
+    of_step = part[[step.start for step in steps]] if steps else part[:0]
+    firsts = [first for first, _ in run_lengths(of_step) if of_step[first]]
+    return [*firsts, len(steps)] if len(firsts) > 1 else []
 
 
 def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

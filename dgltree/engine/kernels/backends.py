@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import torch
@@ -34,6 +35,10 @@ class Backend:
         self.by_shape = by_shape
         self.known: dict[Key, Any] = {}
         """What was found: a kernel that is compiled, or None where there is none for this process."""
+
+    def installed(self) -> bool:
+        """Whether its package is there."""
+        return find_spec(self.package.lower()) is not None
 
     def kernel(
         self,

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dgltree.cells import Cell
 from dgltree.cells.fused import Fused
-from dgltree.engine.kernels.backends import BACKENDS
+from dgltree.engine.kernels.backends import BACKENDS, NUMBA
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import CellPass
 from dgltree.engine.kernels.compiled_pass import CompiledPass, CompiledSumPass
@@ -64,8 +64,7 @@ def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | Non
     if fused is None:
         return None
     weight, family = next(cell.parameters()), f"{fused.family} pass"
-    backend = BACKENDS.get(weight.device.type)
-    whole = backend is not None and family in backend.families and product_address(weight.dtype) is not None
+    whole = _is_whole(family, weight)
     shapes = () if whole else _shapes(cell, schedule)
     kernel = step_kernel(family if whole else fused.family, fused.options, weight, record, shapes)
     if kernel is None:
@@ -79,6 +78,20 @@ def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | Non
 def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
     """What passes of the cell through a kernel read of a schedule; None where there is no kernel for it."""
     return layout(schedule, cell) if schedule.steps and fused_of(cell) is not None else None
+
+
+def computes_in_parts(cell: Cell) -> bool:
+    """Whether passes of the cell are compiled calls, whose parts compute at the same time."""
+    fused, weight = fused_of(cell), next(cell.parameters())
+    return (
+        fused is not None and _is_whole(f"{fused.family} pass", weight) and _mode_now() != "off" and NUMBA.installed()
+    )
+
+
+def _is_whole(family: str, weight: Tensor) -> bool:
+    """Whether a pass of this family is a compiled call where its weights are."""
+    backend = BACKENDS.get(weight.device.type)
+    return backend is not None and family in backend.families and product_address(weight.dtype) is not None
 
 
 def path_kernel(cell: Cell) -> "tuple[type[NumbaPaths], Fused] | None":
@@ -113,8 +126,7 @@ def step_kernel(
 
     Raises ``ValueError`` where ``DGLTREE_KERNELS`` is no mode.
     """
-    environment = _checked(os.environ.get("DGLTREE_KERNELS", "on"))
-    mode = "off" if environment == "off" else _mode.get() or environment
+    mode = _mode_now()
     backend = BACKENDS.get(weight.device.type)
     if mode == "off" or backend is None or weight.dtype not in DTYPES:
         return None
@@ -134,6 +146,11 @@ def fused_of(cell: Cell) -> Fused | None:
             return None if any(hasattr(kind, name) for name in own) else cell.fused()
         own |= {name for name in vars(kind) if not name.startswith("__") and name not in UNRELATED}
     raise AssertionError("CellContract has it")
+
+
+def _mode_now() -> str:
+    environment = _checked(os.environ.get("DGLTREE_KERNELS", "on"))
+    return "off" if environment == "off" else _mode.get() or environment
 
 
 def _checked(mode: str) -> str:

@@ -10,7 +10,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.engine.kernels.blas import product_address
 from dgltree.engine.kernels.cell_pass import BackwardResult, CellPass
 from dgltree.engine.kernels.kernel import States
-from dgltree.engine.kernels.layout import MOST, Key
+from dgltree.engine.kernels.layout import KEY, MOST, Key
 
 if TYPE_CHECKING:
     from dgltree.engine.kernels.numba_pass import NumbaRuns
@@ -43,14 +43,17 @@ class CompiledPass(CellPass):
         if keep:
             self.pre = {key: gates.clone() for key, gates in kept.items()}
         row_memory = torch.empty_like(states.memory) if keep else states.memory
-        gradients = {name: torch.zeros_like(self.weights[name]) for name in self._names() if name in self.wanted}
+        gradients, *others = self._addends()
         d_x = {key: torch.empty_like(x) for key, x in self.x.items() if self._wants(key)}
         runs = self._runs(gradients, d_x)
         edge_h = d_h.new_empty(len(states.children), self.n)
         runs.backward(self._sent(d_h, d_memory, edge_h, self._edge_gates(edge_h), row_memory))
         leaf_h, leaf_memory = self._leaf_gradients(d_h)
         runs.leaves(leaf_h, leaf_memory)
-        runs.gradients(TOGETHER)
+        runs.gradients(TOGETHER, [self._runs(other, d_x) for other in others])
+        for other in others:
+            for name, further in other.items():
+                gradients[name] += further
         found = BackwardResult(leaf_h, leaf_memory, [d_x.get(key) for key in self.maps], gradients)
         self.pre = kept
         return found
@@ -68,10 +71,22 @@ class CompiledPass(CellPass):
         width = self.weights[self._input_name(key)].shape[1] if read else self.maps[key].affine.fan_out
         return self._room(slots, width)
 
-    def _names(self) -> list[str]:
-        """Of the tensors that want gradients, or may."""
-        names = (f"gates_{self.cell.key(key)}" for key in self.maps)
-        return [*map(self._input_name, self.x), *(f"{name}.{kind}" for name in names for kind in ("weight", "bias"))]
+    def _addends(self) -> list[dict[str, Tensor]]:
+        """What gradients of weights are added to, at first 0: of first, second, ... groups of rows of a matrix."""
+        layout = self.layout
+        numbers = layout.table[layout.order[layout.groups[:-1]], KEY].tolist()
+        found = []
+        for number in range(max(layout.addend, default=0) + 1):
+            keys = {of for of, addend in zip(numbers, layout.addend, strict=True) if addend == number}
+            names = [name for of, key in enumerate(self.maps) if of in keys for name in self._names(key)]
+            found.append({name: torch.zeros_like(self.weights[name]) for name in names if name in self.wanted})
+        return found
+
+    def _names(self, key: Key) -> list[str]:
+        """Of the tensors of a map that want gradients, or may."""
+        name = f"gates_{self.cell.key(key)}"
+        read = [self._input_name(key)] if key in self.x else []
+        return [*read, f"{name}.weight", f"{name}.bias"]
 
     def _runs(self, gradients: Mapping[str, Tensor] | None, d_x: Mapping[Key, Tensor] | None = None) -> "NumbaRuns":
         """The compiled code for the gates where they lie now; in a backward pass with what it adds gradients to."""
@@ -121,9 +136,13 @@ class CompiledSumPass(CompiledPass):
         self.f = leaf_h.new_empty(len(self.schedule.children), self.n)
         return super().forward(leaf_h, leaf_memory, inputs, weights)
 
-    def _names(self) -> list[str]:
-        name = f"message_{self.cell.key(None)}"
-        return [*super()._names(), f"{name}.weight", f"{name}.bias"]
+    def backward(self, d_h: Tensor, d_memory: Tensor, keep: bool) -> BackwardResult:
+        self.d_f = torch.empty_like(self.f)
+        return super().backward(d_h, d_memory, keep)
+
+    def _names(self, key: Key) -> list[str]:
+        name = f"message_{self.cell.key(key)}"
+        return [*super()._names(key), f"{name}.weight", f"{name}.bias"]
 
     def _more(self, gradients: Mapping[str, Tensor] | None) -> tuple[Tensor, ...]:
         weight, bias = self._of("message", None)
@@ -132,7 +151,7 @@ class CompiledSumPass(CompiledPass):
         if gradients is None:
             return self.f, self.f[:0], weight, bias, weight[:0], bias[:0]
         wanted = (gradients.get(f"{name}.weight", weight[:0]), gradients.get(f"{name}.bias", bias[:0]))
-        return self.f, torch.empty_like(self.f), weight, bias, *wanted
+        return self.f, self.d_f, weight, bias, *wanted
 
     def _edge_gates(self, edge_h: Tensor) -> Tensor:
         return self.f

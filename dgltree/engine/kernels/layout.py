@@ -19,6 +19,8 @@ START, STOP, SLOT, MATRIX, EDGE, KEY = range(COLUMNS := 6)
 """Columns of a table of runs."""
 MOST = 256
 """Rows of a run: between product and kernel its gates stay in a cache. The last bits of results depend on it."""
+GROUP = 2048
+"""Rows of a group, at least where a matrix has two: the gradients of its weights are computed by one thread."""
 Key = int | None
 """What a map belongs to: an arity, or None where the rows of a step have several."""
 
@@ -54,8 +56,14 @@ class Layout(Movable):
     """(runs, 6) int64, on the CPU: a MatrixRun in each row, step after step, of at most ``MOST`` rows each."""
     steps: list[int]
     """(steps + 1,), the first run of each step, and the number of all."""
+    parts: list[int]
+    """(parts + 1,), the first run of each part of the schedule, and the number of all; empty where there is one."""
     groups: Tensor
-    """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all."""
+    """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all; many
+    rows are several groups."""
+    addend: list[int]
+    """(groups,), the number of each group among those of its matrix: the gradients of weights of groups with one number
+    are added to different places."""
     order: Tensor
     """(runs,) int64, on the CPU: the runs by map, matrix and slot."""
     by_slot: Tensor
@@ -76,8 +84,8 @@ class Layout(Movable):
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""
         moved = map(function, (self.by_slot, self.first_edge, self.parents, self.pointer, self.edges))
-        on_cpu = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.groups, self.order)
-        return Layout(*on_cpu, *moved)
+        own = (self.leaf_step, self.matrices, self.rows, self.table, self.steps, self.parts)
+        return Layout(*own, self.groups, self.addend, self.order, *moved)
 
     def fits(self, cell: Cell) -> bool:
         """Whether it is one of this cell, too."""
@@ -121,15 +129,29 @@ def layout(schedule: Schedule, cell: Cell) -> Layout:
     key, length = runs[order, KEY], (runs[:, STOP] - runs[:, START])[order]
     rows, slot = np.bincount(key, length, len(maps)).astype(np.int64), length.cumsum() - length
     runs[order, SLOT] = slot - (rows.cumsum() - rows)[key]
-    groups = [*(first for first, _ in run_lengths(key, runs[order, MATRIX])), len(runs)]
+    groups, addend = _groups(length, run_lengths(key, runs[order, MATRIX]))
     children, device = schedule.children.cpu().numpy(), schedule.children.device
     pointer, edges = _starts(children, len(schedule)), np.argsort(children, kind="stable")
-    on_cpu = [torch.from_numpy(array) for array in (runs, np.array(groups), order)]
+    parts = [steps[first] for first in schedule.parts]
     by_slot = ranges(runs[order, START], length)
     there = [torch.from_numpy(array).to(device) for array in (by_slot, first_edge, parents, pointer, edges)]
     matrices = {key: linear.position for key, linear in maps.items()}
     counts = dict(zip(maps, rows.tolist(), strict=True))
-    return Layout(leaf_step, matrices, counts, on_cpu[0], steps, on_cpu[1], on_cpu[2], *there)
+    own = leaf_step, matrices, counts, torch.from_numpy(runs), steps, parts
+    return Layout(*own, torch.tensor(groups), addend, torch.from_numpy(order), *there)
+
+
+def _groups(length: np.ndarray, matrices: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Where the groups begin, with the number of all runs, and the number of each among those of its matrix."""
+    groups, addend = list[int](), list[int]()
+    for first, stop in matrices:
+        rows = length[first:stop].cumsum()
+        count = max(1, int(rows[-1]) // GROUP)
+        cuts = np.searchsorted(rows, [rows[-1] * k / count for k in range(count)], side="right")
+        starts = sorted({int(cut) for cut in cuts if cut < stop - first})
+        groups += [first + start for start in starts]
+        addend += range(len(starts))
+    return [*groups, len(length)], addend
 
 
 def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray, list[int]]:

@@ -1,5 +1,6 @@
 """Numba: a pass as one compiled call forward; and backward one for the steps, one for leaves, and one for weights."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import torch
@@ -52,7 +53,7 @@ class NumbaRuns(NumbaStates):
     def compile(cls, options: tuple[int, ...], dtype: torch.dtype, backward: bool, compile_it: bool) -> bool:
         """As :meth:`dgltree.engine.kernels.numba_kernel.NumbaKernel.compile`."""
         nothing, rows = Nothing(dtype), torch.empty(0, dtype=torch.int64)
-        layout = Layout(False, {}, {}, nothing.table, [], *[rows] * 7)
+        layout = Layout(False, {}, {}, nothing.table, [], [], rows, [], *[rows] * 6)
         maps = torch.empty(0, COLUMNS_OF_MAPS, dtype=torch.int64)
         runs = cls(options, nothing.states, layout, maps, 0, nothing.matrix, (0, 0), cls.nothing(dtype))
         needed: list[tuple[Any, Arguments]] = [
@@ -72,7 +73,7 @@ class NumbaRuns(NumbaStates):
     def forward(self) -> None:
         """The states of all rows."""
         if self._reads:
-            over_groups(self.input_groups, len(self.layout.groups) - 1, *self._inputs())
+            over_groups(self.input_groups, [0] * len(self.layout.addend), self._inputs())
         over_runs(self.forward_runs, self.layout, False, *self._forward())
 
     def backward(self, sent: Sent) -> None:
@@ -80,12 +81,15 @@ class NumbaRuns(NumbaStates):
         self._receive(sent)
         over_runs(self.backward_runs, self.layout, True, *self._backward())
 
-    def gradients(self, together: int) -> None:
-        """Those of inputs and weights; the children of so many rows are gathered at a time."""
-        count = len(self.layout.groups) - 1
-        over_groups(self.gradient_groups, count, *self._gradients(together))
+    def gradients(self, together: int, others: "Sequence[NumbaRuns]") -> None:
+        """Those of inputs and weights; the children of so many rows are gathered at a time.
+
+        ``others`` say where the gradients of weights are added for second, third, ... groups of a matrix.
+        """
+        runs = [self, *others]
+        over_groups(self.gradient_groups, self.layout.addend, *(each._gradients(together) for each in runs))
         if self._reads:
-            over_groups(self.input_gradient_groups, count, *self._inputs())
+            over_groups(self.input_gradient_groups, self.layout.addend, *(each._inputs() for each in runs))
 
     @property
     def _reads(self) -> bool:

@@ -97,7 +97,7 @@ class NumbaPaths:
     ) -> None:
         """The h of all roots for all fillers, into (roots, fillers, n)."""
         blocks = -(-len(fillers.h) // BLOCK)
-        over_groups(cls.forward_paths, blocks, *cls._arguments(options, tables, blas, trees, fillers, roots))
+        over_groups(cls.forward_paths, [0] * blocks, cls._arguments(options, tables, blas, trees, fillers, roots))
 
     @staticmethod
     def _arguments(

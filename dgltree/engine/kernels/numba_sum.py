@@ -3,6 +3,7 @@
 Where x adds to the gates, a row ends with what it adds to all f of the row's messages.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -252,10 +253,11 @@ class SumRuns(NumbaRuns):
         edges, weights = torch.empty(0, 0, dtype=dtype), torch.empty(0, 0, 0, dtype=dtype)
         return edges, edges, weights, edges, weights, edges
 
-    def gradients(self, together: int) -> None:
+    def gradients(self, together: int, others: Sequence[NumbaRuns]) -> None:
         """Adds those of the messages' weights, too, to the last two of ``more``."""
-        super().gradients(together)
-        over_groups(gradients_of_messages, len(self.layout.groups) - 1, *self._message_gradients(together))
+        super().gradients(together, others)
+        own = (each._message_gradients(together) for each in (self, *others) if isinstance(each, SumRuns))
+        over_groups(gradients_of_messages, self.layout.addend, *own)
 
     def _forward(self) -> Arguments:
         f, _, weight, bias = (tensor.numpy() for tensor in self.more[:4])

@@ -7,8 +7,8 @@ the other layers refuse to be used from several Python threads.
 
 import os
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
@@ -66,16 +66,27 @@ def over_rows(function: Callable[..., None], start: int, stop: int, *arguments: 
 
 
 def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *arguments: object) -> None:
-    """``function(lo, hi, *arguments)`` for ranges that make up all runs, one step after another, or from the last to
-    the first; those of one step do not depend on each other.
+    """``function(lo, hi, *arguments)`` for ranges that make up all runs: of parts, which do not depend on each other,
+    and of what is in none, one step after another, or from the last to the first.
     """
-    count = _count.get()
-    if count == 1:
+    if _count.get() == 1:
         function(0, len(layout.table), *arguments)
         return
+    whole = len(layout.parts) > 1
+    ranges = _by_step(layout, layout.steps[: layout.steps.index(layout.parts[0]) + 1] if whole else layout.steps)
+    ranges += [layout.parts] if whole else []
+    for bounds in reversed(ranges) if backward else ranges:
+        _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
+
+
+def _by_step(layout: Layout, steps: list[int]) -> list[list[int]]:
+    """The bounds of ranges of runs of each step, or of several small ones; those of one step do not depend on each
+    other.
+    """
+    count = _count.get()
     rows = (layout.table[:, STOP] - layout.table[:, START]).cumsum(0).tolist()
     ranges: list[list[int]] = []
-    for lo, hi in pairwise(layout.steps):
+    for lo, hi in pairwise(steps):
         before = rows[lo - 1] if lo else 0
         parts = min(count, (rows[hi - 1] - before) // LEAST)
         cuts = [before + (rows[hi - 1] - before) * k / max(parts, 1) for k in range(1, parts)]
@@ -83,15 +94,16 @@ def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *ar
         if ranges and len(bounds) == 2 and len(ranges[-1]) == 2:  # small steps in one call
             bounds = [ranges.pop()[0], hi]
         ranges.append(bounds)
-    for bounds in reversed(ranges) if backward else ranges:
-        _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
+    return ranges
 
 
-def over_groups(function: Callable[..., None], groups: int, *arguments: object) -> None:
-    """``function(lo, hi, *arguments)`` for ranges that make up so many groups, which are independent."""
-    parts = min(_count.get(), groups)
-    bounds = [groups * k // parts for k in range(parts + 1)]
-    _together([partial(function, lo, hi, *arguments) for lo, hi in pairwise(bounds)])
+def over_groups(function: Callable[..., None], addend: Sequence[int], *arguments: tuple[object, ...]) -> None:
+    """``function(lo, hi, *arguments[k])`` for ranges that make up all groups, whose numbers k are ``addend``; groups do
+    not depend on each other.
+    """
+    groups = range(len(addend))
+    bounds = [*(g for g in groups if _count.get() > 1 or not g or addend[g] != addend[g - 1]), len(addend)]
+    _together([partial(function, lo, hi, *arguments[addend[lo]]) for lo, hi in pairwise(bounds)])
 
 
 class Products:
@@ -142,15 +154,18 @@ def _multiply(parts: list[tuple[Tensor, Tensor, Tensor, int]]) -> None:
             torch.addmm(out, v, weight, beta=beta, out=out)
 
 
-def _together(functions: list[Callable[[], None]]) -> None:
-    """All of them, the first in this thread."""
-    if len(functions) == 1:
-        functions[0]()
-        return
-    pool = _pool(_count.get() - 1)
-    others: list[Future[None]] = [pool.submit(function) for function in functions[1:]]
+def _together(functions: Sequence[Callable[[], None]]) -> None:
+    """All of them, each by the next thread that has nothing to do; this one is among them."""
+    threads = min(_count.get(), len(functions))
+    remaining = iter(functions)  # the next one is taken under the interpreter's lock
+
+    def work() -> None:
+        for function in remaining:
+            function()
+
+    others = [_pool(_count.get() - 1).submit(work) for _ in range(threads - 1)]
     try:
-        functions[0]()
+        work()
     finally:
         for other in others:
             other.result()
