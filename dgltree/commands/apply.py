@@ -66,8 +66,7 @@ def run(name: str, arguments: list[str]) -> int:
         return _on_ray(name, options)
     model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
-    width = int(model.model.encoder.config["hidden_size"])
-    with threads.limited(options.threads or threads.worth(MOST_NODES, width)):
+    with threads.computing(model.model.encoder, options.threads, MOST_NODES):
         return command(model, options)
 
 
@@ -87,7 +86,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         "--threads",
         type=int,
         metavar="N",
-        help="use this many CPU threads (default: one, or all cores if the model is large enough to gain by it)",
+        help="use this many CPU threads (default: all cores for cells; for others one, unless they are large)",
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_ray(parser, "the trees")

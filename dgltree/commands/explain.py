@@ -42,7 +42,7 @@ def run(_: str, arguments: list[str]) -> int:
     names, examples, failed = _examples(model, options)
     if options.picture and len(names) > 1:
         raise ValueError(f"--picture is for one tree, and these are {len(names)}; give --first 1")
-    with threads.limited(threads.worth(MOST_NODES, int(model.model.encoder.config["hidden_size"]))):
+    with threads.computing(model.model.encoder, None, MOST_NODES):
         explained = model.explain(examples)
     for place, (name, found) in enumerate(zip(names, explained, strict=True)):
         if options.json:

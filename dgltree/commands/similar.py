@@ -31,7 +31,7 @@ def run(_: str, arguments: list[str]) -> int:
     options = _parse(arguments)
     model = TrainedModel.load(options.model, cell=options.cell)
     reading = replace(model.reading, **given_reading(options))
-    with threads.limited(threads.worth(MOST_NODES, int(model.model.encoder.config["hidden_size"]))):
+    with threads.computing(model.model.encoder, None, MOST_NODES):
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query
         found = nearest(model, data, queries, options.top)

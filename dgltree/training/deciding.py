@@ -1,6 +1,7 @@
 """Decisions of a training, made once from its data and settings; everything after reads them, and nobody asks again."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any
@@ -13,6 +14,7 @@ from dgltree.datasets.loading.from_file import listed
 from dgltree.datasets.splitting.duplicates import contradicted
 from dgltree.datasets.splitting.splits import SPLITS, split
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
@@ -23,7 +25,7 @@ from dgltree.training.labels_asked import asked, check_classes
 from dgltree.training.objectives import OBJECTIVES, Objective
 from dgltree.training.options import TASKS, FitOptions
 from dgltree.training.processes import say
-from dgltree.training.threads import loaders, worth
+from dgltree.training.threads import computing, loaders
 
 MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
@@ -53,13 +55,11 @@ class Decision:
     digest: str
     """Of the splits."""
 
-    @property
-    def threads(self) -> int:
-        """Threads of torch that are worth it for the size of its batches, unless told."""
+    def computing(self, encoder: Encoder) -> AbstractContextManager[None]:
+        """A block with the threads that the encoder is worth for the size of its batches, unless told."""
         options = self.options
         own = (options.batch_nodes or 0) // (options.devices * options.machines)
-        others = options.devices * (1 + loaders(self.splits["train"].num_nodes)) - 1
-        return options.threads or worth(own, self.encoder.hidden_size, others)
+        return computing(encoder, options.threads, own, options.devices, loaders(self.splits["train"].num_nodes))
 
 
 def decide(

@@ -100,7 +100,7 @@ def fit(
             else:
                 tell(decision, module)
         if not done:
-            with threads.limited(decision.threads):
+            with decision.computing(module.encoder):
                 trainer = step(decision, module, folder, leave, given_callbacks, loggers)
                 if trainer.is_global_zero:
                     finish(decision, module, folder, command, parts or {})

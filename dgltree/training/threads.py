@@ -1,16 +1,23 @@
-"""Threads of torch on the CPU: as many as the work is worth.
+"""Threads on the CPU: of passes of cells all cores, whose parts do not wait for each other; of torch few.
 
-A step of the level engine multiplies some rows by a small matrix. Below some hundred million multiply-adds two threads
-wait for each other longer than they compute; next to the data loader's process, or another program, several times as
-long.
+Torch's operations wait for each other: below some hundred million multiply-adds two threads wait longer than they
+compute; next to the data loader's process, or another program, several times as long.
 """
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import ceil
+from pathlib import Path
 
 import torch
 
+from dgltree.encoders import Encoder, TreeEncoder
+from dgltree.engine.kernels.choice import computes_in_parts
+from dgltree.engine.kernels.threads import passes_on
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""Of a container: microseconds of all its cores in a period, and the period; or "max"."""
 LARGE = 2**29
 """Multiply-adds of a batch's nodes and one square matrix from which on several threads are worth it."""
 
@@ -25,14 +32,17 @@ def loaders(nodes: int) -> int:
 
 
 def cores() -> int:
-    """Those that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Those that this process may use, by its affinity and its container's quota."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        most, period = QUOTA.read_text(encoding="ascii").split()
+        return count if most == "max" else max(1, min(count, ceil(int(most) / int(period))))
+    except (OSError, ValueError):
+        return count
 
 
 def worth(nodes: int, width: int, others: int = 0) -> int:
-    """How many threads a batch is worth; at most as many as torch may use, by OMP_NUM_THREADS perhaps.
+    """How many threads of torch a batch is worth; at most as many as torch may use, by OMP_NUM_THREADS perhaps.
 
     Args:
         nodes: of a batch.
@@ -45,13 +55,42 @@ def worth(nodes: int, width: int, others: int = 0) -> int:
 
 
 @contextmanager
+def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 1, loading: int = 0) -> Iterator[None]:
+    """A block in which an encoder computes by ``count`` threads, or else by those that it is worth.
+
+    Args:
+        encoder: passes of a cell through kernels have these threads, and torch's operations one; others have torch's.
+        count: as told, 1 or more; None: all cores for such passes, as :func:`worth` for others. At most as many as
+            torch may use.
+        nodes: of a batch.
+        processes: that compute at the same time.
+        loading: processes that make the batches of each of them.
+
+    Raises ``ValueError`` below 1.
+    """
+    if not (isinstance(encoder, TreeEncoder) and computes_in_parts(encoder.cell)):
+        others = processes * (1 + loading) - 1
+        with limited(worth(nodes, int(encoder.config["hidden_size"]), others) if count is None else count):
+            yield
+        return
+    own = cores() // processes
+    count = max(1, min(max(own - loading, 2), own, torch.get_num_threads())) if count is None else count
+    with limited(1), passes_on(_checked(count)):
+        yield
+
+
+@contextmanager
 def limited(count: int) -> Iterator[None]:
     """A block in which torch computes by so many threads. Raises ``ValueError`` below 1."""
-    if count < 1:
-        raise ValueError(f"threads is {count}; it must be 1 or more")
     before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    torch.set_num_threads(_checked(count))
     try:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def _checked(count: int) -> int:
+    if count < 1:
+        raise ValueError(f"threads is {count}; it must be 1 or more")
+    return count

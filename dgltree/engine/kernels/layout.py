@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, groupby, pairwise, starmap
 from typing import NamedTuple
 
@@ -80,6 +81,12 @@ class Layout(Movable):
     @property
     def device(self) -> torch.device:
         return self.by_slot.device
+
+    @cached_property
+    def group_rows(self) -> list[int]:
+        """(groups,), the rows of each."""
+        length = (self.table[:, STOP] - self.table[:, START])[self.order]
+        return [int(part.sum()) for part in length.split(self.groups.diff().tolist())]
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Layout":
         """The same; what only a CPU reads stays there."""

@@ -73,7 +73,8 @@ class NumbaRuns(NumbaStates):
     def forward(self) -> None:
         """The states of all rows."""
         if self._reads:
-            over_groups(self.input_groups, [0] * len(self.layout.addend), self._inputs())
+            rows = self.layout.group_rows
+            over_groups(self.input_groups, rows, [0] * len(rows), self._inputs())
         over_runs(self.forward_runs, self.layout, False, *self._forward())
 
     def backward(self, sent: Sent) -> None:
@@ -86,10 +87,10 @@ class NumbaRuns(NumbaStates):
 
         ``others`` say where the gradients of weights are added for second, third, ... groups of a matrix.
         """
-        runs = [self, *others]
-        over_groups(self.gradient_groups, self.layout.addend, *(each._gradients(together) for each in runs))
+        runs, groups = [self, *others], (self.layout.group_rows, self.layout.addend)
+        over_groups(self.gradient_groups, *groups, *(each._gradients(together) for each in runs))
         if self._reads:
-            over_groups(self.input_gradient_groups, self.layout.addend, *(each._inputs() for each in runs))
+            over_groups(self.input_gradient_groups, *groups, *(each._inputs() for each in runs))
 
     @property
     def _reads(self) -> bool:

@@ -97,7 +97,8 @@ class NumbaPaths:
     ) -> None:
         """The h of all roots for all fillers, into (roots, fillers, n)."""
         blocks = -(-len(fillers.h) // BLOCK)
-        over_groups(cls.forward_paths, [0] * blocks, cls._arguments(options, tables, blas, trees, fillers, roots))
+        given = cls._arguments(options, tables, blas, trees, fillers, roots)
+        over_groups(cls.forward_paths, [BLOCK * len(tables.paths)] * blocks, [0] * blocks, given)
 
     @staticmethod
     def _arguments(

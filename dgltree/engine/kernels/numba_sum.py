@@ -257,7 +257,7 @@ class SumRuns(NumbaRuns):
         """Adds those of the messages' weights, too, to the last two of ``more``."""
         super().gradients(together, others)
         own = (each._message_gradients(together) for each in (self, *others) if isinstance(each, SumRuns))
-        over_groups(gradients_of_messages, self.layout.addend, *own)
+        over_groups(gradients_of_messages, self.layout.group_rows, self.layout.addend, *own)
 
     def _forward(self) -> Arguments:
         f, _, weight, bias = (tensor.numpy() for tensor in self.more[:4])

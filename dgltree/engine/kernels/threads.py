@@ -1,4 +1,4 @@
-"""Threads for the kernels and products of a pass: as many as torch has, with the same results to the bit.
+"""Threads for the parts of a pass, its kernels and products: as many as torch has, with the same results to the bit.
 
 Compiled kernels run without Python's lock, and so do torch's products, each in one thread: MKL gives other bits where
 it takes several. Not Numba's own threads: a process that forks after OpenMP ran loses its child, and data loaders fork;
@@ -25,15 +25,30 @@ CHUNK = 512
 """Rows of one product, whatever the number of threads."""
 
 _count: ContextVar[int] = ContextVar("threads", default=1)
+_passes: ContextVar[int | None] = ContextVar("threads of passes", default=None)
+
+
+@contextmanager
+def passes_on(count: int) -> Iterator[None]:
+    """Within it passes use so many threads, and torch's operations between them as many as torch has.
+
+    Those wait for each other by counting, which costs most of the time of both where other programs run.
+    """
+    token = _passes.set(count)
+    try:
+        yield
+    finally:
+        _passes.reset(token)
 
 
 @contextmanager
 def threads_of_torch(device: torch.device) -> Iterator[int]:
-    """Within it the functions below use as many threads as torch has, so many as it gives, and torch itself one.
+    """Within it the functions below use the threads of passes, as many as torch has unless told, and torch itself one.
 
     For what a GPU computes there is one: others would not know which of its streams this one uses.
     """
-    count = torch.get_num_threads() if device.type == "cpu" else 1
+    before = torch.get_num_threads()
+    count = (_passes.get() or before) if device.type == "cpu" else 1
     if count == 1:
         yield 1
         return
@@ -42,7 +57,7 @@ def threads_of_torch(device: torch.device) -> Iterator[int]:
     try:
         yield count
     finally:
-        torch.set_num_threads(count)
+        torch.set_num_threads(before)
         _count.reset(token)
 
 
@@ -97,12 +112,25 @@ def _by_step(layout: Layout, steps: list[int]) -> list[list[int]]:
     return ranges
 
 
-def over_groups(function: Callable[..., None], addend: Sequence[int], *arguments: tuple[object, ...]) -> None:
-    """``function(lo, hi, *arguments[k])`` for ranges that make up all groups, whose numbers k are ``addend``; groups do
-    not depend on each other.
+def over_groups(
+    function: Callable[..., None], rows: Sequence[int], addend: Sequence[int], *arguments: tuple[object, ...]
+) -> None:
+    """``function(lo, hi, *arguments[k])`` for ranges that make up all groups, which do not depend on each other.
+
+    Args:
+        function: of one or more groups of one number k.
+        rows: of each group.
+        addend: the number k of each group.
+        arguments: of each number.
     """
-    groups = range(len(addend))
-    bounds = [*(g for g in groups if _count.get() > 1 or not g or addend[g] != addend[g - 1]), len(addend)]
+    least = max(LEAST, sum(rows) // (4 * _count.get())) if _count.get() > 1 else sum(rows)
+    bounds, waiting = list[int](), 0
+    for group, own in enumerate(rows):
+        if not group or waiting >= least or addend[group] != addend[group - 1]:
+            bounds.append(group)
+            waiting = 0
+        waiting += own
+    bounds.append(len(rows))
     _together([partial(function, lo, hi, *arguments[addend[lo]]) for lo, hi in pairwise(bounds)])
 
 

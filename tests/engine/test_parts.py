@@ -1,0 +1,170 @@
+"""Parts of a batch do not wait for each other; they change no number but by rounding, and threads change none."""
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+import torch
+from engines import assert_close, gradients
+from helpers import ANY, VOCABULARY, random_tree, suited
+from rows import make_cell
+from torch import Tensor
+
+from dgltree import Tree, TreeBatch, batch, plan, propagate
+from dgltree.cells import Cell, TreeSMU
+from dgltree.engine import planned as planning
+from dgltree.engine import schedule as module
+from dgltree.engine.kernels import threads
+from dgltree.engine.kernels.choice import kernels
+from dgltree.engine.kernels.layout import Layout
+from dgltree.engine.kernels.threads import passes_on
+from dgltree.engine.schedule import Schedule, schedule
+
+pytest.importorskip("numba", reason="the fast extra is not installed")
+CELLS = [
+    "tree_smu, no_op",
+    "tree_lstm, inputs",
+    "tree_smu, leaf gates",
+    "child_sum",
+    "child_sum, any arity, leaf gates",
+    "child_sum, typed",
+]
+FOREST = [random_tree(seed % 7, 2 + seed % 3, seed) for seed in range(60)]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Parts, threads and groups for a few rows."""
+    monkeypatch.setattr(module, "PART", 20)
+    monkeypatch.setattr(threads, "LEAST", 3)
+    monkeypatch.setattr("dgltree.engine.kernels.layout.GROUP", 16)
+    with kernels("on"):
+        yield
+
+
+def results(cell: Cell, trees: TreeBatch, share: bool) -> dict[str, Tensor]:
+    torch.manual_seed(0)  # of dropout
+    states = propagate(trees, cell, share=share)
+    return {**states, **gradients(cell, states)}
+
+
+def parts_of(found: Schedule) -> list[set[int]]:
+    """The rows of each part."""
+    return [
+        {row for step in found.steps[first:last] for row in range(step.start, step.stop)}
+        for first, last in pairwise(found.parts)
+    ]
+
+
+@pytest.mark.parametrize("by_arity", [True, False])
+@pytest.mark.parametrize("share", [False, True])
+def test_parts_read_leaves_what_comes_before_them_and_themselves(share: bool, by_arity: bool) -> None:
+    flat = batch(FOREST, VOCABULARY if by_arity else ANY)
+    found = schedule(flat, share, by_arity, in_parts=True)
+    parts = parts_of(found)
+    assert len(parts) >= 4
+    before = set(range(found.leaves)) | {r for s in found.steps[: found.parts[0]] for r in range(s.start, s.stop)}
+    assert (len(before) > found.leaves) == share, "what several parts share comes first"
+    assert sum(map(len, parts)) + len(before) == len(found) == len(schedule(flat, share, by_arity))
+    for number, part in enumerate(parts):
+        steps = found.steps[found.parts[number] : found.parts[number + 1]]
+        read = {int(row) for step in steps for row in found.children[step.edges]}
+        assert read <= before | part
+    inner = [len(part) for part in parts]
+    assert max(inner) <= 3 * min(inner), "parts are of about one cost"
+
+
+def test_few_rows_and_one_tree_are_no_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert schedule(batch(FOREST[:3], VOCABULARY), in_parts=True).parts == []
+    assert schedule(batch([random_tree(3, 6, 1)], VOCABULARY), in_parts=True).parts == []
+    monkeypatch.setattr(module, "PART", 100_000)
+    assert schedule(batch(FOREST, VOCABULARY), in_parts=True).parts == []
+
+
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("name", CELLS)
+def test_parts_change_no_number_but_by_rounding_and_threads_none(
+    name: str, share: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = make_cell(name)
+    trees = batch(suited(cell, FOREST), cell.vocabulary)
+    planned = plan(trees, cell, share=share)
+    assert planned.layout is not None
+    assert len(planned.layout.parts) > 4
+    assert max(planned.layout.addend) > 0, "several groups of rows have the gradient of one matrix"
+    found = results(cell, trees, share)
+    for count in (2, 3, 8):
+        with passes_on(count):
+            for what, tensor in results(cell, trees, share).items():
+                assert torch.equal(tensor, found[what]), (what, count)
+    with kernels("off"):
+        expected = results(cell, trees, share)
+    for what, tensor in found.items():
+        assert_close(tensor, expected[what], what, 1e-10)
+
+
+def test_dropout_has_the_masks_of_the_seed_whatever_the_threads() -> None:
+    cell = TreeSMU(VOCABULARY, 5, stack_size=3, dropout=0.5).double().train()
+    trees = batch(FOREST, VOCABULARY)
+    alone = results(cell, trees, share=False)
+    with passes_on(3):
+        for what, tensor in results(cell, trees, share=False).items():
+            assert torch.equal(tensor, alone[what]), what
+
+
+def test_a_backward_pass_can_be_repeated() -> None:
+    cell = make_cell("tree_smu, no_op")
+    h = propagate(batch(FOREST, VOCABULARY), cell)["h"].square().sum()
+    found = []
+    with passes_on(2):
+        for _ in range(2):
+            cell.zero_grad()
+            h.backward(retain_graph=True)
+            found.append([parameter.grad for parameter in cell.parameters() if parameter.grad is not None])
+    assert len(found[0]) > 2
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+
+
+def test_an_error_in_one_part_is_raised_once_and_the_next_pass_is_right() -> None:
+    layout = plan(batch(FOREST, VOCABULARY), make_cell("tree_smu, no_op")).layout
+    assert isinstance(layout, Layout)
+    seen: list[tuple[int, int]] = []
+
+    def fails(lo: int, hi: int) -> None:
+        seen.append((lo, hi))
+        if lo == layout.parts[2]:
+            raise ArithmeticError("in one part")
+
+    token = threads._count.set(2)
+    try:
+        with pytest.raises(ArithmeticError, match="in one part"):
+            threads.over_runs(fails, layout, False)
+    finally:
+        threads._count.reset(token)
+    assert len(seen) == len(set(seen))
+    test_a_backward_pass_can_be_repeated()
+
+
+def test_a_batch_has_parts_where_passes_are_compiled_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, cell = batch(FOREST, VOCABULARY), make_cell("tree_smu, no_op")
+    assert plan(trees, cell).schedule.parts
+    assert not plan(trees).schedule.parts
+    assert not plan(trees, make_cell("tree_cell")).schedule.parts, "it has no kernel"
+    with kernels("off"):
+        assert not plan(trees, cell).schedule.parts
+    monkeypatch.setattr(planning, "computes_in_parts", lambda cell: False)
+    assert not plan(trees, cell).schedule.parts
+
+
+def test_parts_are_of_the_batch_alone() -> None:
+    cell, trees = make_cell("tree_smu, no_op"), batch(random.Random(0).sample(FOREST, 50), VOCABULARY)
+    expected = plan(trees, cell, share=True).schedule.parts
+    with passes_on(7):
+        assert plan(trees, cell, share=True).schedule.parts == expected
+
+
+def test_one_tree_next_to_many_is_a_part_of_its_own() -> None:
+    large = Tree("add", (random_tree(1, 6, 0), random_tree(2, 6, 0)))
+    found = schedule(batch([*FOREST[:20], large], VOCABULARY), in_parts=True)
+    assert max(map(len, parts_of(found))) >= large.size // 2 - 2
