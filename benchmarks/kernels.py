@@ -1,4 +1,4 @@
-"""Compiled kernels against torch's operations, in the same run: covered cells, ranking, and two threads against one."""
+"""Compiled kernels against torch's operations, in the same run: covered cells and ranking."""
 
 import importlib.util
 from collections.abc import Callable, Iterator
@@ -42,7 +42,6 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
             yield from _against_torch(name, cell.to(device), size, device, repeats)
     if device != "cpu":
         return
-    yield _two_threads(cells["Tree-SMU"], repeats)
     yield _over_products(repeats)
     yield _ranking(repeats)
 
@@ -68,23 +67,6 @@ def _against_torch(name: str, cell: Cell, size: int, device: str, repeats: int) 
         times = in_turn({"ours": run_by("on", step), TORCH: run_by("off", step)}, repeats, device)
         aim, least = AIMS.get((name, what, size), (None, None))
         yield against(f"{name}, {what}, {size:,} equations", TORCH, times, aim=aim, least=least)
-
-
-def _two_threads(cell: Cell, repeats: int) -> Row:
-    planned = plan(batch(equations(1024), cell.vocabulary), cell, share=True)
-    step = run_by("on", training_step(cell, lambda: root_states(planned, cell)))
-    before = torch.get_num_threads()
-
-    def with_threads(count: int) -> Step:
-        def run() -> None:
-            torch.set_num_threads(count)
-            step()
-
-        return run
-
-    times = in_turn({"ours": with_threads(2), "one thread": with_threads(1)}, repeats)
-    torch.set_num_threads(before)
-    return against("Tree-SMU, training, 1,024 equations, two threads", "one thread", times, aim=1.8, least=1.4)
 
 
 def _over_products(repeats: int) -> Row:

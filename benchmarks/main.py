@@ -25,6 +25,7 @@ from benchmarks import (
     reading,
     scale,
     serving,
+    threads,
     verdict,
 )
 from benchmarks.inputs import data_folder
@@ -34,6 +35,7 @@ from dgltree.files import replacing
 SUITES = {
     "propagate": propagate.rows,
     "kernels": kernels.rows,
+    "threads": threads.rows,
     "rank": rank.rows,
     "batch": batches.rows,
     "autobatching": autobatching.rows,
