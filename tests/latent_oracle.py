@@ -96,7 +96,10 @@ def score(core: Any, l: Tensor, r: Tensor) -> Tensor:  # noqa: E741
         k = how.slice_size
         return affine(how.second, gelu(affine(how.first, torch.cat([l[:k], r[:k]]))))[0]
     c = composed(core, l, r)[:n]
-    return affine(how.linear, c)[0] if type(how).__name__ == "LinearScore" else how.query @ c / how.divisor
+    if type(how).__name__ == "LinearScore":
+        return affine(how.linear, c)[0]
+    root = math.sqrt(n / 2 if core.config["leaf"] == "both" else n)
+    return how.query @ c / (root if core.config["scaled"] else 1)
 
 
 def best(scores: list[float], count: int) -> list[int]:
@@ -154,7 +157,6 @@ def balanced(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
 def gumbel_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
     gaps, order, n, nodes = list(range(len(h) - 1)), [], core.cell.hidden_size, list(h)
     while len(h) > 1:
-        c = [composed(core, *pair) for pair in pairwise(h)]
         s = torch.stack([score(core, *pair) for pair in pairwise(h)])
         s = s if noise is None else s + next(noise).flatten()
         [j] = best(s.tolist(), 1)
@@ -162,6 +164,10 @@ def gumbel_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Tol
         hard = torch.zeros_like(y)
         hard[j] = 1
         m = hard + y - y.detach() if training else hard
+        c = [composed(core, *pair) for pair in pairwise(h)]
+        if core.config["composed"] == "mixture":
+            l, r = (sum(m_i * h_i for m_i, h_i in zip(m, side, strict=True)) for side in (h[:-1], h[1:]))  # noqa: E741
+            c = [composed(core, l, r)] * len(c)
         h = [
             m[i] * c[i] + (1 - m[: i + 1].sum()) * h[i] + (m[: i + 1].sum() - m[i]) * h[i + 1]
             for i in range(len(h) - 1)

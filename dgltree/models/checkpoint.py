@@ -32,6 +32,8 @@ OPTIONS_OF_2 = {
     "steps": "num_steps",
 }
 """Options of cells and encoders by their names in format 2, with their names now."""
+OPTIONS_SINCE: dict[str, dict[str, Any]] = {"gumbel_tree": {"composed": "pairs"}}
+"""Options of encoders that are newer than format 3, with what was done before them: what files without them do."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),
@@ -103,6 +105,8 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
             raise ValueError("a language model; dgltree.models.load_language_model reads it")
         if header["version"] == 2:
             header = from_format_2(header)
+        since = OPTIONS_SINCE.get(header.get("encoder", ""), {})
+        header["options"] = {**since, **header["options"]}
         kind = "encoder" if "encoder" in header else "cell"
         known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
         _check_known(header, kind, known)

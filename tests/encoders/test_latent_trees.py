@@ -26,6 +26,7 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     **{name: {} for name in JOINING},
     "gumbel_tree, GRC, linear": {"cell": "grc", "score": "linear", "temperature": 0.5},
     "gumbel_tree, GRC, children": {"cell": "grc", "score": "children"},
+    "gumbel_tree, children, all pairs": {"score": "children", "composed": "pairs"},
     "gumbel_tree, as the paper": {"scaled": False, "forget_bias": 0.0},
     "gumbel_tree, leaf LSTM": {"leaf": "lstm"},
     "gumbel_tree, leaf LSTMs, attention": {"leaf": "both", "attention": True},
@@ -267,6 +268,8 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("efficient_beam_tree", {"slice_size": 0}, "slice_size is 0"),
         ("gumbel_tree", {"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ("gumbel_tree", {"score": "best"}, "score is 'best'; it must be one of query, linear, children"),
+        ("gumbel_tree", {"composed": "best"}, "composed is 'best'; it must be one of pairs, mixture"),
+        ("gumbel_tree", {"composed": "mixture"}, "composed is 'mixture', but the score 'query' reads what pairs be"),
         ("gumbel_tree", {"leaf": "best"}, "leaf is 'best'; it must be one of linear, lstm, both"),
         ("gumbel_tree", {"leaf": "lstm", "cell": "grc"}, "leaf is 'lstm', which gives h and c; it needs the cell tree"),
         ("gumbel_tree", {"attention": True, "chunk_size": 4}, "attention reads all nodes of one tree; it must be Fal"),
@@ -281,6 +284,12 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
 def test_impossible_options_are_refused(name: str, options: dict[str, Any], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         SEQUENCE_ENCODERS[name](8, 6, **options)
+
+
+def test_forget_gates_of_leaf_lstms_are_open_at_first() -> None:
+    for cell in SEQUENCE_ENCODERS["gumbel_tree"](8, 6, leaf="both").leaf.cells:
+        assert cell.bias_ih.tolist() == [0] * 3 + [1] * 3 + [0] * 6
+        assert not cell.bias_hh.any()
 
 
 def test_two_directions_of_leaves_share_an_even_width() -> None:
