@@ -32,7 +32,10 @@ OPTIONS_OF_2 = {
     "steps": "num_steps",
 }
 """Options of cells and encoders by their names in format 2, with their names now."""
-OPTIONS_SINCE: dict[str, dict[str, Any]] = {"gumbel_tree": {"composed": "pairs"}}
+OPTIONS_SINCE: dict[str, dict[str, Any]] = {
+    "gumbel_tree": {"composed": "pairs"},
+    "crvnn": {"merged_by": "existence"},
+}
 """Options of encoders that are newer than format 3, with what was done before them: what files without them do."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {

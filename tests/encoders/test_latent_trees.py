@@ -32,6 +32,7 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     "gumbel_tree, leaf LSTMs, attention": {"leaf": "both", "attention": True},
     "gumbel_tree, GRC, attention": {"cell": "grc", "attention": True},
     "crvnn, first": {"version": "first", "penalty": 0.5},
+    "crvnn, first of ListOps": {"version": "first", "gelu": "tanh", "merged_by": "existence"},
     "crvnn, no halt": {"halt": False},
     "crvnn, equation 6": {"neighbours": "product"},
     "crvnn, first, chunks": {"version": "first", "penalty": 0.5, "chunk_size": 2},
@@ -276,6 +277,10 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("balanced_tree", {"chunk_size": 1}, "chunk_size is 1; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"chunk_size": "many"}, "chunk_size is 'many'; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"version": "best"}, "version is 'best'; it must be one of first, later"),
+        ("crvnn", {"gelu": "relu"}, "gelu is 'relu'; it must be one of erf, tanh"),
+        ("crvnn", {"gelu": "tanh"}, "gelu is 'tanh'; it is the first version's with the cell grc, not of 'later' with"),
+        ("crvnn", {"gelu": "tanh", "version": "first", "cell": "tree_rnn"}, "not of 'first' with tree_rnn"),
+        ("crvnn", {"merged_by": "best"}, "merged_by is 'best'; it must be one of probability, existence"),
         ("crvnn", {"neighbours": "best"}, "neighbours is 'best'; it must be one of cut, product"),
         ("balanced_tree", {"cell_dropout": 1.0}, "dropout is 1.0"),
         ("balanced_tree", {"embedding_size": 0}, "embedding_size is 0"),
@@ -295,16 +300,6 @@ def test_forget_gates_of_leaf_lstms_are_open_at_first() -> None:
 def test_two_directions_of_leaves_share_an_even_width() -> None:
     with pytest.raises(ValueError, match="hidden_size is 5; it must be even, half of it for each direction"):
         SEQUENCE_ENCODERS["gumbel_tree"](8, 5, leaf="both")
-
-
-def test_the_maximum_of_a_batch_is_an_option_of_the_published_program() -> None:
-    ids, lengths = IDS, torch.tensor(LENGTHS)
-    one, whole = make("crvnn"), make("crvnn", batch_maximum=True)
-    with torch.no_grad():  # so that the largest score is not 0
-        for core in (one, whole):
-            core.second.bias.add_(3)
-    torch.testing.assert_close(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root, rtol=0, atol=1e-6)
-    assert not torch.equal(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root)
 
 
 @pytest.mark.parametrize("cell", ["grc", "tree_lstm", "tree_rnn"])
