@@ -18,7 +18,14 @@ from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEn
 from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
 from dgltree.models.contents import check_classes, check_parts, check_switches, check_weights
-from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
+from dgltree.models.readouts import (
+    ClassifierReadout,
+    EquationReadout,
+    GELUClassifierReadout,
+    GELUPairReadout,
+    NumberReadout,
+    PairReadout,
+)
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
 Saved = TreeModel | Encoder | Cell
@@ -42,6 +49,8 @@ READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),
     "classifier": (ClassifierReadout, TreeModel),
     "number": (NumberReadout, TreeModel),
+    "gelu_pair": (GELUPairReadout, PairModel),
+    "gelu_classifier": (GELUClassifierReadout, TreeModel),
 }
 """Readouts by name, in addition to that of equations, and the models that they are part of."""
 
@@ -203,7 +212,7 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
     if isinstance(model.readout, EquationReadout):
         return {"readout": "equation"}
     for name, (readout, _) in READOUTS.items():
-        if isinstance(model.readout, readout):
+        if type(model.readout) is readout:
             check_classes(model.classes)
             return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
     known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])
