@@ -9,6 +9,7 @@ from itertools import pairwise, permutations
 from typing import Any
 
 import torch
+from beam_oracle import beam_tree, recursion
 from crvnn_oracle import crvnn
 from latent_equations import Noise, Told, best, composed, score, words
 from torch import Tensor
@@ -37,6 +38,9 @@ def read(core: Any, ids: list[int], training: bool, noise: Noise) -> Told:
     join, level = ORACLES[type(core)], [(h, t) for t, h in enumerate(words(core, ids))]  # with each its last word
     k = core.chunk_size if training or core.chunks_in_evaluation else None
     n, order, penalty = core.cell.hidden_size, list[int](), 0.0
+    if k is not None and core.config.get("handed_on", "mean") != "mean":
+        told = recursion(core, [h for h, _ in level], training, noise, k)
+        return told._replace(root=told.root[:n])
     if k is None:
         told = join(core, [h for h, _ in level], training, noise)
         return told._replace(root=told.root[:n])
@@ -88,54 +92,6 @@ def gumbel_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Tol
         return Told(h[0], order)
     k = torch.stack(nodes)[:, :n]
     return Told(torch.cat([torch.softmax(k @ k.mean(0), 0) @ k, h[0][n:]]), order)
-
-
-def beam_tree(core: Any, h: list[Tensor], training: bool, noise: Noise) -> Told:
-    K, soft, T = core.beam_size, core.soft and training, len(h)
-    beams = [(h, torch.zeros((), dtype=torch.float64), list(range(T - 1)), [])]
-    for _ in range(T - 1):
-        proposals = []
-        scores = [torch.stack([score(core, *pair) for pair in pairwise(h)]) for h, *_ in beams]
-        noisy = [s.detach() for s in scores]
-        if noise is not None:
-            drawn = next(noise)[0]
-            noisy = [s + of for s, of in zip(noisy, drawn, strict=True)]
-        for b, ((h, a, gaps, order), s, by) in enumerate(zip(beams, scores, noisy, strict=True)):
-            log_pi = torch.log(torch.softmax(s, 0) + 1e-20)
-            for j in best(by.tolist(), min(K, len(h) - 1)):
-                proposals.append((b, j, a + log_pi[j], [*gaps[:j], *gaps[j + 1 :]], [*order, gaps[j]]))
-        by = torch.stack([a.detach() for _, _, a, _, _ in proposals])
-        by = by if noise is None or soft else by + next(noise).flatten()
-        kept = best(by.tolist(), K)
-        hard = kept[: K - 1] if soft and len(kept) == K else kept
-        after = []
-        for p in hard:
-            b, j, a, gaps, order = proposals[p]
-            h = beams[b][0]
-            after.append(([*h[:j], composed(core, h[j], h[j + 1]), *h[j + 2 :]], a, gaps, order))
-        if len(hard) < len(kept):
-            after.append(mixed(core, beams, proposals, [p for p in range(len(proposals)) if p not in hard], kept[-1]))
-        beams = after
-    weights = torch.softmax(torch.stack([a for _, a, _, _ in beams]), 0)
-    root = sum(w * h[0] for w, (h, *_) in zip(weights, beams, strict=True))
-    return Told(root, beams[best(weights.tolist(), 1)[0]][3])
-
-
-def mixed(core: Any, beams: list, proposals: list, rest: list[int], first: int) -> tuple:
-    """OneSoft: what all other proposals become together."""
-    w = torch.softmax(torch.stack([proposals[p][2] for p in rest]), 0)
-    size = len(beams[0][0])
-    h, c, m = [0.0] * size, [0.0] * (size - 1), torch.zeros(size - 1, dtype=torch.float64)
-    a = sum(w_p * proposals[p][2] for w_p, p in zip(w, rest, strict=True))
-    for w_p, p in zip(w, rest, strict=True):
-        own = beams[proposals[p][0]][0]
-        h = [total + w_p * state for total, state in zip(h, own, strict=True)]
-        pairs = pairwise(own)
-        c = [total + w_p * composed(core, *pair) for total, pair in zip(c, pairs, strict=True)]
-        m = m + w_p * torch.eye(size - 1, dtype=torch.float64)[proposals[p][1]]
-    sums = m.cumsum(0)
-    left = [m[i] * c[i] + (1 - sums[i]) * h[i] + (sums[i] - m[i]) * h[i + 1] for i in range(size - 1)]
-    return left, a, *proposals[first][3:]
 
 
 ORACLES: dict[type, Callable[[Any, list[Tensor], bool, Noise], Told]] = {

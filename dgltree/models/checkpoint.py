@@ -42,6 +42,8 @@ OPTIONS_OF_2 = {
 OPTIONS_SINCE: dict[str, dict[str, Any]] = {
     "gumbel_tree": {"composed": "pairs"},
     "crvnn": {"merged_by": "existence"},
+    "beam_tree": {"handed_on": "mean"},
+    "efficient_beam_tree": {"handed_on": "mean"},
 }
 """Options of encoders that are newer than format 3, with what was done before them: what files without them do."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from beam_oracle import u
 from latent_oracle import ORACLES, along, over_all_orders
 from latent_oracle import read as literal
 from latent_oracle import words as leaves
@@ -18,6 +19,7 @@ from torch import Tensor
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
 from dgltree.encoders.latent import beams, gumbel_tree
 from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.latent.handed_on import Draws
 
 INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
 JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, JoiningCore)]
@@ -46,11 +48,25 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     "balanced_tree, chunks": {"chunk_size": 3},
     "gumbel_tree, chunks": {"chunk_size": 2},
     "gumbel_tree, chunks in training": {"chunk_size": 3, "chunks_in_evaluation": False},
-    "beam_tree, Tree-LSTM, chunks": {"cell": "tree_lstm", "chunk_size": 3},
-    "efficient_beam_tree, chunks, one beam": {"chunk_size": 2, "beam_size": 1},
+    "beam_tree, Tree-LSTM, chunks": {"cell": "tree_lstm", "chunk_size": 3, "handed_on": "mean"},
+    "efficient_beam_tree, chunks, one beam": {"chunk_size": 2, "beam_size": 1, "handed_on": "mean"},
+    "efficient_beam_tree, beams drawn": {"chunk_size": 3},
+    "efficient_beam_tree, beams ranked, Tree-LSTM": {"chunk_size": 3, "handed_on": "ranked", "cell": "tree_lstm"},
+    "beam_tree, beams random": {"chunk_size": 3, "handed_on": "random", "beam_size": 2},
+    "beam_tree, OneSoft, beams drawn": {"chunk_size": 4, "one_soft": True},
 }
 LENGTHS = [1, 2, 3, 7, 5, 1, 4]
 IDS = torch.randint(3, 8, (7, 7), generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(autouse=True)
+def fixed_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In training, too."""
+
+    def of(self: Draws, level: int, number: Tensor, beams: int) -> Tensor:
+        return torch.tensor([[u(level, chunk, b) for b in range(beams)] for chunk in number.tolist()]).double()
+
+    monkeypatch.setattr(Draws, "of", of)
 
 
 def make(form: str, size: int = 6, **options: Any) -> Any:
@@ -274,6 +290,8 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("gumbel_tree", {"leaf": "best"}, "leaf is 'best'; it must be one of linear, lstm, both"),
         ("gumbel_tree", {"leaf": "lstm", "cell": "grc"}, "leaf is 'lstm', which gives h and c; it needs the cell tree"),
         ("gumbel_tree", {"attention": True, "chunk_size": 4}, "attention reads all nodes of one tree; it must be Fal"),
+        ("beam_tree", {"handed_on": "best"}, "handed_on is 'best'; it must be one of drawn, ranked, random, mean"),
+        ("beam_tree", {"draw_seed": -1}, "draw_seed is -1; it must be from 0 to 2147483647"),
         ("balanced_tree", {"chunk_size": 1}, "chunk_size is 1; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"chunk_size": "many"}, "chunk_size is 'many'; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"version": "best"}, "version is 'best'; it must be one of first, later"),

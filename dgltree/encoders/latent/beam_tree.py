@@ -2,13 +2,19 @@
 
 from typing import Any
 
+from torch import Tensor
+
 from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Beams
-from dgltree.encoders.latent.beams import search
+from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, sorted_on_cpu
+from dgltree.encoders.latent.handed_on import HANDED_ON, Draws, Ended, HandedOn, joined_by_beams
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
+
+SEEDS = 2**31
+"""Of draws."""
 
 
 class BeamSearch(JoiningCore):
@@ -21,6 +27,11 @@ class BeamSearch(JoiningCore):
         beam_size: K.
         noise: whether in training Gumbel noise chooses the proposals and the beams, as in the authors' first program;
             their later one has none.
+        handed_on: what a chunk hands on to the next level. Its beams, so that those of a sequence begin with as many:
+            "drawn", the first, and others by their probabilities (beam alignment), "random", the first, and any others,
+            "ranked", as they are. Or "mean", one state, their mean by their probabilities.
+        draw_seed: of the draws in evaluation, which are so the same in each call and for any batch; in training torch's
+            generator draws.
         shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
     """
 
@@ -35,24 +46,50 @@ class BeamSearch(JoiningCore):
         *,
         beam_size: int = 5,
         noise: bool = True,
+        handed_on: HandedOn = "drawn",
+        draw_seed: int = 0,
         **shared: Any,
     ) -> None:
-        super().__init__(size, hidden_size, {"beam_size": beam_size, "noise": noise, **own}, **shared)
+        own = {"beam_size": beam_size, "noise": noise, "handed_on": handed_on, "draw_seed": draw_seed, **own}
+        super().__init__(size, hidden_size, own, **shared)
         check_size("beam_size", beam_size)
-        self.beam_size, self.noise = beam_size, noise
+        if handed_on not in HANDED_ON:
+            raise ValueError(f"handed_on is {handed_on!r}; it must be one of {', '.join(HANDED_ON)}")
+        if not 0 <= draw_seed < SEEDS:
+            raise ValueError(f"draw_seed is {draw_seed}; it must be from 0 to {SEEDS - 1}")
+        self.beam_size, self.noise, self.handed_on, self.draw_seed = beam_size, noise, handed_on, draw_seed
 
     def join(self, items: Items) -> JoinResult:
         """The trace has the ``totals`` (B, K), the logarithm of each beam's probability, in the order of the parse."""
-        rows, lengths, back = sorted_on_cpu(items)
-        nodes = Nodes(self.cell, self.norm, self.score, items.states)
+        return _answer(self._searched(items.states, Starts.of(items.rows, items.states), items.lengths))
+
+    def in_chunks(self, items: Items, chunk_size: int) -> JoinResult:
+        """Of beams handed on as :meth:`join`; of their mean there is no trace."""
+        if self.handed_on == "mean":
+            return super().in_chunks(items, chunk_size)
+        draws = Draws(None if self.training else self.draw_seed)
+        return _answer(joined_by_beams(self._searched, items, chunk_size, self.handed_on, draws))
+
+    def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> Ended:
+        rows, known, order = sorted_on_cpu(starts.rows, lengths)
+        there, back = (places.to(states.device, non_blocking=True) for places in (order, order.argsort()))
+        nodes = Nodes(self.cell, self.norm, self.score, states)
+        begun = Starts(rows, starts.total[there], starts.alive.cpu()[order])
         noise, soft = self.training and self.noise, self.training and self.soft
-        found = search(nodes, rows, lengths, self.beam_size, noise=noise, soft=soft)
-        weights = found.weights
-        state = (weights.unsqueeze(2) * nodes.states.read(found.rows)).sum(1)
-        best = weights.detach().argsort(dim=1, descending=True, stable=True)
-        orders = found.orders.gather(1, best.unsqueeze(2).expand_as(found.orders))
-        parse = Beams(orders[back], weights.detach().gather(1, best)[back])
-        return JoinResult(state[back], parse, trace={"totals": found.total.gather(1, best)[back]})
+        found = search(nodes, begun, known, self.beam_size, noise=noise, soft=soft)
+        roots = nodes.states.read(found.rows)
+        start = found.start.to(roots.device, non_blocking=True)
+        return Ended(*(part[back] for part in (roots, found.total, found.alive, found.orders, start)))
+
+
+def _answer(ended: Ended) -> JoinResult:
+    """The mean of the beams' roots; the beams of the parse, the largest weight first."""
+    weights = ended.weights
+    state = (weights.unsqueeze(2) * ended.state).sum(1)
+    best = weights.detach().argsort(dim=1, descending=True, stable=True)
+    orders = ended.orders.gather(1, best.unsqueeze(2).expand_as(ended.orders))
+    parse = Beams(orders, weights.detach().gather(1, best))
+    return JoinResult(state, parse, trace={"totals": ended.total.gather(1, best)})
 
 
 class SequenceBeamTree(BeamSearch):
@@ -72,13 +109,12 @@ class SequenceBeamTree(BeamSearch):
         size: the number of ids.
         hidden_size: n.
         one_soft: whether in training all proposals but the K - 1 best are averaged into one beam (OneSoft).
-        shared: ``beam_size`` K, and ``noise``, whether in training Gumbel noise chooses the proposals and the beams, as
-            in the authors' first program (their later one has none); and those of
-            :class:`dgltree.encoders.latent.core.JoiningCore`.
+        shared: those of :class:`BeamSearch` and of :class:`dgltree.encoders.latent.core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for a beam size below 1.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for a beam size below 1, another
+    way to hand beams on, and a seed that is none.
     """
 
     def __init__(self, size: int, hidden_size: int, *, one_soft: bool = False, **shared: Any) -> None:

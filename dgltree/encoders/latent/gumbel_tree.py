@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from dgltree.cells.compose import LSTMComposition
 from dgltree.encoders.encoded import Merges
-from dgltree.encoders.latent.beams import search
+from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, longest_first, sorted_on_cpu
@@ -142,9 +142,10 @@ class SequenceGumbelTree(JoiningCore):
     def join(self, items: Items) -> JoinResult:
         """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
         if not self.training and not self.attention:
-            rows, known, back = sorted_on_cpu(items)
+            rows, known, order = sorted_on_cpu(items.rows, items.lengths)
             nodes = Nodes(self.cell, self.norm, self.score, items.states)
-            found = search(nodes, rows, known, 1)
+            found = search(nodes, Starts.of(rows, items.states), known, 1)
+            back = order.argsort().to(items.states.device, non_blocking=True)
             return JoinResult(nodes.states.read(found.rows[:, 0])[back], Merges(found.orders[back, 0]))
         order = longest_first(items.lengths)
         back, rows, lengths = order.argsort(), items.rows[order], items.lengths[order]
