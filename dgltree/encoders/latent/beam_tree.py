@@ -10,8 +10,12 @@ from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, sorted_on_cpu
 from dgltree.encoders.latent.handed_on import HANDED_ON, Draws, Ended, HandedOn, joined_by_beams
+from dgltree.encoders.latent.in_context import words_in_context
 from dgltree.encoders.latent.nodes import Nodes
+from dgltree.encoders.latent.parent_attention import ParentAttention
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
+from dgltree.encoders.sequence.padding import check_sequences
+from dgltree.torch_internals import uncompiled
 
 SEEDS = 2**31
 """Of draws."""
@@ -71,9 +75,14 @@ class BeamSearch(JoiningCore):
         return _answer(joined_by_beams(self._searched, items, chunk_size, self.handed_on, draws))
 
     def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> Ended:
+        return self._ended(self._nodes(states), starts, lengths)
+
+    def _nodes(self, states: Tensor) -> Nodes:
+        return Nodes(self.cell, self.norm, self.score, states)
+
+    def _ended(self, nodes: Nodes, starts: Starts, lengths: Tensor) -> Ended:
         rows, known, order = sorted_on_cpu(starts.rows, lengths)
-        there, back = (places.to(states.device, non_blocking=True) for places in (order, order.argsort()))
-        nodes = Nodes(self.cell, self.norm, self.score, states)
+        there, back = (places.to(lengths.device, non_blocking=True) for places in (order, order.argsort()))
         begun = Starts(rows, starts.total[there], starts.alive.cpu()[order])
         noise, soft = self.training and self.noise, self.training and self.soft
         found = search(nodes, begun, known, self.beam_size, noise=noise, soft=soft)
@@ -131,19 +140,53 @@ class SequenceEfficientBeamTree(BeamSearch):
 
     .. math:: s_{b,j} = v \cdot GELU(U [h_{b,j}^{1..k}; h_{b,j+1}^{1..k}] + d) + d'
 
+    With ``in_context`` each word has a vector, too, of the nodes above it in all beams
+    (:class:`dgltree.encoders.latent.parent_attention.ParentAttention`): a word's meaning in its sentence.
+
     Args:
         size: the number of ids.
         hidden_size: n.
         slice_size: k; None: all n.
+        in_context: whether words have vectors in context; not with a ``chunk_size``.
         shared: as of :class:`SequenceBeamTree`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`SequenceBeamTree` does, and for a slice size below 1.
+    Raises ``ValueError`` as :class:`SequenceBeamTree` does, for a slice size below 1, and for words in context of what
+    is joined in chunks.
     """
 
-    def __init__(self, size: int, hidden_size: int, *, slice_size: int | None = 64, **shared: Any) -> None:
-        super().__init__(size, hidden_size, {"slice_size": slice_size}, **shared)
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        slice_size: int | None = 64,
+        in_context: bool = False,
+        **shared: Any,
+    ) -> None:
+        super().__init__(size, hidden_size, {"slice_size": slice_size, "in_context": in_context}, **shared)
         if slice_size is not None:
             check_size("slice_size", slice_size)
+        if in_context and self.chunk_size is not None:
+            raise ValueError("in_context reads the nodes of whole beams; it must be False with a chunk_size")
         self.score = ChildrenScore(hidden_size, slice_size)
+        self.context = ParentAttention(hidden_size, self.config["cell_dropout"]) if in_context else None
+
+    @uncompiled
+    def words_in_context(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, n), a vector of each word, the mean over the beams; 0 after a length.
+
+        Args:
+            ids: (B, T) int64.
+            lengths: (B,) int64, 1 to T.
+
+        Raises ``ValueError`` for other shapes, lengths and ids, and without the option ``in_context``.
+        """
+        if self.context is None:
+            raise ValueError("words have no vectors in context here: make the encoder with in_context=True")
+        check_sequences(ids, lengths, self.size, self.max_length)
+        items = self.items(ids, lengths)
+        nodes = self._nodes(items.states)
+        ended = self._ended(nodes, Starts.of(items.rows, items.states), lengths)
+        return words_in_context(self.context, nodes, ended, items.rows, lengths)
