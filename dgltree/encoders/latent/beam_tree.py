@@ -173,7 +173,6 @@ class SequenceEfficientBeamTree(BeamSearch):
         self.score = ChildrenScore(hidden_size, slice_size)
         self.context = ParentAttention(hidden_size, self.config["cell_dropout"]) if in_context else None
 
-    @uncompiled
     def words_in_context(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, n), a vector of each word, the mean over the beams; 0 after a length.
 
@@ -183,10 +182,16 @@ class SequenceEfficientBeamTree(BeamSearch):
 
         Raises ``ValueError`` for other shapes, lengths and ids, and without the option ``in_context``.
         """
+        return self.read_words(ids, lengths)[0]
+
+    @uncompiled
+    def read_words(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, and the vectors of the sequences (B, n), by one pass. Raises as that does."""
         if self.context is None:
             raise ValueError("words have no vectors in context here: make the encoder with in_context=True")
         check_sequences(ids, lengths, self.size, self.max_length)
         items = self.items(ids, lengths)
         nodes = self._nodes(items.states)
         ended = self._ended(nodes, Starts.of(items.rows, items.states), lengths)
-        return words_in_context(self.context, nodes, ended, items.rows, lengths)
+        words = words_in_context(self.context, nodes, ended, items.rows, lengths)
+        return words, self.cell.h(_answer(ended).state)
