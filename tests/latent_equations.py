@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
+from s4d_oracle import front
 from torch import Tensor
 
 
@@ -48,7 +49,8 @@ def leaf(core: Any, x: Tensor) -> Tensor:
 def words(core: Any, ids: list[int]) -> list[Tensor]:
     if core.config.get("leaf", "linear") != "linear":
         return lstm_words(core, [core.embedding.weight[i] for i in ids])
-    return [leaf(core, core.embedding.weight[i]) for i in ids]
+    x = [core.embedding.weight[i] for i in ids]
+    return [leaf(core, v) for v in (front(core.front, x) if core.config.get("front") else x)]
 
 
 def lstm_words(core: Any, x: list[Tensor]) -> list[Tensor]:

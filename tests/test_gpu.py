@@ -99,7 +99,9 @@ def test_a_gpu_gives_the_same_vectors_of_sequences(name: str, emulated: Device |
     torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("options", [{"chunk_size": 3}, {"chunk_size": 3, "handed_on": "mean"}, {"in_context": True}])
+@pytest.mark.parametrize(
+    "options", [{"chunk_size": 3}, {"chunk_size": 3, "handed_on": "mean"}, {"in_context": True}, {"front": "s4d"}]
+)
 def test_a_gpu_gives_the_same_beams_of_chunks_and_words_in_context(
     options: dict[str, Any], emulated: Device | None
 ) -> None:

@@ -50,7 +50,7 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     "gumbel_tree, chunks in training": {"chunk_size": 3, "chunks_in_evaluation": False},
     "beam_tree, Tree-LSTM, chunks": {"cell": "tree_lstm", "chunk_size": 3, "handed_on": "mean"},
     "efficient_beam_tree, chunks, one beam": {"chunk_size": 2, "beam_size": 1, "handed_on": "mean"},
-    "efficient_beam_tree, beams drawn": {"chunk_size": 3},
+    "efficient_beam_tree, beams drawn, S4D": {"chunk_size": 3, "front": "s4d"},
     "efficient_beam_tree, beams ranked, Tree-LSTM": {"chunk_size": 3, "handed_on": "ranked", "cell": "tree_lstm"},
     "beam_tree, beams random": {"chunk_size": 3, "handed_on": "random", "beam_size": 2},
     "beam_tree, OneSoft, beams drawn": {"chunk_size": 4, "one_soft": True},

@@ -1,7 +1,8 @@
 """Beam Tree cells: the best few orders in which neighbours are joined, and the mean of what they come to."""
 
-from typing import Any
+from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from dgltree.arguments import check_size
@@ -15,6 +16,7 @@ from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.parent_attention import ParentAttention
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
 from dgltree.encoders.sequence.padding import check_sequences
+from dgltree.encoders.sequence.s4d import S4DFront
 from dgltree.torch_internals import uncompiled
 
 SEEDS = 2**31
@@ -148,12 +150,14 @@ class SequenceEfficientBeamTree(BeamSearch):
         hidden_size: n.
         slice_size: k; None: all n.
         in_context: whether words have vectors in context; not with a ``chunk_size``.
+        front: "s4d": a state space layer over the embeddings (:class:`dgltree.encoders.sequence.s4d.S4DFront`), as
+            published of recursion in recursion, with the dropout of the embeddings; None: there is none.
         shared: as of :class:`SequenceBeamTree`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`SequenceBeamTree` does, for a slice size below 1, and for words in context of what
-    is joined in chunks.
+    Raises ``ValueError`` as :class:`SequenceBeamTree` does, for a slice size below 1, another front, and words in
+    context of what is joined in chunks.
     """
 
     def __init__(
@@ -163,15 +167,27 @@ class SequenceEfficientBeamTree(BeamSearch):
         *,
         slice_size: int | None = 64,
         in_context: bool = False,
+        front: Literal["s4d"] | None = None,
         **shared: Any,
     ) -> None:
-        super().__init__(size, hidden_size, {"slice_size": slice_size, "in_context": in_context}, **shared)
+        own = {"slice_size": slice_size, "in_context": in_context, "front": front}
+        super().__init__(size, hidden_size, own, **shared)
         if slice_size is not None:
             check_size("slice_size", slice_size)
         if in_context and self.chunk_size is not None:
             raise ValueError("in_context reads the nodes of whole beams; it must be False with a chunk_size")
+        if front not in (None, "s4d"):
+            raise ValueError(f"front is {front!r}; it must be 's4d' or None")
+        self.front = None if front is None else S4DFront(self.width, self.config["dropout"])
         self.score = ChildrenScore(hidden_size, slice_size)
         self.context = ParentAttention(hidden_size, self.config["cell_dropout"]) if in_context else None
+
+    def items(self, ids: Tensor, lengths: Tensor) -> Items:
+        """With a front every word has a row of its own."""
+        if self.front is None:
+            return super().items(ids, lengths)
+        states = self.leaves(self.front(self.dropout(self.embedding(ids)), lengths))
+        return Items(states.flatten(0, 1), torch.arange(ids.numel(), device=ids.device).view(ids.shape), lengths)
 
     def words_in_context(self, ids: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, n), a vector of each word, the mean over the beams; 0 after a length.

@@ -18,10 +18,10 @@ class JoiningCore(InducingCore):
     r"""Leaves and a composition of two states: :math:`h_t = LN(W_0 \, drop(x_t) + b_0)`, without LN for a cell that has
     none; a subclass says how neighbours are joined until one is left.
 
-    With ``chunk_size`` k it does so in levels (recursion in recursion, Ray Chowdhury & Caragea 2023, arXiv 2311.04449,
-    without their state space layer). While there are 1.5 k states or more they are cut into chunks of k, each of which
-    is joined by itself to one state of the next level, or to beams that the subclass hands on; fewer than 1.5 k are one
-    chunk. A sequence so takes a number of steps that grows with the logarithm of its length.
+    With ``chunk_size`` k it does so in levels (recursion in recursion, Ray Chowdhury & Caragea 2023, arXiv 2311.04449).
+    While there are 1.5 k states or more they are cut into chunks of k, each of which is joined by itself to one state
+    of the next level, or to beams that the subclass hands on; fewer than 1.5 k are one chunk. A sequence so takes a
+    number of steps that grows with the logarithm of its length.
 
     Args:
         size: the number of ids.
