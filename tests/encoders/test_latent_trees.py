@@ -291,6 +291,11 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("gumbel_tree", {"leaf": "lstm", "cell": "grc"}, "leaf is 'lstm', which gives h and c; it needs the cell tree"),
         ("gumbel_tree", {"attention": True, "chunk_size": 4}, "attention reads all nodes of one tree; it must be Fal"),
         ("beam_tree", {"handed_on": "best"}, "handed_on is 'best'; it must be one of drawn, ranked, random, mean"),
+        (
+            "beam_tree",
+            {"handed_on": "random"},
+            "handed_on is 'random', and nothing is handed on without chunks: give a",
+        ),
         ("beam_tree", {"draw_seed": -1}, "draw_seed is -1; it must be from 0 to 2147483647"),
         ("balanced_tree", {"chunk_size": 1}, "chunk_size is 1; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"chunk_size": "many"}, "chunk_size is 'many'; it must be a whole number, 2 or more, or None"),

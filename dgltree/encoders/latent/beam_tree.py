@@ -61,6 +61,8 @@ class BeamSearch(JoiningCore):
         check_size("beam_size", beam_size)
         if handed_on not in HANDED_ON:
             raise ValueError(f"handed_on is {handed_on!r}; it must be one of {', '.join(HANDED_ON)}")
+        if handed_on in ("ranked", "random") and self.chunk_size is None:
+            raise ValueError(f"handed_on is {handed_on!r}, and nothing is handed on without chunks: give a chunk_size")
         if not 0 <= draw_seed < SEEDS:
             raise ValueError(f"draw_seed is {draw_seed}; it must be from 0 to {SEEDS - 1}")
         self.beam_size, self.noise, self.handed_on, self.draw_seed = beam_size, noise, handed_on, draw_seed
@@ -125,7 +127,7 @@ class SequenceBeamTree(BeamSearch):
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
     Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for a beam size below 1, another
-    way to hand beams on, and a seed that is none.
+    way to hand beams on or one without chunks, and a seed that is none.
     """
 
     def __init__(self, size: int, hidden_size: int, *, one_soft: bool = False, **shared: Any) -> None:
