@@ -17,6 +17,11 @@ DROPOUT = 0.1
 LENGTHS = (60, 200)
 """Of the sequences that the literal form reads, too."""
 CURVE = (50, 100, 200, 500, 1000)
+CHUNKED = {"beams handed on": {}, "mean handed on": {"handed_on": "mean"}}
+CHUNKS = {"chunk_size": 30, "beam_size": 7}
+"""As published."""
+LONG, FEW = (100, 500, 2000), 4
+"""Of recursion in recursion: words, and sequences of a batch."""
 CORES: dict[str, Any] = {"Beam Tree": SequenceBeamTree, "Efficient Beam Tree": SequenceEfficientBeamTree}
 AIMS = {("Efficient Beam Tree", 60): 1.5, ("Efficient Beam Tree", 200): 4.0, ("Beam Tree", 60): 5.0}
 
@@ -36,11 +41,28 @@ def rows(device: str, repeats: int) -> Iterator[Row | Skipped]:
         words = BATCH * length
         what = f"Efficient Beam Tree, training, {BATCH} x {length} words"
         yield Row(what, 1e6 * time.median / words, "us a word", ours_s=time.median)
+    for way, options in CHUNKED.items():
+        for length in LONG:
+            yield from _in_chunks(way, options, length, device, min(repeats, 3))
 
 
-def _made(name: str, length: int, batch: int, device: str) -> tuple[Any, Tensor]:
+def _in_chunks(way: str, options: dict[str, Any], length: int, device: str, repeats: int) -> Iterator[Row]:
+    core, ids = _made("Efficient Beam Tree", length, FEW, device, **CHUNKS, **options)
+    lengths, words = torch.full((FEW,), length, device=device), FEW * length
+
+    def forward() -> Tensor:
+        return core(ids, lengths)
+
+    time = in_turn({"ours": squared_step(core, forward)}, repeats, device)["ours"]
+    what = f"Efficient Beam Tree in chunks of 30, {way}, training, {FEW} x {length} words"
+    yield Row(what, 1e6 * time.median / words, "us a word", ours_s=time.median)
+    yield Row(f"{what}: kept for gradients", kept_bytes(forward) / words / 1000, "kB a word", falling=True)
+
+
+def _made(name: str, length: int, batch: int, device: str, **options: Any) -> tuple[Any, Tensor]:
     torch.manual_seed(0)
-    core = CORES[name](IDS, SIZE, beam_size=BEAMS, noise=False, dropout=DROPOUT, cell_dropout=DROPOUT).to(device)
+    given = {"beam_size": BEAMS, "noise": False, "dropout": DROPOUT, "cell_dropout": DROPOUT, **options}
+    core = CORES[name](IDS, SIZE, **given).to(device)
     return core, torch.randint(3, IDS, (batch, length), generator=torch.Generator().manual_seed(1)).to(device)
 
 

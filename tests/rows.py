@@ -93,6 +93,8 @@ READOUT_ROWS: dict[str, dict[str, Any]] = {  # each at a width of 8
     "pair": {"size": 8, "classes": 3},
     "classifier": {"size": 8, "classes": 3, "hidden_size": 5},
     "number": {"size": 8},
+    "gelu_pair": {"size": 8, "classes": 3},
+    "gelu_classifier": {"size": 8, "classes": 3, "hidden_size": 5},
 }
 PAIRS = [name for name, core in SEQUENCE_ENCODERS.items() if not core.place_options]
 """The sequence encoders that read pairs as one sequence, and trees in any order."""

@@ -6,6 +6,7 @@ Every test runs twice: on a GPU if there is one (``pytest -m gpu``), and on a se
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ from helpers import VOCABULARY, chain, random_tree, suited
 from rows import ROWS, make_cell, make_sequence_encoder
 from second_device import Device, second_device
 from syncs import syncs
-from torch import nn
+from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 import dgltree
@@ -23,7 +24,7 @@ from dgltree import batch, plan, propagate, root_states
 from dgltree.cells import TreeSMU
 from dgltree.datasets.batches import Collate, NodeBatches
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import TreeEncoder
+from dgltree.encoders import SequenceEfficientBeamTree, TreeEncoder
 from dgltree.engine.kernels.choice import kernels
 
 REAL = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")]
@@ -96,6 +97,24 @@ def test_a_gpu_gives_the_same_vectors_of_sequences(name: str, emulated: Device |
     expected = encoder(planned)
     found = encoder.to("cuda")(planned.to("cuda"))
     torch.testing.assert_close(found.cpu(), expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "options", [{"chunk_size": 3}, {"chunk_size": 3, "handed_on": "mean"}, {"in_context": True}, {"front": "s4d"}]
+)
+def test_a_gpu_gives_the_same_beams_of_chunks_and_words_in_context(
+    options: dict[str, Any], emulated: Device | None
+) -> None:
+    torch.manual_seed(0)
+    core = SequenceEfficientBeamTree(8, 6, beam_size=3, **options).double().eval()
+    ids, lengths = torch.randint(3, 8, (3, 9)), torch.tensor([9, 4, 1])
+
+    def read(ids: Tensor, lengths: Tensor) -> Tensor:
+        return core.words_in_context(ids, lengths) if core.context is not None else core(ids, lengths)
+
+    expected = read(ids, lengths)
+    core.to("cuda")
+    torch.testing.assert_close(read(ids.to("cuda"), lengths.to("cuda")).cpu(), expected, rtol=0, atol=1e-10)
 
 
 def test_a_loader_plans_for_a_model_on_the_gpu_and_it_learns(emulated: Device | None) -> None:

@@ -98,12 +98,16 @@ class GatedRecursive(Compose):
 
 
 class GELUGatedRecursive(GatedRecursive):
-    """The same with GELU for relu, and dropout before W_2 alone (Ray Chowdhury & Caragea 2021, arXiv 2106.06038)."""
+    """The same with GELU for relu, and dropout before W_2 alone (Ray Chowdhury & Caragea 2021, arXiv 2106.06038).
+
+    ``approximate`` is torch's name of the GELU's form; a network that has another one sets it.
+    """
 
     drops_inputs = False
+    approximate = "none"
 
     def act(self, v: Tensor) -> Tensor:
-        return nn.functional.gelu(v)
+        return nn.functional.gelu(v, approximate=self.approximate)
 
 
 class TanhComposition(Compose):

@@ -39,6 +39,8 @@ class Encoder(nn.Module, ABC):
     """The options, by which another one like it can be made."""
     induces_trees: bool = False
     """Whether :meth:`trees` gives trees that the encoder found by itself."""
+    gives_nodes: bool = False
+    """Whether :meth:`node_states` gives a vector for each node."""
 
     @abstractmethod
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
@@ -69,3 +71,13 @@ class Encoder(nn.Module, ABC):
         Raises ``ValueError`` where ``induces_trees`` is false.
         """
         raise ValueError(f"a {type(self).__name__} induces no trees; latent-tree encoders such as Ordered Memory do")
+
+    def node_states(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
+        """(N, n), one row a node of a batch (or of its plan), in public numbering; ``share`` as in a call.
+
+        Raises ``ValueError`` where ``gives_nodes`` is false.
+        """
+        raise ValueError(
+            f"a {type(self).__name__} reads sequences; nodes have vectors in a tree encoder, and in the "
+            "efficient_beam_tree with in_context=True and order='leaves'"
+        )

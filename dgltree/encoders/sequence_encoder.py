@@ -23,7 +23,7 @@ from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
 from dgltree.encoders.sequence.lstm import SequenceLSTM
 from dgltree.encoders.sequence.recurrent_grc import SequenceRecurrentGRC
-from dgltree.encoders.sequence.sequences import Sequences, joined
+from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, Sequences, joined, nodes_of
 from dgltree.encoders.sequence.transformer import SequenceTransformer
 from dgltree.encoders.sequence.tree_transformer import TreeTransformer
 from dgltree.encoders.sequence.universal_transformer import SequenceUniversalTransformer
@@ -93,6 +93,7 @@ class SequenceEncoder(Encoder):
         self.core = core
         self.config = {**self.core.config, "order": self.order, "joint": joint}
         self.induces_trees = isinstance(self.core, InducingCore) and not joint
+        self.gives_nodes = bool(self.core.config.get("in_context")) and self.order == "leaves" and not joint
         self.form = self._form()
         signed(self)
 
@@ -115,7 +116,8 @@ class SequenceEncoder(Encoder):
         ids, lengths, *places = self.core.linearized(batch, self.order, self.vocabulary)
         if self.joint:
             ids, lengths = joined(ids, lengths, self.separator)
-        return Sequences(ids, lengths, places[0] if places else None, self.form)
+        nodes = nodes_of(batch) if self.gives_nodes else None
+        return Sequences(ids, lengths, places[0] if places else None, self.form, nodes)
 
     def words(self, batch: TreeBatch | Sequences) -> list[list[str]]:
         """The items of each sequence: tokens, names of functions, and the brackets ``(`` and ``)``."""
@@ -131,6 +133,28 @@ class SequenceEncoder(Encoder):
         sequences = self._sequences(batch)
         found = self.core.encoded(sequences.ids, sequences.lengths, trace)
         return replace(found, parse=None) if self.joint else found
+
+    @uncompiled
+    def node_states(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
+        """(N, n), of plain sentences: of each leaf the vector of its word in context, of the root that of the sentence.
+
+        Raises ``ValueError`` where ``gives_nodes`` is false, and for a tree with inner nodes but the root, or with a
+        leaf that occurs twice.
+        """
+        if not self.gives_nodes:
+            return super().node_states(batch, share)
+        sequences = self._sequences(batch)
+        assert sequences.nodes is not None
+        tree, place = sequences.nodes.unbind(1)
+        if bool((place == NO_WORD).any()):
+            node = int(torch.nonzero(place == NO_WORD)[0])
+            raise ValueError(
+                f"tree {int(tree[node])} is no plain sentence: node {node} of the batch is neither its root nor a word "
+                "of its own; words have vectors in context in trees whose children are all leaves"
+            )
+        core: Any = self.core
+        words, roots = core.read_words(sequences.ids, sequences.lengths)
+        return words[tree, place.clamp(min=0)].where((place != ROOT).unsqueeze(1), roots[tree])
 
     def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
         """The tree induced over the sequence of each tree of a batch; one a root.

@@ -23,6 +23,8 @@ class TreeEncoder(Encoder):
             vector of a tree is this aggregation of the states of its nodes. None: the state of its root.
     """
 
+    gives_nodes = True
+
     def __init__(self, cell: Cell, recompute: bool = False, *, pooling: str | Aggregation | None = None) -> None:
         super().__init__()
         self.cell, self.recompute = cell, recompute

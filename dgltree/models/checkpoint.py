@@ -18,7 +18,14 @@ from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEn
 from dgltree.files import save_tensors
 from dgltree.models.bounds import check_length, check_sizes, parsed
 from dgltree.models.contents import check_classes, check_parts, check_switches, check_weights
-from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
+from dgltree.models.readouts import (
+    ClassifierReadout,
+    EquationReadout,
+    GELUClassifierReadout,
+    GELUPairReadout,
+    NumberReadout,
+    PairReadout,
+)
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
 
 Saved = TreeModel | Encoder | Cell
@@ -32,11 +39,20 @@ OPTIONS_OF_2 = {
     "steps": "num_steps",
 }
 """Options of cells and encoders by their names in format 2, with their names now."""
+OPTIONS_SINCE: dict[str, dict[str, Any]] = {
+    "gumbel_tree": {"composed": "pairs"},
+    "crvnn": {"merged_by": "existence"},
+    "beam_tree": {"handed_on": "mean"},
+    "efficient_beam_tree": {"handed_on": "mean"},
+}
+"""Options of encoders that are newer than format 3, with what was done before them: what files without them do."""
 HEADER = "dgltree"  # the key of our JSON in the file's metadata
 READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
     "pair": (PairReadout, PairModel),
     "classifier": (ClassifierReadout, TreeModel),
     "number": (NumberReadout, TreeModel),
+    "gelu_pair": (GELUPairReadout, PairModel),
+    "gelu_classifier": (GELUClassifierReadout, TreeModel),
 }
 """Readouts by name, in addition to that of equations, and the models that they are part of."""
 
@@ -103,6 +119,8 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
             raise ValueError("a language model; dgltree.models.load_language_model reads it")
         if header["version"] == 2:
             header = from_format_2(header)
+        since = OPTIONS_SINCE.get(header.get("encoder", ""), {})
+        header["options"] = {**since, **header["options"]}
         kind = "encoder" if "encoder" in header else "cell"
         known: Mapping[str, type] = SEQUENCE_ENCODERS if kind == "encoder" else CELLS
         _check_known(header, kind, known)
@@ -196,7 +214,7 @@ def _readout_header(model: TreeModel) -> dict[str, Any]:
     if isinstance(model.readout, EquationReadout):
         return {"readout": "equation"}
     for name, (readout, _) in READOUTS.items():
-        if isinstance(model.readout, readout):
+        if type(model.readout) is readout:
             check_classes(model.classes)
             return {"readout": name, "readout_options": model.readout.config, "classes": model.classes}
     known = ", ".join(["EquationReadout", *(readout.__name__ for readout, _ in READOUTS.values())])

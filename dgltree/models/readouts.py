@@ -60,6 +60,7 @@ class ClassifierReadout(Readout):
     """
 
     gives = "classes"
+    activation: ClassVar[type[nn.Module]] = nn.ReLU
 
     def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()
@@ -67,7 +68,7 @@ class ClassifierReadout(Readout):
         self.config = {"size": size, "classes": classes, "hidden_size": hidden_size, "dropout": dropout}
         layers: list[nn.Module] = [nn.Dropout(dropout)]
         if hidden_size is not None:
-            layers += [nn.Linear(size, hidden_size), nn.ReLU(), nn.Dropout(dropout)]
+            layers += [nn.Linear(size, hidden_size), self.activation(), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers, nn.Linear(hidden_size or size, classes))
 
     def forward(self, states: Tensor) -> Tensor:
@@ -76,6 +77,16 @@ class ClassifierReadout(Readout):
 
     def rescale(self, mean: float, deviation: float) -> None:
         _rescale(self.layers[-1], mean, deviation)
+
+
+class GELUClassifierReadout(ClassifierReadout):
+    """As the papers on latent trees read them (Ray Chowdhury & Caragea 2023, arXiv 2305.19999): always with the hidden
+    layer, of n where its width is None, and GELU for ReLU."""
+
+    activation = nn.GELU
+
+    def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
+        super().__init__(size, classes, size if hidden_size is None else hidden_size, dropout)
 
 
 class PairReadout(Readout):
@@ -94,6 +105,7 @@ class PairReadout(Readout):
     """
 
     gives = "classes"
+    activation: ClassVar[type[nn.Module]] = nn.ELU
 
     def __init__(self, size: int, classes: int, hidden_size: int | None = None, dropout: float = 0.0) -> None:
         super().__init__()
@@ -103,7 +115,7 @@ class PairReadout(Readout):
         self.layers = nn.Sequential(
             nn.Dropout(dropout),
             nn.Linear(4 * size, hidden_size),
-            nn.ELU(),
+            self.activation(),
             nn.Dropout(dropout),
             nn.Linear(hidden_size, classes),
         )
@@ -114,6 +126,12 @@ class PairReadout(Readout):
 
     def rescale(self, mean: float, deviation: float) -> None:
         _rescale(self.layers[-1], mean, deviation)
+
+
+class GELUPairReadout(PairReadout):
+    """The same with GELU for ELU, as in the papers on latent trees (Ray Chowdhury & Caragea 2023, arXiv 2305.19999)."""
+
+    activation = nn.GELU
 
 
 class NumberReadout(Readout):

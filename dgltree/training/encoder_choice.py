@@ -151,7 +151,8 @@ class _Choosing:
             raise ValueError("vectors needs an input_size, the width of the vectors of the file")
         if settings.nodes and self.given.get("pooling"):
             raise ValueError("nodes learns the label of each node, by its own state, so it takes no pooling")
-        if self.cell is None and (settings.input_size or settings.nodes):
+        words = self.given.get("in_context") and self.given.get("order") == "leaves"
+        if self.cell is None and (settings.input_size or (settings.nodes and not words)):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
         if self.cell is None and any(
             bool((of.trees.token[of.trees.arity > 0] != NO_TOKEN).any()) for of in train.blocks()

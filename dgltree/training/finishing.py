@@ -109,11 +109,12 @@ def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
         with evaluating(trained.model):
             if finds:
                 brackets.update(encoder, part.trees, encoder.encoded(part.inputs).parse)
-            else:
+            if decision.options.nodes:
                 labels = part.trees.label
                 found = trained.model.read_out(trained.nodes(part)).argmax(-1)
                 right, count = right + int((found == labels)[labels >= 0].sum()), count + int((labels >= 0).sum())
-    return {"f1": brackets.f1} if finds else {"node_accuracy": right / max(1, count)}
+    accuracy = {"node_accuracy": right / max(1, count)} if decision.options.nodes else {}
+    return {"f1": brackets.f1, **accuracy} if finds else accuracy
 
 
 def _divide(trained: TrainedModel, temperature: float) -> None:

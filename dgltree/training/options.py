@@ -8,7 +8,7 @@ from dgltree.arguments import check_types
 from dgltree.models.label_scales import LabelScaleName
 
 TaskName = Literal["classify", "regress", "pair"]
-OptimizerName = Literal["adamw", "adam", "radam", "nadam", "adagrad", "rmsprop", "sgd"]
+OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
 ScheduleName = Literal["plateau", "cosine", "linear"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
 """Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
@@ -90,8 +90,8 @@ class FitOptions:
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.
             Default: 0.05 for classes of trees, else 0.
-        optimizer: adamw, radam, nadam, adagrad, rmsprop or sgd, as torch has them; or adam, whose weight decay is L2
-            and shrinks every weight.
+        optimizer: adamw, radam, nadam, adagrad, rmsprop or sgd, as torch has them; radam_lookahead, which goes back a
+            fifth of its way every five steps; or adam, whose weight decay is L2 and shrinks every weight.
         beta1: the decay of the optimizer's mean of the gradients; the momentum of sgd.
         eps: the number that the optimizer adds to the root of the mean square of the gradients.
         clip: the norm that gradients are clipped to.

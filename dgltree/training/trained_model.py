@@ -17,7 +17,7 @@ from dgltree.datasets.labels import check_known
 from dgltree.datasets.objects import read_objects
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import SequenceEncoder, TreeEncoder
+from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.files import replacing
 from dgltree.models.checkpoint import load_model, save
 from dgltree.models.readouts import Readout
@@ -136,7 +136,8 @@ class TrainedModel:
     def summary(self) -> str:
         """The kind of the answers, and what gives them, in a line."""
         encoder = self.model.encoder
-        name = encoder.name if isinstance(encoder, SequenceEncoder) else type(self.check_nodes().cell).__name__
+        named = encoder.cell if isinstance(encoder, TreeEncoder) else encoder
+        name = getattr(named, "name", type(named).__name__)
         gives = f"{len(self.classes)} classes" if self.classes else "numbers"
         of = "trees" if self.each == 1 else "pairs of trees"
         network = f"{name} of {encoder.config['hidden_size']}"
@@ -224,11 +225,11 @@ class TrainedModel:
         self.check_nodes()
         return torch.cat([self.nodes(part) for part in self.batches(self.known(dataset), baseline=False)]).cpu()
 
-    def check_nodes(self) -> TreeEncoder:
-        """The encoder, whose nodes have vectors; ``ValueError`` for another one."""
+    def check_nodes(self) -> Encoder:
+        """The encoder, which gives vectors of nodes; ``ValueError`` for another one."""
         encoder = self.model.encoder
-        if not isinstance(encoder, TreeEncoder):
-            raise ValueError(f"a {type(encoder).__name__} reads sequences; nodes have vectors in a tree encoder alone")
+        if not encoder.gives_nodes:
+            Encoder.node_states(encoder, None)  # says why
         return encoder
 
     def known(self, trees: Examples) -> TreeDataset:

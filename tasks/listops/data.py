@@ -36,9 +36,11 @@ class ListOps:
         longest: the most words, brackets left out, of an expression to train and validate on; any by default.
             Expressions are made until there are ``count`` of them; of a file the longer ones are left out.
         train_share: share of the training expressions to train on; a larger share holds every smaller one.
-        sets: names of :data:`tasks.listops.presets.SETS`, or "all".
+        sets: names of :data:`tasks.listops.presets.ASKED`, or "all", which are those of ``SETS``.
         validate_on: names of such sets to validate on as well, drawn with another seed than those that are tested: the
             epoch that is best up to the length of training may be a bad one beyond it.
+        validate_any: whether the expressions to validate on have any number of words, as published, in place of
+            at most ``longest``; they are as many, and made.
         set_size: expressions of each of these sets, and of the other sets of ListOps-DG.
         depth: whether to train on expressions of depth up to 5, validate on depth 7 and test on depth 8 or more.
         seed: of the expressions that are made; not of the sets.
@@ -56,12 +58,17 @@ class ListOps:
         train_share: float = 1.0,
         sets: list[str] | None = None,
         validate_on: list[str] | None = None,
+        validate_any: bool = False,
         set_size: int = presets.COUNT,
         depth: bool = False,
         seed: int = 0,
     ) -> None:
         self.more, self.validate_on = _names(sets), _names(validate_on)
-        self.set_size, self.depth = set_size, depth
+        self.set_size, self.depth, self.validate_any = set_size, depth, validate_any
+        if depth and validate_any:
+            raise ValueError(
+                "validate_any is of expressions that are validated on by length; depth has a set of its own"
+            )
         if not 0 < train_share <= 1:
             raise ValueError(f"train_share is {train_share}; it must be above 0 and at most 1")
         self.files = {"test": test, "expressions": expressions}
@@ -98,8 +105,15 @@ class ListOps:
             own = list(presets.preset("depth_7", self.set_size))
         else:
             own = self._own[int(TRAIN * len(self._own)) : int(VALIDATION * len(self._own))]
+            own = self._of_any_length(len(own)) if self.validate_any else own
         longer = [e for name in self.validate_on for e in presets.preset(name, self.set_size, VALIDATION_SEED)]
         return own + longer
+
+    def _of_any_length(self, count: int) -> list[Expression]:
+        """Made from a seed of their own, without those that are trained or tested on."""
+        others = {*self._own, *self._published}
+        made = generate.expressions(2 * count + 100, -1 - self.seed)
+        return [expression for expression in made if expression not in others][:count]
 
     @cached_property
     def test(self) -> list[Expression]:
@@ -132,8 +146,8 @@ def data_of(expressions: Sequence[Expression]) -> TreeDataset:
 def _names(sets: list[str] | None) -> tuple[str, ...]:
     """Of sets that are there."""
     names = tuple(presets.SETS) if sets == ["all"] else tuple(sets or ())
-    if unknown := [name for name in names if name not in presets.SETS]:
-        raise ValueError(f"no set {', '.join(unknown)}; there are {', '.join(presets.SETS)}, or all")
+    if unknown := [name for name in names if name not in presets.ASKED]:
+        raise ValueError(f"no set {', '.join(unknown)}; there are {', '.join(presets.ASKED)}, or all")
     return names
 
 

@@ -1,7 +1,7 @@
 """Variants of the task to compare models on."""
 
 from tasks.listops.data import FLAT, ROOTS
-from tasks.listops.presets import SETS
+from tasks.listops.presets import ASKED
 
 VARIANTS: dict[str, tuple[str, ...]] = {
     "100 %": (),
@@ -12,7 +12,7 @@ VARIANTS: dict[str, tuple[str, ...]] = {
 """Shares of the training expressions, by the options that take them; the first is the default. "family" is the test of
 the papers on latent trees: what is learnt from up to 100 words, on longer ones and on more arguments; "depth" is
 ListOps-DG."""
-HEADS = {f"{name}_set": f"{preset.about} (our set, ± 1)" for name, preset in SETS.items()}
+HEADS = {f"{name}_set": f"{preset.about} (our set, ± 1)" for name, preset in ASKED.items()}
 """Of the metrics of our own test sets."""
 TABLES = {
     "By the operator at the root": {

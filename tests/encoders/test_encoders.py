@@ -281,7 +281,7 @@ def test_unknown_names_and_options_are_refused_with_those_there_are() -> None:
         ("tree_transformer", "order, joint, branching, path_length, num_layers, num_heads"),
         (
             "beam_tree",
-            "order, joint, one_soft, beam_size, noise, cell, embedding_size, dropout, cell_dropout, chunk_size",
+            "order, joint, one_soft, beam_size, noise, handed_on, draw_seed, cell, embedding_size, dropout",
         ),
         ("tree_smu", "typed, rank, input_size, leaf, functions, numbers, number_scale, dropout, stack_size"),
     ):

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from beam_oracle import u
 from latent_oracle import ORACLES, along, over_all_orders
 from latent_oracle import read as literal
 from latent_oracle import words as leaves
@@ -18,6 +19,7 @@ from torch import Tensor
 from dgltree.encoders import SEQUENCE_ENCODERS, Beams, Encoded, InducingCore, Merges
 from dgltree.encoders.latent import beams, gumbel_tree
 from dgltree.encoders.latent.core import JoiningCore
+from dgltree.encoders.latent.handed_on import Draws
 
 INDUCING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]
 JOINING = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, JoiningCore)]
@@ -26,11 +28,13 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     **{name: {} for name in JOINING},
     "gumbel_tree, GRC, linear": {"cell": "grc", "score": "linear", "temperature": 0.5},
     "gumbel_tree, GRC, children": {"cell": "grc", "score": "children"},
+    "gumbel_tree, children, all pairs": {"score": "children", "composed": "pairs"},
     "gumbel_tree, as the paper": {"scaled": False, "forget_bias": 0.0},
     "gumbel_tree, leaf LSTM": {"leaf": "lstm"},
     "gumbel_tree, leaf LSTMs, attention": {"leaf": "both", "attention": True},
     "gumbel_tree, GRC, attention": {"cell": "grc", "attention": True},
     "crvnn, first": {"version": "first", "penalty": 0.5},
+    "crvnn, first of ListOps": {"version": "first", "gelu": "tanh", "merged_by": "existence"},
     "crvnn, no halt": {"halt": False},
     "crvnn, equation 6": {"neighbours": "product"},
     "crvnn, first, chunks": {"version": "first", "penalty": 0.5, "chunk_size": 2},
@@ -44,11 +48,25 @@ FORMS: dict[str, dict[str, Any]] = {  # the registry's name is before the first 
     "balanced_tree, chunks": {"chunk_size": 3},
     "gumbel_tree, chunks": {"chunk_size": 2},
     "gumbel_tree, chunks in training": {"chunk_size": 3, "chunks_in_evaluation": False},
-    "beam_tree, Tree-LSTM, chunks": {"cell": "tree_lstm", "chunk_size": 3},
-    "efficient_beam_tree, chunks, one beam": {"chunk_size": 2, "beam_size": 1},
+    "beam_tree, Tree-LSTM, chunks": {"cell": "tree_lstm", "chunk_size": 3, "handed_on": "mean"},
+    "efficient_beam_tree, chunks, one beam": {"chunk_size": 2, "beam_size": 1, "handed_on": "mean"},
+    "efficient_beam_tree, beams drawn, S4D": {"chunk_size": 3, "front": "s4d"},
+    "efficient_beam_tree, beams ranked, Tree-LSTM": {"chunk_size": 3, "handed_on": "ranked", "cell": "tree_lstm"},
+    "beam_tree, beams random": {"chunk_size": 3, "handed_on": "random", "beam_size": 2},
+    "beam_tree, OneSoft, beams drawn": {"chunk_size": 4, "one_soft": True},
 }
 LENGTHS = [1, 2, 3, 7, 5, 1, 4]
 IDS = torch.randint(3, 8, (7, 7), generator=torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(autouse=True)
+def fixed_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In training, too."""
+
+    def of(self: Draws, level: int, number: Tensor, beams: int) -> Tensor:
+        return torch.tensor([[u(level, chunk, b) for b in range(beams)] for chunk in number.tolist()]).double()
+
+    monkeypatch.setattr(Draws, "of", of)
 
 
 def make(form: str, size: int = 6, **options: Any) -> Any:
@@ -267,12 +285,25 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("efficient_beam_tree", {"slice_size": 0}, "slice_size is 0"),
         ("gumbel_tree", {"temperature": 0.0}, "temperature is 0.0; it must be above 0"),
         ("gumbel_tree", {"score": "best"}, "score is 'best'; it must be one of query, linear, children"),
+        ("gumbel_tree", {"composed": "best"}, "composed is 'best'; it must be one of pairs, mixture"),
+        ("gumbel_tree", {"composed": "mixture"}, "composed is 'mixture', but the score 'query' reads what pairs be"),
         ("gumbel_tree", {"leaf": "best"}, "leaf is 'best'; it must be one of linear, lstm, both"),
         ("gumbel_tree", {"leaf": "lstm", "cell": "grc"}, "leaf is 'lstm', which gives h and c; it needs the cell tree"),
         ("gumbel_tree", {"attention": True, "chunk_size": 4}, "attention reads all nodes of one tree; it must be Fal"),
+        ("beam_tree", {"handed_on": "best"}, "handed_on is 'best'; it must be one of drawn, ranked, random, mean"),
+        (
+            "beam_tree",
+            {"handed_on": "random"},
+            "handed_on is 'random', and nothing is handed on without chunks: give a",
+        ),
+        ("beam_tree", {"draw_seed": -1}, "draw_seed is -1; it must be from 0 to 2147483647"),
         ("balanced_tree", {"chunk_size": 1}, "chunk_size is 1; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"chunk_size": "many"}, "chunk_size is 'many'; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"version": "best"}, "version is 'best'; it must be one of first, later"),
+        ("crvnn", {"gelu": "relu"}, "gelu is 'relu'; it must be one of erf, tanh"),
+        ("crvnn", {"gelu": "tanh"}, "gelu is 'tanh'; it is the first version's with the cell grc, not of 'later' with"),
+        ("crvnn", {"gelu": "tanh", "version": "first", "cell": "tree_rnn"}, "not of 'first' with tree_rnn"),
+        ("crvnn", {"merged_by": "best"}, "merged_by is 'best'; it must be one of probability, existence"),
         ("crvnn", {"neighbours": "best"}, "neighbours is 'best'; it must be one of cut, product"),
         ("balanced_tree", {"cell_dropout": 1.0}, "dropout is 1.0"),
         ("balanced_tree", {"embedding_size": 0}, "embedding_size is 0"),
@@ -283,19 +314,15 @@ def test_impossible_options_are_refused(name: str, options: dict[str, Any], erro
         SEQUENCE_ENCODERS[name](8, 6, **options)
 
 
+def test_forget_gates_of_leaf_lstms_are_open_at_first() -> None:
+    for cell in SEQUENCE_ENCODERS["gumbel_tree"](8, 6, leaf="both").leaf.cells:
+        assert cell.bias_ih.tolist() == [0] * 3 + [1] * 3 + [0] * 6
+        assert not cell.bias_hh.any()
+
+
 def test_two_directions_of_leaves_share_an_even_width() -> None:
     with pytest.raises(ValueError, match="hidden_size is 5; it must be even, half of it for each direction"):
         SEQUENCE_ENCODERS["gumbel_tree"](8, 5, leaf="both")
-
-
-def test_the_maximum_of_a_batch_is_an_option_of_the_published_program() -> None:
-    ids, lengths = IDS, torch.tensor(LENGTHS)
-    one, whole = make("crvnn"), make("crvnn", batch_maximum=True)
-    with torch.no_grad():  # so that the largest score is not 0
-        for core in (one, whole):
-            core.second.bias.add_(3)
-    torch.testing.assert_close(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root, rtol=0, atol=1e-6)
-    assert not torch.equal(whole.encoded(ids, lengths).root, one.encoded(ids, lengths).root)
 
 
 @pytest.mark.parametrize("cell", ["grc", "tree_lstm", "tree_rnn"])

@@ -11,12 +11,18 @@ from dgltree import Tree, Vocabulary, batch, propagate
 from dgltree.batching.labels import supervised
 from dgltree.cells import TreeLSTM
 from dgltree.encoders import TreeEncoder
-from dgltree.models import ClassifierReadout, NumberReadout, PairReadout
+from dgltree.models import (
+    ClassifierReadout,
+    GELUClassifierReadout,
+    GELUPairReadout,
+    NumberReadout,
+    PairReadout,
+)
 from dgltree.read.bracket import read_sst
 
 LABELLED = [read_sst("(3 (2 a) (4 (1 fine) (0 film)))"), read_sst("(1 (2 a) (0 mess))"), read_sst("(2 film)")]
 VOCABULARY = Vocabulary.from_trees(LABELLED)
-MAKERS: list[Callable[..., nn.Module]] = [ClassifierReadout, PairReadout]
+MAKERS: list[Callable[..., nn.Module]] = [ClassifierReadout, PairReadout, GELUClassifierReadout, GELUPairReadout]
 
 
 def linears(readout: nn.Module) -> list[nn.Linear]:
@@ -53,6 +59,19 @@ def test_a_pair_is_read_from_both_states_their_product_and_their_distance() -> N
     assert torch.allclose(readout(h1, h2), hidden @ second.weight.T + second.bias)
     assert not torch.allclose(readout(h1, h2), readout(h2, h1))
     assert linears(PairReadout(5, 7, hidden_size=9))[0].weight.shape == (9, 20)
+
+
+def test_the_heads_of_the_papers_on_latent_trees_have_a_hidden_layer_with_gelu() -> None:
+    h1, h2 = torch.randn(4, 5), torch.randn(4, 5)
+    single, pair = GELUClassifierReadout(5, 7).eval(), GELUPairReadout(5, 7).eval()
+    for readout, states, features in (
+        (single, (h1,), h1),
+        (pair, (h1, h2), torch.cat([h1, h2, h1 * h2, (h1 - h2).abs()], 1)),
+    ):
+        first, second = linears(readout)
+        hidden = nn.functional.gelu(features @ first.weight.T + first.bias)
+        assert hidden.shape == (4, 5)
+        assert torch.allclose(readout(*states), hidden @ second.weight.T + second.bias, atol=1e-6)
 
 
 def test_a_number_is_read_through_one_sigmoid_layer() -> None:

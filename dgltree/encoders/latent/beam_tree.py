@@ -1,14 +1,26 @@
 """Beam Tree cells: the best few orders in which neighbours are joined, and the mean of what they come to."""
 
-from typing import Any
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
 
 from dgltree.arguments import check_size
 from dgltree.encoders.encoded import Beams
-from dgltree.encoders.latent.beams import search
+from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, sorted_on_cpu
+from dgltree.encoders.latent.handed_on import HANDED_ON, Draws, Ended, HandedOn, joined_by_beams
+from dgltree.encoders.latent.in_context import words_in_context
 from dgltree.encoders.latent.nodes import Nodes
+from dgltree.encoders.latent.parent_attention import ParentAttention
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
+from dgltree.encoders.sequence.padding import check_sequences
+from dgltree.encoders.sequence.s4d import S4DFront
+from dgltree.torch_internals import uncompiled
+
+SEEDS = 2**31
+"""Of draws."""
 
 
 class BeamSearch(JoiningCore):
@@ -21,6 +33,11 @@ class BeamSearch(JoiningCore):
         beam_size: K.
         noise: whether in training Gumbel noise chooses the proposals and the beams, as in the authors' first program;
             their later one has none.
+        handed_on: what a chunk hands on to the next level. Its beams, so that those of a sequence begin with as many:
+            "drawn", the first, and others by their probabilities (beam alignment), "random", the first, and any others,
+            "ranked", as they are. Or "mean", one state, their mean by their probabilities.
+        draw_seed: of the draws in evaluation, which are so the same in each call and for any batch; in training torch's
+            generator draws.
         shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
     """
 
@@ -35,24 +52,57 @@ class BeamSearch(JoiningCore):
         *,
         beam_size: int = 5,
         noise: bool = True,
+        handed_on: HandedOn = "drawn",
+        draw_seed: int = 0,
         **shared: Any,
     ) -> None:
-        super().__init__(size, hidden_size, {"beam_size": beam_size, "noise": noise, **own}, **shared)
+        own = {"beam_size": beam_size, "noise": noise, "handed_on": handed_on, "draw_seed": draw_seed, **own}
+        super().__init__(size, hidden_size, own, **shared)
         check_size("beam_size", beam_size)
-        self.beam_size, self.noise = beam_size, noise
+        if handed_on not in HANDED_ON:
+            raise ValueError(f"handed_on is {handed_on!r}; it must be one of {', '.join(HANDED_ON)}")
+        if handed_on in ("ranked", "random") and self.chunk_size is None:
+            raise ValueError(f"handed_on is {handed_on!r}, and nothing is handed on without chunks: give a chunk_size")
+        if not 0 <= draw_seed < SEEDS:
+            raise ValueError(f"draw_seed is {draw_seed}; it must be from 0 to {SEEDS - 1}")
+        self.beam_size, self.noise, self.handed_on, self.draw_seed = beam_size, noise, handed_on, draw_seed
 
     def join(self, items: Items) -> JoinResult:
         """The trace has the ``totals`` (B, K), the logarithm of each beam's probability, in the order of the parse."""
-        rows, lengths, back = sorted_on_cpu(items)
-        nodes = Nodes(self.cell, self.norm, self.score, items.states)
+        return _answer(self._searched(items.states, Starts.of(items.rows, items.states), items.lengths))
+
+    def in_chunks(self, items: Items, chunk_size: int) -> JoinResult:
+        """Of beams handed on as :meth:`join`; of their mean there is no trace."""
+        if self.handed_on == "mean":
+            return super().in_chunks(items, chunk_size)
+        draws = Draws(None if self.training else self.draw_seed)
+        return _answer(joined_by_beams(self._searched, items, chunk_size, self.handed_on, draws))
+
+    def _searched(self, states: Tensor, starts: Starts, lengths: Tensor) -> Ended:
+        return self._ended(self._nodes(states), starts, lengths)
+
+    def _nodes(self, states: Tensor) -> Nodes:
+        return Nodes(self.cell, self.norm, self.score, states)
+
+    def _ended(self, nodes: Nodes, starts: Starts, lengths: Tensor) -> Ended:
+        rows, known, order = sorted_on_cpu(starts.rows, lengths)
+        there, back = (places.to(lengths.device, non_blocking=True) for places in (order, order.argsort()))
+        begun = Starts(rows, starts.total[there], starts.alive.cpu()[order])
         noise, soft = self.training and self.noise, self.training and self.soft
-        found = search(nodes, rows, lengths, self.beam_size, noise=noise, soft=soft)
-        weights = found.weights
-        state = (weights.unsqueeze(2) * nodes.states.read(found.rows)).sum(1)
-        best = weights.detach().argsort(dim=1, descending=True, stable=True)
-        orders = found.orders.gather(1, best.unsqueeze(2).expand_as(found.orders))
-        parse = Beams(orders[back], weights.detach().gather(1, best)[back])
-        return JoinResult(state[back], parse, trace={"totals": found.total.gather(1, best)[back]})
+        found = search(nodes, begun, known, self.beam_size, noise=noise, soft=soft)
+        roots = nodes.states.read(found.rows)
+        start = found.start.to(roots.device, non_blocking=True)
+        return Ended(*(part[back] for part in (roots, found.total, found.alive, found.orders, start)))
+
+
+def _answer(ended: Ended) -> JoinResult:
+    """The mean of the beams' roots; the beams of the parse, the largest weight first."""
+    weights = ended.weights
+    state = (weights.unsqueeze(2) * ended.state).sum(1)
+    best = weights.detach().argsort(dim=1, descending=True, stable=True)
+    orders = ended.orders.gather(1, best.unsqueeze(2).expand_as(ended.orders))
+    parse = Beams(orders, weights.detach().gather(1, best))
+    return JoinResult(state, parse, trace={"totals": ended.total.gather(1, best)})
 
 
 class SequenceBeamTree(BeamSearch):
@@ -72,13 +122,12 @@ class SequenceBeamTree(BeamSearch):
         size: the number of ids.
         hidden_size: n.
         one_soft: whether in training all proposals but the K - 1 best are averaged into one beam (OneSoft).
-        shared: ``beam_size`` K, and ``noise``, whether in training Gumbel noise chooses the proposals and the beams, as
-            in the authors' first program (their later one has none); and those of
-            :class:`dgltree.encoders.latent.core.JoiningCore`.
+        shared: those of :class:`BeamSearch` and of :class:`dgltree.encoders.latent.core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for a beam size below 1.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for a beam size below 1, another
+    way to hand beams on or one without chunks, and a seed that is none.
     """
 
     def __init__(self, size: int, hidden_size: int, *, one_soft: bool = False, **shared: Any) -> None:
@@ -95,19 +144,72 @@ class SequenceEfficientBeamTree(BeamSearch):
 
     .. math:: s_{b,j} = v \cdot GELU(U [h_{b,j}^{1..k}; h_{b,j+1}^{1..k}] + d) + d'
 
+    With ``in_context`` each word has a vector, too, of the nodes above it in all beams
+    (:class:`dgltree.encoders.latent.parent_attention.ParentAttention`): a word's meaning in its sentence.
+
     Args:
         size: the number of ids.
         hidden_size: n.
         slice_size: k; None: all n.
+        in_context: whether words have vectors in context; not with a ``chunk_size``.
+        front: "s4d": a state space layer over the embeddings (:class:`dgltree.encoders.sequence.s4d.S4DFront`), as
+            published of recursion in recursion, with the dropout of the embeddings; None: there is none.
         shared: as of :class:`SequenceBeamTree`.
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`SequenceBeamTree` does, and for a slice size below 1.
+    Raises ``ValueError`` as :class:`SequenceBeamTree` does, for a slice size below 1, another front, and words in
+    context of what is joined in chunks.
     """
 
-    def __init__(self, size: int, hidden_size: int, *, slice_size: int | None = 64, **shared: Any) -> None:
-        super().__init__(size, hidden_size, {"slice_size": slice_size}, **shared)
+    def __init__(
+        self,
+        size: int,
+        hidden_size: int,
+        *,
+        slice_size: int | None = 64,
+        in_context: bool = False,
+        front: Literal["s4d"] | None = None,
+        **shared: Any,
+    ) -> None:
+        own = {"slice_size": slice_size, "in_context": in_context, "front": front}
+        super().__init__(size, hidden_size, own, **shared)
         if slice_size is not None:
             check_size("slice_size", slice_size)
+        if in_context and self.chunk_size is not None:
+            raise ValueError("in_context reads the nodes of whole beams; it must be False with a chunk_size")
+        if front not in (None, "s4d"):
+            raise ValueError(f"front is {front!r}; it must be 's4d' or None")
+        self.front = None if front is None else S4DFront(self.width, self.config["dropout"])
         self.score = ChildrenScore(hidden_size, slice_size)
+        self.context = ParentAttention(hidden_size, self.config["cell_dropout"]) if in_context else None
+
+    def items(self, ids: Tensor, lengths: Tensor) -> Items:
+        """With a front every word has a row of its own."""
+        if self.front is None:
+            return super().items(ids, lengths)
+        states = self.leaves(self.front(self.dropout(self.embedding(ids)), lengths))
+        return Items(states.flatten(0, 1), torch.arange(ids.numel(), device=ids.device).view(ids.shape), lengths)
+
+    def words_in_context(self, ids: Tensor, lengths: Tensor) -> Tensor:
+        """(B, T, n), a vector of each word, the mean over the beams; 0 after a length.
+
+        Args:
+            ids: (B, T) int64.
+            lengths: (B,) int64, 1 to T.
+
+        Raises ``ValueError`` for other shapes, lengths and ids, and without the option ``in_context``.
+        """
+        return self.read_words(ids, lengths)[0]
+
+    @uncompiled
+    def read_words(self, ids: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """The same, and the vectors of the sequences (B, n), by one pass. Raises as that does."""
+        if self.context is None:
+            raise ValueError("words have no vectors in context here: make the encoder with in_context=True")
+        check_sequences(ids, lengths, self.size, self.max_length)
+        items = self.items(ids, lengths)
+        nodes = self._nodes(items.states)
+        ended = self._ended(nodes, Starts.of(items.rows, items.states), lengths)
+        words = words_in_context(self.context, nodes, ended, items.rows, lengths)
+        return words, self.cell.h(_answer(ended).state)

@@ -43,6 +43,22 @@ class OpenBeams(NamedTuple):
         return self if count == len(self.rows) else OpenBeams(*(part[:count] for part in self))
 
 
+class Starts(NamedTuple):
+    """The beams that a search of B sequences begins with, K' of each."""
+
+    rows: Tensor
+    """(B, K', T) int64, the nodes, of no meaning after a length; on the CPU."""
+    total: Tensor
+    """(B, K'), the sum of the logarithms so far; on the model's device."""
+    alive: Tensor
+    """(B, K') bool, on the CPU."""
+
+    @classmethod
+    def of(cls, rows: Tensor, like: Tensor) -> "Starts":
+        """One beam each, of nodes (B, T), with totals of 0 of a dtype and on a device."""
+        return cls(rows.unsqueeze(1), like.new_zeros(len(rows), 1), torch.ones(len(rows), 1, dtype=torch.bool))
+
+
 class Proposals(NamedTuple):
     """Candidates for the next step of the beams of b sequences: k joins each, P in all. On the model's device."""
 
@@ -82,21 +98,21 @@ class Found(NamedTuple):
     """(B, K) bool"""
     orders: Tensor
     """(B, K, T - 1) int64, the merges of each, as of :func:`dgltree.induction.merges.joined`."""
-
-    @property
-    def weights(self) -> Tensor:
-        """(B, K), the softmax of ``total``; 0 of beams that are not there."""
-        return self.total.masked_fill(~self.alive, -math.inf).softmax(1)
+    start: Tensor
+    """(B, K) int64, which of the starts each comes from; on the CPU."""
 
 
 def search(
-    nodes: Nodes, rows: Tensor, lengths: list[int], beam_size: int, *, noise: bool = False, soft: bool = False
+    nodes: Nodes, starts: Starts, lengths: list[int], beam_size: int, *, noise: bool = False, soft: bool = False
 ) -> Found:
     """Join neighbours until one is left of each sequence.
 
+    Of the beams found, the first is the best of the last choice; where there was none, they are in the order of the
+    starts.
+
     Args:
         nodes: of all sequences.
-        rows: (B, T) int64, the words' rows, on the CPU.
+        starts: of the sequences, at most K of each.
         lengths: of the sequences, which never rise.
         beam_size: K.
         noise: whether Gumbel noise chooses the proposals and, but for ``soft``, the beams; it never enters ``total``.
@@ -104,7 +120,7 @@ def search(
     """
     longest, known = lengths[0], torch.tensor(lengths)
     there = known.to(nodes.states.buffer.device, non_blocking=True)
-    beams = _begin(nodes, rows[:, :longest], known)
+    beams = _begin(nodes, starts, known)
     ended, history = [], []
     for t in range(longest - 1):
         count = sum(length > t + 1 for length in lengths)
@@ -114,19 +130,19 @@ def search(
         history.append((parent, gap))
     ended.append(_ended(beams, 0, beam_size))
     roots, total, usable, alive = (torch.cat(part[::-1]) for part in zip(*ended, strict=True))
-    orders = pad(_orders(history, alive), (0, rows.shape[1] - longest), value=CLOSED)
-    return Found(roots, total, usable, orders.to(total.device, non_blocking=True))
+    orders, start = _orders(history, alive)
+    orders = pad(orders, (0, starts.rows.shape[2] - longest), value=CLOSED)
+    return Found(roots, total, usable, orders.to(total.device, non_blocking=True), start)
 
 
-def _begin(nodes: Nodes, rows: Tensor, lengths: Tensor) -> OpenBeams:
-    """One beam a sequence, of its words."""
-    gaps = torch.arange(rows.shape[1] - 1).expand(len(rows), -1)
-    there = gaps < lengths.unsqueeze(1) - 1
+def _begin(nodes: Nodes, starts: Starts, lengths: Tensor) -> OpenBeams:
+    rows = starts.rows[:, :, : int(lengths[0])]
+    gaps = torch.arange(rows.shape[2] - 1).expand(*rows.shape[:2], -1)
+    there = (gaps < lengths.view(-1, 1, 1) - 1) & starts.alive.unsqueeze(2)
     pairs = torch.zeros_like(gaps)
-    pairs[there] = nodes.pairs(rows[:, :-1][there], rows[:, 1:][there])
-    total = nodes.states.buffer.new_zeros(len(rows), 1)
-    alive = torch.ones(len(rows), 1, dtype=torch.bool)
-    return OpenBeams(rows.unsqueeze(1), pairs.unsqueeze(1), gaps.unsqueeze(1), total, total == 0, alive)
+    pairs[there] = nodes.pairs(rows[:, :, :-1][there], rows[:, :, 1:][there])
+    usable = starts.alive.to(starts.total.device, non_blocking=True)
+    return OpenBeams(rows, pairs, gaps, starts.total, usable, starts.alive)
 
 
 def _ended(beams: OpenBeams, count: int, beam_size: int) -> tuple[Tensor, ...]:
@@ -181,8 +197,10 @@ def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int
     at = leftmost_best(noisy.masked_fill(~there, -math.inf), each)
     usable = (there.expand_as(scores).gather(2, at) & beams.usable.unsqueeze(2)).flatten(1)
     total = (beams.total.unsqueeze(2) + log_probabilities(scores, there).gather(2, at)).flatten(1)
-    ranked = (total + gumbel(total) if noise and not soft else total).masked_fill(~usable, -math.inf)
+    ranked = total + gumbel(total) if noise and not soft else total
     beam = torch.arange(at.shape[1], device=at.device).repeat_interleave(each).expand(len(at), -1)
+    chosen = (candidates > 1).unsqueeze(1)  # the last join is no choice: beams stay as they are
+    ranked = ranked.where(chosen, -beam.to(total.dtype)).masked_fill(~usable, -math.inf)
     return Proposals(at.flatten(1), beam, total, usable, ranked)
 
 
@@ -248,8 +266,8 @@ def _with_last(
     return OpenBeams(last(beams.rows, rows), last(beams.pairs, pairs), beams.gaps, *totals)
 
 
-def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> Tensor:
-    """(B, K, T - 1), the gaps that each beam closed, read backwards from its end."""
+def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> tuple[Tensor, Tensor]:
+    """(B, K, T - 1), the gaps that each beam closed, read backwards from its end; (B, K), the start it came from."""
     beam = torch.arange(alive.shape[1]).repeat(len(alive), 1)
     orders = torch.full((*alive.shape, len(history)), CLOSED)
     for t in reversed(range(len(history))):
@@ -257,4 +275,4 @@ def _orders(history: list[tuple[Tensor, Tensor]], alive: Tensor) -> Tensor:
         here = beam[: len(gap)].clamp(max=gap.shape[1] - 1)
         orders[: len(gap), :, t] = gap.gather(1, here)
         beam[: len(gap)] = parent.gather(1, here)
-    return orders.masked_fill(~alive.unsqueeze(2), CLOSED)
+    return orders.masked_fill(~alive.unsqueeze(2), CLOSED), beam

@@ -18,10 +18,10 @@ class JoiningCore(InducingCore):
     r"""Leaves and a composition of two states: :math:`h_t = LN(W_0 \, drop(x_t) + b_0)`, without LN for a cell that has
     none; a subclass says how neighbours are joined until one is left.
 
-    With ``chunk_size`` k it does so in levels (recursion in recursion, Ray Chowdhury & Caragea 2023, arXiv 2311.04449,
-    without their state space layer and their alignment of beams). While there are 1.5 k states or more they are cut
-    into chunks of k, each of which is joined by itself to one state of the next level; fewer than 1.5 k are one chunk.
-    A sequence so takes a number of steps that grows with the logarithm of its length.
+    With ``chunk_size`` k it does so in levels (recursion in recursion, Ray Chowdhury & Caragea 2023, arXiv 2311.04449).
+    While there are 1.5 k states or more they are cut into chunks of k, each of which is joined by itself to one state
+    of the next level, or to beams that the subclass hands on; fewer than 1.5 k are one chunk. A sequence so takes a
+    number of steps that grows with the logarithm of its length.
 
     Args:
         size: the number of ids.
@@ -76,13 +76,17 @@ class JoiningCore(InducingCore):
         """One state of each sequence of states."""
 
     def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
-        """There is no trace of what was joined in chunks."""
+        """There is no trace of what was joined in chunks, but of beams that are handed on."""
         items = self.items(ids, lengths)
         if self.chunk_size is not None and (self.training or self.chunks_in_evaluation):
-            found = joined_in_chunks(self.join, items, self.chunk_size)
+            found = self.in_chunks(items, self.chunk_size)
         else:
             found = self.join(items)
         return Encoded(self.cell.h(found.state), found.parse, found.losses, (found.trace or None) if trace else None)
+
+    def in_chunks(self, items: Items, chunk_size: int) -> JoinResult:
+        """The same in levels of chunks, each of which hands on one state."""
+        return joined_in_chunks(self.join, items, chunk_size)
 
     def leaves(self, x: Tensor) -> Tensor:
         """(..., D) of embeddings (..., width) that the dropout has acted on; in their dtype under autocast, too."""
@@ -104,14 +108,14 @@ class JoiningCore(InducingCore):
         return Items(self.words(distinct), rows, lengths)
 
 
-def sorted_on_cpu(items: Items) -> tuple[Tensor, list[int], Tensor]:
-    """Rows (B, S) and lengths of the sequences, the longest first, on the CPU; and the order (B,) that puts them back.
+def sorted_on_cpu(rows: Tensor, lengths: Tensor) -> tuple[Tensor, list[int], Tensor]:
+    """Rows (B, ...) int64 and lengths (B,) of sequences, the longest first, on the CPU; and that order (B,).
 
     A GPU is waited for once.
     """
-    lengths, rows = torch.cat([items.lengths.unsqueeze(1), items.rows], 1).cpu().split([1, items.rows.shape[1]], 1)
-    order = longest_first(lengths.squeeze(1))
-    return rows[order], lengths[order, 0].tolist(), order.argsort().to(items.states.device, non_blocking=True)
+    known, flat = torch.cat([lengths.unsqueeze(1), rows.flatten(1)], 1).cpu().split([1, rows[0].numel()], 1)
+    order = longest_first(known.squeeze(1))
+    return flat[order].view(rows.shape), known[order, 0].tolist(), order
 
 
 def longest_first(lengths: Tensor) -> Tensor:

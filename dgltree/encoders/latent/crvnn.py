@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import torch
 from torch import Tensor, nn
 
+from dgltree.cells.compose import GELUGatedRecursive
 from dgltree.encoders.encoded import Merges
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore
@@ -14,13 +15,19 @@ from dgltree.induction.merges import CLOSED
 
 Version = Literal["first", "later"]
 VERSIONS = get_args(Version)
+MergedBy = Literal["probability", "existence"]
+MERGED_BY = get_args(MergedBy)
+APPROXIMATIONS = {"erf": "none", "tanh": "tanh"}
+"""Forms of the GELU, with torch's names of them."""
 THRESHOLDS = {"first": 0.01, "later": 0.1}
 """The existence below which a node has gone."""
 FEATURES = 64
 """Of "first": how many numbers say whether something was just merged into a node."""
 LEAST = 4e-8
 HALF = 0.5
-"""The existence below which a node has been merged, for the tree that is read from a pass."""
+"""The existence below which, or the sum of probabilities from which on, a node counts as merged, for the tree."""
+NEAR = 1e-4
+"""Sums of probabilities are compared in units of it: in a batch, those of equal words differ by their rounding."""
 
 
 class State(NamedTuple):
@@ -38,6 +45,8 @@ class State(NamedTuple):
     """(b, S), how much was just merged into each node."""
     gone: Tensor
     """(b, S) int64, the round in which a word was merged; at least S - 1 where it was not."""
+    sums: Tensor
+    """(b, S), of a word's p, up to the round in which it was merged."""
     single: Tensor
     """(b,) bool, whether only the last word was above the threshold at the end of some round."""
     done: Tensor
@@ -79,8 +88,10 @@ class SequenceCRvNN(JoiningCore):
     which is the answer. A sequence is done when one node other than START and END is above the threshold, or after T
     rounds.
 
-    A node counts as merged in the round in which its existence falls below 1/2; those that never do come last, the
-    least existing first. This is the tree of the pass.
+    For the tree of the pass, a node counts as merged in the round in which the sum of its p reaches 1/2, of several
+    those of the largest sums first; those that never do come last in the same order (the authors' rule). Or, by
+    "existence", in the round in which :math:`e_i` falls below 1/2, of several the left one first, and those that never
+    do come last, the least existing first.
 
     Args:
         size: the number of ids.
@@ -88,17 +99,23 @@ class SequenceCRvNN(JoiningCore):
         version: "first": threshold 0.01, one LayerNorm for leaves and cell, 64 features of what was just merged, and a
             penalty on a sequence that never came down to its last word. "later", the authors' later programs: 0.1, two
             LayerNorms, neither features nor penalty.
-        halt: whether a sequence may be done before T rounds.
+        gelu: "erf", or of "first" "tanh", as its program of ListOps and SST has it in the score and in "grc"; that of
+            logic and inference has "erf".
+        halt: whether a sequence may be done before T rounds. (The published "nohalt" goes on with others, but leaves
+            as it is what is done, and so has the answers of ``halt=True``.)
         penalty: weight of the penalty of "first".
-        batch_maximum: M, which the programs take over a whole batch, so that it depends on the rest of the batch (by
-            underflow, and through 4e-8); else it is that of the sequence.
+        batch_maximum: whether a batch is computed as the programs do, where it depends on its rest: M is that of all
+            places of all its sequences, padding too, and a shorter sequence may have a round more; else M is that of
+            the sequence.
+        merged_by: the rule that the tree is read by, "probability" or "existence".
         neighbours: "cut": R as above, as in all programs; "product": equation 6 of the paper,
             :math:`R_{ij} = e_j \prod_{i<k<j} (1 - e_k)`.
         shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`.
 
     Initialisation: embeddings N(0, 1), that of padding 0, and START, END and the features N(0, 1); torch's of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, and for another version or way.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for another version, form or way,
+    and for "tanh" with "later" or with another cell than "grc".
     """
 
     def __init__(
@@ -106,18 +123,32 @@ class SequenceCRvNN(JoiningCore):
         size: int,
         hidden_size: int,
         *,
+        cell: str = "grc",
         version: Version = "later",
+        gelu: str = "erf",
         halt: bool = True,
         penalty: float = 0.01,
         batch_maximum: bool = False,
         neighbours: Neighbours = "cut",
+        merged_by: MergedBy = "probability",
         **shared: Any,
     ) -> None:
-        for name, value, known in (("version", version, VERSIONS), ("neighbours", neighbours, NEIGHBOURS)):
+        forms = (("version", version, VERSIONS), ("gelu", gelu, tuple(APPROXIMATIONS)))
+        ways = (("neighbours", neighbours, NEIGHBOURS), ("merged_by", merged_by, MERGED_BY))
+        for name, value, known in (*forms, *ways):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
-        own = {"version": version, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
-        super().__init__(size, hidden_size, {**own, "neighbours": neighbours}, **shared)
+        if gelu == "tanh" and (version != "first" or cell != "grc"):
+            raise ValueError(
+                f"gelu is 'tanh'; it is the first version's with the cell grc, not of {version!r} with {cell}"
+            )
+        own = {"version": version, "gelu": gelu, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
+        super().__init__(
+            size, hidden_size, {**own, "neighbours": neighbours, "merged_by": merged_by}, cell=cell, **shared
+        )
+        self.gelu, self.merged_by = gelu, merged_by
+        if isinstance(self.cell, GELUGatedRecursive):
+            self.cell.approximate = APPROXIMATIONS[gelu]
         self.halt, self.batch_maximum, self.threshold = halt, batch_maximum, THRESHOLDS[version]
         self.neighbours = neighbours
         self.penalty = penalty if version == "first" else 0.0
@@ -138,7 +169,7 @@ class SequenceCRvNN(JoiningCore):
         back = torch.cat([rows for rows, _ in groups]).argsort()
         order, existence = lengths.new_full((count, most - 1), CLOSED), items.states.new_zeros(count, most)
         for (rows, longest), of in zip(groups, found, strict=True):
-            order[rows, : longest - 1] = _order(of)
+            order[rows, : longest - 1] = _order(of, self.merged_by)
             existence[rows, :longest] = of.of_words()[:, 1:-1].detach()
         root = torch.cat([of.at_last(of.h) for of in found])[back]
         losses = {}
@@ -153,7 +184,7 @@ class SequenceCRvNN(JoiningCore):
         """
         now, ended = self._at_first(states, lengths), []
         for t in range(states.shape[1]):
-            going = ~now.done & (now.lengths > t)
+            going = ~now.done & (now.lengths + self.batch_maximum > t)
             known = going.cpu()
             if not known.any():
                 break
@@ -169,8 +200,9 @@ class SequenceCRvNN(JoiningCore):
     def _at_first(self, states: Tensor, lengths: Tensor) -> State:
         rows, words, _ = states.shape
         places, end = torch.arange(words + 2, device=lengths.device), (lengths + 1).unsqueeze(1)
-        start, stop = self.leaves(self.dropout(self.ends.expand(rows, -1, -1))).split(1, 1)
+        start, stop = self.leaves(self.ends.expand(rows, -1, -1)).split(1, 1)
         h = stop.where((places == end).unsqueeze(2), torch.cat([start, states, stop], 1))
+        h = h.masked_fill((places > end).unsqueeze(2), 0)
         e, gone = (places <= end).to(h.dtype), torch.full((rows, words + 2), words + 1, device=lengths.device)
         return State(
             torch.arange(rows, device=lengths.device),
@@ -179,6 +211,7 @@ class SequenceCRvNN(JoiningCore):
             e,
             torch.zeros_like(e),
             gone,
+            torch.zeros_like(e),
             lengths < 2,
             lengths < 1,
         )
@@ -193,13 +226,16 @@ class SequenceCRvNN(JoiningCore):
         share = q.unsqueeze(2)
         h = share * self.cell(Lh, now.h, self.norm) + (1 - share) * now.h
         e = (now.e * (1 - p)).where(place, now.e)
-        gone = now.gone.masked_fill((now.gone >= e.shape[1] - 1) & (e < HALF) & merging & place, t)
+        open_ = (now.gone >= e.shape[1] - 1) & merging & place
+        sums = now.sums + p.detach() * open_
+        merged = e < HALF if self.merged_by == "existence" else sums >= HALF
         last_alone = ((e > self.threshold) & words).sum(1) <= 1
         return now._replace(
             h=h.where(place.unsqueeze(2), now.h),
             e=e,
             q=q.where(place, now.q),
-            gone=gone,
+            gone=now.gone.masked_fill(open_ & merged, t),
+            sums=sums,
             single=now.single | (last_alone & going),
             done=now.done | last_alone if self.halt else now.done,
         )
@@ -209,9 +245,9 @@ class SequenceCRvNN(JoiningCore):
         if self.features is not None:
             share = q.unsqueeze(2)
             window = [*window, share * self.features[0] + (1 - share) * self.features[1]]
-        s = self.second(nn.functional.gelu(self.first(torch.cat(window, 2)))).squeeze(2).to(q.dtype)
-        largest = s.masked_fill(~real, 0).amax(1, keepdim=True).clamp(min=0)
-        M = largest.amax() if self.batch_maximum else largest
+        hidden = nn.functional.gelu(self.first(torch.cat(window, 2)), approximate=APPROXIMATIONS[self.gelu])
+        s = self.second(hidden).squeeze(2).to(q.dtype)
+        M = (s.amax() if self.batch_maximum else s.masked_fill(~real, 0).amax(1, keepdim=True)).clamp(min=0)
         A = (s - M).exp() * merging
         beside = (around @ A.unsqueeze(2)).squeeze(2).to(A.dtype)
         return A / (A + (-M).exp() + beside + LEAST)
@@ -222,15 +258,19 @@ def _left_over(of: State) -> Tensor:
     return (of.of_words().sum(1) / of.at_last(of.e)).log().masked_fill(of.single, 0)
 
 
-def _order(of: State) -> Tensor:
+def _order(of: State, merged_by: MergedBy) -> Tensor:
     """(b, T - 1) int64: the gap after each word by the round in which the word was merged.
 
-    Of words merged in one round the left one comes first, of those never merged the one that exists least.
+    Of words merged in one round the one with the largest sum comes first, or by "existence" the left one; so too of
+    those never merged, or by "existence" the one that exists least.
     """
-    gone, e, last = of.gone[:, 1:-2], of.e[:, 1:-2].detach(), of.e.shape[1] - 2
-    never = e.masked_fill(gone <= last, 0)
-    first = never.argsort(dim=1, stable=True)
-    there = of.places()[2][:, 1:-2]
+    gone, last, inner = of.gone[:, 1:-2], of.e.shape[1] - 2, slice(1, -2)
+    if merged_by == "existence":
+        late = of.e[:, inner].detach().masked_fill(gone <= last, 0)
+    else:
+        late = -(of.sums[:, inner] / NEAR).round()
+    first = late.argsort(dim=1, stable=True)
+    there = of.places()[2][:, inner]
     rounds = gone.where(there, last + 2).gather(1, first)
     order = first.gather(1, rounds.argsort(dim=1, stable=True))
     return order.masked_fill(~there, CLOSED)

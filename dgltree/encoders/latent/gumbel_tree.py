@@ -9,7 +9,7 @@ from torch.nn.functional import pad
 
 from dgltree.cells.compose import LSTMComposition
 from dgltree.encoders.encoded import Merges
-from dgltree.encoders.latent.beams import search
+from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.choice import gumbel, leftmost_best, shrink, straight_through
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, longest_first, sorted_on_cpu
@@ -22,6 +22,8 @@ Scorer = Literal["query", "linear", "children"]
 SCORERS = get_args(Scorer)
 Leaf = Literal["linear", "lstm", "both"]
 LEAVES = get_args(Leaf)
+Composed = Literal["pairs", "mixture"]
+COMPOSED = get_args(Composed)
 SLICE = 64
 """Numbers of a state that "children" reads."""
 
@@ -52,6 +54,11 @@ class SequenceGumbelTree(JoiningCore):
         m &= onehot(\arg\max y) \text{ with the gradient of } y, \quad
         h' = shrink(h, m, c)
 
+    With "children" the cell is called once a step, on the mixtures of the left and of the right states by m, as the
+    program of EGT-GRC does; the states are the same as with all pairs composed, the gradient is not:
+
+    .. math:: c = cell(\sum_j m_j h_j, \sum_j m_j h_{j+1}), \quad h' = shrink(h, m, c)
+
     In evaluation m is the one of the best s, without noise; then only what a merge changes is computed, by
     :mod:`dgltree.encoders.latent.beams`. Of scores within 1e-9 of each other the leftmost wins.
 
@@ -60,7 +67,10 @@ class SequenceGumbelTree(JoiningCore):
         hidden_size: n.
         score: "query" (published); "linear", :math:`w \cdot c_j + w_0` (GT-GRC with ``cell="grc"``); "children", the
             scorer of the Efficient Beam Tree (EGT-GRC).
-        scaled: whether "query" divides by the root of n, as the published program does and the paper does not.
+        composed: "pairs": all neighbours; "mixture": once a step, as above, for "children" alone; None: "mixture" for
+            "children", else "pairs".
+        scaled: whether "query" divides by the root of n, with "both" of n / 2, as the published program does and the
+            paper does not.
         forget_bias: added to the forget gates of "tree_lstm"; 1 in the published program, 0 in the paper.
         temperature: :math:`\tau`.
         noise: whether training draws; without noise it takes the best.
@@ -68,15 +78,16 @@ class SequenceGumbelTree(JoiningCore):
             n / 2 columns each. The LSTMs are published for the cell "tree_lstm", which alone has a c.
         attention: whether the answer's h is the sum over all 2 T - 1 nodes, the words and what was joined at each step,
             :math:`\sum_t softmax(k \cdot \bar k)_t \, k_t` with their mean :math:`\bar k` (the published program takes
-            the mean over the padded width of the batch). Then evaluation composes all neighbours, too.
+            the mean over the padded width of the batch, and it does not run as it is published: this is what it says).
+            Then evaluation composes all neighbours, too.
         shared: as in :class:`dgltree.encoders.latent.core.JoiningCore`; ``cell`` is "tree_lstm".
 
     Initialisation: embeddings N(0, 1), that of padding 0; q N(0, 0.01); "tree_lstm" orthogonal, its biases 0; torch's
     of the rest.
 
-    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for another score or leaf, for a
-    temperature that is not above 0, for LSTMs with another cell or, of both directions, an odd n, and for attention
-    over what is joined in chunks.
+    Raises ``ValueError`` as :class:`dgltree.encoders.latent.core.JoiningCore` does, for another score, leaf or way to
+    compose, for "mixture" with a score that reads what pairs become, for a temperature that is not above 0, for LSTMs
+    with another cell or, of both directions, an odd n, and for attention over what is joined in chunks.
     """
 
     def __init__(
@@ -86,6 +97,7 @@ class SequenceGumbelTree(JoiningCore):
         *,
         cell: str = "tree_lstm",
         score: Scorer = "query",
+        composed: Composed | None = None,
         scaled: bool = True,
         forget_bias: float = 1.0,
         temperature: float = 1.0,
@@ -94,11 +106,17 @@ class SequenceGumbelTree(JoiningCore):
         attention: bool = False,
         **shared: Any,
     ) -> None:
-        own = {"score": score, "scaled": scaled, "forget_bias": forget_bias, "temperature": temperature, "noise": noise}
-        super().__init__(size, hidden_size, {**own, "leaf": leaf, "attention": attention}, cell=cell, **shared)
-        for name, value, known in (("score", score, SCORERS), ("leaf", leaf, LEAVES)):
+        if composed is None:
+            composed = "mixture" if score == "children" else "pairs"
+        drawing = {"score": score, "scaled": scaled, "temperature": temperature, "noise": noise}
+        own = {"composed": composed, "forget_bias": forget_bias, "leaf": leaf, "attention": attention}
+        super().__init__(size, hidden_size, {**drawing, **own}, cell=cell, **shared)
+        chosen = (("score", score, SCORERS), ("leaf", leaf, LEAVES), ("composed", composed, COMPOSED))
+        for name, value, known in chosen:
             if value not in known:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+        if composed == "mixture" and score != "children":
+            raise ValueError(f"composed is 'mixture', but the score {score!r} reads what pairs become: 'pairs'")
         if temperature <= 0:
             raise ValueError(f"temperature is {temperature}; it must be above 0")
         if attention and self.chunk_size is not None:
@@ -110,7 +128,9 @@ class SequenceGumbelTree(JoiningCore):
             self.cell.forget_bias = forget_bias
         if leaf != "linear":
             self.leaf = LeafLSTM(self.width, hidden_size, both=leaf == "both")
-        self.score = _made(score, hidden_size, scaled)
+        self.mixes = composed == "mixture"
+        root = hidden_size // 2 if leaf == "both" else hidden_size
+        self.score = _made(score, hidden_size, math.sqrt(root) if scaled else 1.0)
 
     def items(self, ids: Tensor, lengths: Tensor) -> Items:
         """With an LSTM every word has a row of its own."""
@@ -122,9 +142,10 @@ class SequenceGumbelTree(JoiningCore):
     def join(self, items: Items) -> JoinResult:
         """The trace has, in training, ``choices`` (B, T - 1, T - 1): the softmax of each step over its pairs."""
         if not self.training and not self.attention:
-            rows, known, back = sorted_on_cpu(items)
+            rows, known, order = sorted_on_cpu(items.rows, items.lengths)
             nodes = Nodes(self.cell, self.norm, self.score, items.states)
-            found = search(nodes, rows, known, 1)
+            found = search(nodes, Starts.of(rows, items.states), known, 1)
+            back = order.argsort().to(items.states.device, non_blocking=True)
             return JoinResult(nodes.states.read(found.rows[:, 0])[back], Merges(found.orders[back, 0]))
         order = longest_first(items.lengths)
         back, rows, lengths = order.argsort(), items.rows[order], items.lengths[order]
@@ -146,13 +167,13 @@ class SequenceGumbelTree(JoiningCore):
             h, gaps = h[:count], gaps[:count]
             candidates = lengths[:count].unsqueeze(1) - 1 - t
             left, right = h[:, :-1], h[:, 1:]
-            composed = self.cell(left, right, self.norm)
+            composed = None if self.mixes else self.cell(left, right, self.norm)
             scores = self._scores(left, right, composed, candidates)
             soft, at = (scores / self.temperature).softmax(1), leftmost_best(scores, 1)
             merges[:count, t] = gaps.gather(1, at).squeeze(1)
             choices[:count, t, : soft.shape[1]] = soft.detach()
             m = straight_through(soft if self.training else soft.detach(), at)
-            h = shrink(h, m, composed)
+            h = shrink(h, m, self._mixture(left, right, m) if composed is None else composed)
             if self.attention:
                 joined = (m.unsqueeze(2) * self.cell.h(h)).sum(1, keepdim=True)
                 nodes.append(pad(joined, (0, 0, 0, 0, 0, rows - count)))
@@ -173,16 +194,25 @@ class SequenceGumbelTree(JoiningCore):
         h = (weights.unsqueeze(2) * k).sum(1)
         return torch.cat([h, drawn.state[:, h.shape[1] :]], 1)
 
-    def _scores(self, left: Tensor, right: Tensor, composed: Tensor, candidates: Tensor) -> Tensor:
+    def _mixture(self, left: Tensor, right: Tensor, m: Tensor) -> Tensor:
+        """(b, 1, D), what the left and right states (b, S - 1, D), each averaged by m (b, S - 1), become."""
+        both = (m.unsqueeze(1) @ side for side in (left, right))
+        return self.cell(*both, self.norm)
+
+    def _scores(self, left: Tensor, right: Tensor, composed: Tensor | None, candidates: Tensor) -> Tensor:
         """(b, S - 1), of the pairs, with noise; -inf after the last of each sequence."""
         h = self.cell.h
-        scores = self.score(h(left), h(right)) if self.score.of_children else self.score(h(composed))
+        if isinstance(self.score, ChildrenScore):
+            scores = self.score(h(left), h(right))
+        else:
+            assert composed is not None
+            scores = self.score(h(composed))
         scores = scores + gumbel(scores) if self.noise and self.training else scores
         there = torch.arange(scores.shape[1], device=scores.device) < candidates
         return scores.masked_fill(~there, -math.inf)
 
 
-def _made(score: Scorer, hidden_size: int, scaled: bool) -> Score:
+def _made(score: Scorer, hidden_size: int, divisor: float) -> Score:
     if score == "query":
-        return QueryScore(hidden_size, scaled)
+        return QueryScore(hidden_size, divisor)
     return LinearScore(hidden_size) if score == "linear" else ChildrenScore(hidden_size, SLICE)

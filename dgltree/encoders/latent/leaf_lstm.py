@@ -5,6 +5,9 @@ from torch import Tensor, nn
 
 from dgltree.encoders.sequence.padding import turned
 
+FORGET = 1
+"""The gate's place among the four of torch's LSTM."""
+
 
 class LeafLSTM(nn.Module):
     """[h; c] of an LSTM after each word (Choi et al. 2018, arXiv 1707.02786).
@@ -14,7 +17,8 @@ class LeafLSTM(nn.Module):
         hidden_size: n.
         both: whether a second one reads from right to left, each with n / 2 columns of h and of c.
 
-    Initialisation, as published: input weights Kaiming normal, recurrent weights orthogonal, biases 0.
+    Initialisation, as published: input weights Kaiming normal, recurrent weights orthogonal, biases 0,
+    those of the forget gates 1.
 
     Raises ``ValueError`` for an odd n where there are both.
     """
@@ -29,6 +33,8 @@ class LeafLSTM(nn.Module):
                 nn.init.zeros_(parameter)
             else:
                 (nn.init.orthogonal_ if "_hh" in name else nn.init.kaiming_normal_)(parameter)
+            if "bias_ih" in name:
+                nn.init.ones_(parameter.detach().chunk(4)[FORGET])
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
         """(B, T, 2 n) of x (B, T, input_size) and lengths (B,); of no meaning after a length. In the dtype of x."""

@@ -4,7 +4,6 @@ Scores are not computed in half precision, also where autocast has the products 
 them would be equal.
 """
 
-import math
 from typing import ClassVar
 
 import torch
@@ -14,22 +13,21 @@ from dgltree.torch_internals import without_autocast
 
 
 class QueryScore(nn.Module):
-    r""":math:`q \cdot h`, divided by :math:`\sqrt n` where ``scaled`` (Choi et al. 2018; the division is in their
-    program alone).
+    r""":math:`q \cdot h`, divided by a root of n (Choi et al. 2018; the division is in their program alone).
 
     Args:
         hidden_size: n.
-        scaled: whether it is divided.
+        divisor: by which it is divided.
 
     Initialisation: q ~ N(0, 0.01), a standard deviation of 0.01.
     """
 
     of_children: ClassVar[bool] = False
 
-    def __init__(self, hidden_size: int, scaled: bool = True) -> None:
+    def __init__(self, hidden_size: int, divisor: float) -> None:
         super().__init__()
         self.query = nn.Parameter(torch.empty(hidden_size).normal_(std=0.01))
-        self.divisor = math.sqrt(hidden_size) if scaled else 1.0
+        self.divisor = divisor
 
     def forward(self, h: Tensor) -> Tensor:
         """(...) of what two states would become, (..., n)."""

@@ -6,8 +6,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from dgltree.batching.batch import TreeBatch
 from dgltree.batching.moving import Movable
+from dgltree.batching.unfold import unfold
 from dgltree.encoders.sequence.linearization import PADDING
+
+ROOT, NO_WORD = -1, -2
+"""In place of the place of a node's word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +27,10 @@ class Sequences(Movable):
     """(B, T, k) int64, where in its tree the node of each id is, for a core that reads it."""
     form: str = ""
     """How trees became these sequences, and by which vocabulary."""
+    nodes: Tensor | None = None
+    """(N, 2) int64, of each node of the trees the sequence and the place of its word; for an encoder that gives vectors
+    of nodes. The place is ``ROOT`` of roots that are no word, ``NO_WORD`` of other inner nodes and of what has several
+    parents."""
 
     @property
     def device(self) -> torch.device:
@@ -29,7 +38,22 @@ class Sequences(Movable):
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Sequences":
         places = None if self.places is None else function(self.places)
-        return Sequences(function(self.ids), function(self.lengths), places, self.form)
+        nodes = None if self.nodes is None else function(self.nodes)
+        return Sequences(function(self.ids), function(self.lengths), places, self.form, nodes)
+
+
+def nodes_of(batch: TreeBatch) -> Tensor:
+    """:attr:`Sequences.nodes` of a batch that is read by its leaves."""
+    flat = batch.to("cpu")
+    trees = unfold(flat)
+    leaf, root = flat.arity[trees.node] == 0, trees.parent < 0
+    tree = torch.arange(len(trees.sizes)).repeat_interleave(trees.sizes)
+    before = leaf.cumsum(0) - leaf.long()
+    place = before - before[root][tree]
+    found = torch.full((flat.num_nodes, 2), NO_WORD)
+    found[trees.node] = torch.stack([tree, place.where(leaf, torch.where(root, ROOT, NO_WORD))], 1)
+    found[trees.node.bincount(minlength=flat.num_nodes) > 1, 1] = NO_WORD
+    return found.to(batch.device)
 
 
 def joined(ids: Tensor, lengths: Tensor, separator: int) -> tuple[Tensor, Tensor]:

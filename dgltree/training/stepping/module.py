@@ -163,9 +163,8 @@ class TreeTraining(EncoderModule):
         inputs, labels = labelled.inputs, labelled.labels
         own: Tensor | float = 0.0
         if self.options.nodes:
-            encoder, labels = self.encoder, labelled.trees.label
-            assert isinstance(encoder, TreeEncoder)
-            found = self.model.read_out(encoder.node_states(inputs, self.shares))
+            labels = labelled.trees.label
+            found = self.model.read_out(self.encoder.node_states(inputs, self.shares))
         else:
             encoded = self.encoder.encoded(inputs, self.shares)
             found, own = self.model.read_out(encoded.root), encoded.loss

@@ -84,3 +84,20 @@ def test_longer_expressions_to_validate_on_are_added_and_are_not_those_that_are_
     assert both.validation == [*presets.preset("depth_7", 5), *longer]
     with pytest.raises(ValueError, match=r"no set long; there are length_200, .*, or all"):
         ListOps(validate_on=["long"])
+
+
+def test_the_published_bounds_leave_out_both_ends_and_all_does_not_ask_for_them() -> None:
+    bounds = [(each.shortest, each.longest) for each in presets.BETWEEN.values()]
+    assert bounds == [(201, 299), (501, 599), (901, 999)]
+    assert ListOps(sets=["between_200"]).more == ("between_200",)
+    assert ListOps(sets=["all"]).more == tuple(presets.SETS)
+
+
+def test_validation_can_have_any_length_as_published() -> None:
+    cut, whole = (ListOps(count=4_000, longest=20, validate_any=choice) for choice in (False, True))
+    assert whole.train == cut.train and whole.test == cut.test
+    assert len(whole.validation) == len(cut.validation) == len(set(whole.validation))
+    assert max(each.length for each in cut.validation) <= 20 < max(each.length for each in whole.validation)
+    assert not {*whole.validation} & {*whole.train, *whole.test}
+    with pytest.raises(ValueError, match="validate_any is of expressions that are validated on by length; depth has"):
+        ListOps(depth=True, validate_any=True)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import command_line
 import pytest
+import yaml
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
@@ -23,7 +24,7 @@ def test_every_configuration_runs_and_reports_by_length(tmp_path: Path, config: 
     given = {"data.count": 200, "fit.batch_size": 50, "fit.hidden_size": 16, "fit.epochs": 1}
     figures = command_line.fit(main, [config], tmp_path, given)
     assert {"accuracy", "length_020", "length_040"} <= figures.keys()
-    core = SEQUENCE_ENCODERS.get(config.stem)
+    core = SEQUENCE_ENCODERS.get(yaml.safe_load(config.read_text("utf-8"))["fit"]["encoder"])
     assert ("f1" in figures) == (core is not None and issubclass(core, InducingCore))
 
 
