@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from tasks.tables import Spread, percent, table
 from tasks.trainings import Training, configs, done
 
 DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
-There is one training for each model, variant and seed; a finished one is not repeated, and an interrupted one goes on.
+There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
+interrupted one goes on.
 What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops")
 """Those with a module ``variants``."""
 GROUPED = re.compile(r"(\w+)_(\d+)")
+AXIS = re.compile(r"[\w.]+=[^,]+(?:,[^,]+)*")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         failed = run(trainings, options.jobs)
     except ValueError as error:
         raise SystemExit(str(error)) from None
-    print(report(trainings, options.out))
+    print(report(trainings, options.out, bool(options.grid)))
     for training in trainings:
         if training.name in failed:
             print(f"failed: {training.name}: {failed[training.name]} ({training.folder / LOG} says more)")
@@ -51,6 +54,14 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         "--seeds", nargs="+", type=int, default=[0, 1, 2], help="train once with each of these seeds (default: 0 1 2)"
     )
     parser.add_argument(
+        "--grid",
+        nargs="+",
+        default=[],
+        metavar="NAME=V1,V2",
+        help="train with all combinations of these values, such as fit.hidden_size=32,64 fit.dropout=0,0.2; the report "
+        "marks the one that validation chooses",
+    )
+    parser.add_argument(
         "--jobs", type=int, default=2, help="run this many trainings at a time, each in one thread (default: 2)"
     )
     given = sys.argv[1:] if arguments is None else arguments
@@ -63,6 +74,9 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     for name, given, there in (("model", options.models, known), ("variant", options.variants, variants)):
         if unknown := [each for each in given if each not in there]:
             parser.error(f"no {name} {', '.join(unknown)}; there are {', '.join(there)}")
+    for axis in options.grid:
+        if not AXIS.fullmatch(axis):
+            parser.error(f"--grid {axis}: give a name and its values, such as fit.dropout=0,0.2")
     return options
 
 
@@ -76,23 +90,37 @@ def _trainings(options: argparse.Namespace) -> list[Training]:
         Training(
             options.task,
             model,
-            variant,
+            " ".join([variant, *point]),
             seed,
-            (*_of(options.task).VARIANTS[variant], *options.further),
-            options.out / variant.replace(" %", "") / f"{model}-{seed}",
+            (*_of(options.task).VARIANTS[variant], *options.further, *(f"--{setting}" for setting in point)),
+            options.out.joinpath(variant.replace(" %", ""), *point, f"{model}-{seed}"),
         )
         for seed in options.seeds
         for variant in options.variants
+        for point in _points(options.grid)
         for model in options.models
     ]
 
 
-def report(trainings: list[Training], out: Path) -> str:
-    """Write ``report.md`` and its pictures, of the trainings that are done; returns the text."""
+def _points(grid: list[str]) -> list[tuple[str, ...]]:
+    """All combinations of the values of a grid, each as settings ``NAME=VALUE``; one without any of no grid."""
+    axes = [axis.partition("=") for axis in grid]
+    return list(product(*([f"{name}={value}" for value in values.split(",")] for name, _, values in axes)))
+
+
+def report(trainings: list[Training], out: Path, grid: bool = False) -> str:
+    """Write ``report.md`` and its pictures, of the trainings that are done; returns the text.
+
+    With ``grid`` it has a table of all variants instead of tables and pictures of each.
+    """
     rows = done(trainings)
     lines = [f"# {trainings[0].task}", "", f"{sum(map(len, rows.values()))} of {len(trainings)} trainings are done."]
-    lines += ["Mean ± sample standard deviation over seeds, in %; minutes by the trainings' own clocks.", ""]
-    for variant in dict.fromkeys(training.variant for training in trainings):
+    lines += [
+        "Mean ± sample standard deviation over seeds, in %; the highest accuracy on the test data that a seed has;"
+    ]
+    lines += ["minutes by the trainings' own clocks.", ""]
+    lines += _grid(rows) if grid else []
+    for variant in [] if grid else dict.fromkeys(training.variant for training in trainings):
         models = {model: found for (model, of), found in rows.items() if of == variant}
         if models:
             lines += [f"## {variant}", "", *_tables(models), *_pictures(variant, models, out)]
@@ -103,6 +131,23 @@ def report(trainings: list[Training], out: Path) -> str:
     with replacing(out / "report.md") as beside:
         beside.write_text(text, encoding="utf-8")
     return text
+
+
+def _grid(rows: Mapping[tuple[str, str], list[Training]]) -> list[str]:
+    """Validation and test of each model at each point; what a model has best in validation is bold."""
+    best = {key: Spread.over(list(map(_best_epoch, found))) for key, found in rows.items()}
+    chosen = {max((key for key in best if key[0] == model), key=lambda key: best[key].mean) for model, _ in best}
+    body = []
+    for (model, variant), found in rows.items():
+        test = _cells(found, ["accuracy"])
+        row = [model, variant, str(len(found)), best[model, variant].percent(), *test]
+        body.append([f"**{cell}**" for cell in row] if (model, variant) in chosen else row)
+    return [*table(["model", "settings", "seeds", "validation", "test"], body), ""]
+
+
+def _best_epoch(training: Training) -> float:
+    """The highest accuracy in validation."""
+    return max(row["accuracy"] for row in training.epochs())
 
 
 def _tables(models: Mapping[str, list[Training]]) -> list[str]:
@@ -120,14 +165,15 @@ def _tables(models: Mapping[str, list[Training]]) -> list[str]:
 
 
 def _table(models: Mapping[str, list[Training]], heads: Mapping[str, str]) -> list[str]:
-    header = ["model", "seeds", *heads.values(), "validation", "epochs", "minutes"]
+    header = ["model", "seeds", *heads.values(), "highest", "validation", "epochs", "minutes"]
     body = []
     for model, found in models.items():
         epochs = [each.epochs() for each in found]
-        best = Spread.of([max(row["accuracy"] for row in of_one) for of_one in epochs])
+        best = Spread.over(list(map(_best_epoch, found)))
+        highest = f"{100 * max(each.figures()['accuracy'] for each in found):.1f}"
         minutes = sum(row["seconds"] for of_one in epochs for row in of_one) / 60 / len(found)
-        row = [model, str(len(found)), *_cells(found, heads), percent(best), str(len(epochs[0])), f"{minutes:.1f}"]
-        body.append(row)
+        row = [model, str(len(found)), *_cells(found, heads), highest, best.percent(), str(len(epochs[0]))]
+        body.append([*row, f"{minutes:.1f}"])
     return table(header, body)
 
 

@@ -22,7 +22,8 @@ MOST_WORDS = 4096
 
 
 class LanguageModel(nn.Module):
-    """Word vectors, layers, and a softmax with the word vectors as its weights (Merity et al. 2017, arXiv 1708.02182).
+    """Word vectors, layers, and a softmax, by default with the word vectors as its weights (Merity et al. 2017, arXiv
+    1708.02182).
 
     Args:
         vocabulary: of the words, ``<eos>`` among them; it has no functions.
@@ -33,8 +34,9 @@ class LanguageModel(nn.Module):
         input_dropout, layer_dropout, output_dropout: of the columns of word vectors, of states between layers, and of
             the last layer's states, with one mask for all words of a sequence.
         weight_dropout: of the hidden-to-gates weights.
+        tied: whether the softmax has the word vectors as its weights; else it has weights of its own.
 
-    Initialisation: word vectors uniform in +-0.1, the softmax's bias 0, torch's of the layers.
+    Initialisation: word vectors, and the softmax's own weights, uniform in +-0.1, its bias 0, torch's of the layers.
 
     Raises ``ValueError`` for another kind or option, a vocabulary without ``<eos>``, and what the layers raise.
     """
@@ -51,6 +53,7 @@ class LanguageModel(nn.Module):
         layer_dropout: float = 0.0,
         output_dropout: float = 0.0,
         weight_dropout: float = 0.0,
+        tied: bool = True,
     ) -> None:
         super().__init__()
         if layers not in LAYERS:
@@ -68,10 +71,12 @@ class LanguageModel(nn.Module):
         }
         self.vocabulary, self.word_dropout = vocabulary, word_dropout
         self.config: dict[str, Any] = {"layers": layers, "sizes": list(sizes), "options": options or {}, **dropouts}
+        self.config |= {} if tied else {"tied": False}
         check_size("the last of the sizes", sizes[-1])
         self.embedding = nn.Embedding(len(vocabulary.tokens), sizes[-1])
         nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         self.bias = nn.Parameter(torch.zeros(len(vocabulary.tokens)))
+        self.softmax = None if tied else nn.Parameter(torch.empty_like(self.embedding.weight).uniform_(-0.1, 0.1))
         try:
             own: dict[str, Any] = {**(options or {}), "dropout": layer_dropout, "weight_dropout": weight_dropout}
             self.layers = LAYERS[layers](sizes[-1], sizes, **own)  # type: ignore[arg-type]
@@ -85,7 +90,8 @@ class LanguageModel(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """(B, T, V), of the word after each, from the last layer's states (B, T, n)."""
-        return nn.functional.linear(self.output_dropout(states), self.embedding.weight, self.bias)
+        weight = self.embedding.weight if self.softmax is None else self.softmax
+        return nn.functional.linear(self.output_dropout(states), weight, self.bias)
 
     def _vectors(self, ids: Tensor) -> Tensor:
         """(B, T, n); the mask of whole words is one for all rows, as in Gal & Ghahramani 2016 (arXiv 1512.05287)."""

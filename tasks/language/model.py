@@ -37,8 +37,8 @@ class LanguageTraining(lightning.LightningModule):
 
     Args:
         vocabulary: of the data.
-        layers, sizes, options, word_dropout, input_dropout, layer_dropout, output_dropout, weight_dropout: as in
-            :class:`dgltree.models.LanguageModel`.
+        layers, sizes, options, word_dropout, input_dropout, layer_dropout, output_dropout, weight_dropout, tied: as
+            in :class:`dgltree.models.LanguageModel`.
         activation_penalty: times the mean square of the last layer's states, before their dropout.
         change_penalty: times the mean square of their change from word to word.
         lr: rate at a part of ``part_length`` words.
@@ -64,6 +64,7 @@ class LanguageTraining(lightning.LightningModule):
         layer_dropout: float = 0.0,
         output_dropout: float = 0.0,
         weight_dropout: float = 0.0,
+        tied: bool = True,
         activation_penalty: float = 2.0,
         change_penalty: float = 1.0,
         lr: float = 30.0,
@@ -85,6 +86,7 @@ class LanguageTraining(lightning.LightningModule):
             layer_dropout=layer_dropout,
             output_dropout=output_dropout,
             weight_dropout=weight_dropout,
+            tied=tied,
         )
         self.activation_penalty, self.change_penalty = activation_penalty, change_penalty
         self.lr, self.weight_decay, self.part_length, self.seed = lr, weight_decay, part_length, seed

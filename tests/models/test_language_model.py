@@ -83,6 +83,21 @@ def test_a_model_is_read_as_it_was_written(tmp_path: Path) -> None:
         assert torch.equal(read.log_probabilities(SENTENCES), model.log_probabilities(SENTENCES))
 
 
+def test_a_softmax_of_its_own_is_not_that_of_the_vectors(tmp_path: Path) -> None:
+    model = make(tied=False)
+    tied, own = (sum(p.numel() for p in each.parameters()) for each in (make(), model))
+    assert own == tied + 6 * len(WORDS.tokens)
+    states = torch.randn(2, 3, 6, dtype=model.bias.dtype)
+    by_hand = states @ model.softmax.T + model.bias
+    torch.testing.assert_close(model.logits(states), by_hand)
+    model.logits(states).sum().backward()
+    assert model.embedding.weight.grad is None
+    save_language_model(model, tmp_path / "m.safetensors")
+    read = load_language_model(tmp_path / "m.safetensors")
+    assert torch.equal(read.log_probabilities(SENTENCES), model.eval().log_probabilities(SENTENCES))
+    assert "tied" not in make().config, "files of before lack it"
+
+
 def test_other_files_and_settings_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "m.safetensors"
     save_language_model(make(), file)

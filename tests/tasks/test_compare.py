@@ -36,6 +36,7 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
     assert [row[0] for row in rows] == ["| lstm", "| tree_lstm"] * 4
     figures = found_of(tmp_path / "25" / "lstm-0")
     assert [len(row) for row in rows] == [len(rows[0]), len(rows[0]), 9, 9] * 2, "and a table by operator"
+    assert float(rows[4][-4]) == pytest.approx(100 * figures["accuracy"], abs=0.06), "the highest of one seed"
     assert float(rows[4][2]) == pytest.approx(100 * figures["accuracy"], abs=0.06)
     assert float(rows[6][1]) == pytest.approx(100 * figures["root_min"], abs=0.06)
     for picture in ("accuracy-100.png", "accuracy-25.svg", "epochs-25.png", "shares.png"):
@@ -62,6 +63,26 @@ def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
     assert min(shown["words, up to"]["lstm"]) == 20
 
 
+@pytest.mark.slow
+def test_a_grid_is_one_table_in_which_validation_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grid = ["--models", "lstm", "--seeds", "0", "--grid", "fit.hidden_size=3,4", "fit.dropout=0,0.2"]
+    assert run(tmp_path, *grid) == 0
+    report = capsys.readouterr().out
+    assert report.startswith("# listops\n\n4 of 4 trainings are done.")
+    rows = [line.replace("*", "") for line in report.splitlines() if "lstm |" in line.replace("*", "")]
+    names = [f"100 % fit.hidden_size={width} fit.dropout={dropout}" for width in (3, 4) for dropout in ("0", "0.2")]
+    assert [row.split(" | ")[1] for row in rows] == names
+    points = [f"fit.hidden_size={width}/fit.dropout={dropout}" for width in (3, 4) for dropout in ("0", "0.2")]
+    folders = [tmp_path / "100" / point / "lstm-0" for point in points]
+    best = [max(row["accuracy"] for row in read_epochs(folder)) for folder in folders]
+    test = [found_of(folder)["accuracy"] for folder in folders]
+    for row, validation, tested in zip(rows, best, test, strict=True):
+        cells = [float(cell.split(" ±")[0]) for cell in row.rstrip(" |").split(" | ")[3:]]
+        assert cells == pytest.approx([100 * validation, 100 * tested], abs=0.06)
+    [bold] = [line for line in report.splitlines() if line.startswith("| **lstm")]
+    assert bold.split("** | **")[1] == names[best.index(max(best))]
+
+
 def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     order = "--fit.options={order: leaves}"  # a tree has no order
     assert run(tmp_path, "--seeds", "0", "--jobs", "1", further=[*TINY, order]) == 1
@@ -77,6 +98,7 @@ def test_a_failing_training_is_named_and_the_rest_goes_on(tmp_path: Path, capsys
     [
         (["--models", "gru"], "no model gru; there are"),
         (["--variants", "A"], "no variant A; there are 100 %, 10 %, 25 %, 50 %, family, depth"),
+        (["--grid", "fit.dropout"], "--grid fit.dropout: give a name and its values, such as fit.dropout=0,0.2"),
         (["--jobs", "0"], "jobs is 0; it must be 1 or more"),
     ],
 )

@@ -21,6 +21,7 @@ from dgltree import Ranker, Ranking, Tree, open_model
 from dgltree.equations.truth.evaluator import Evaluator, Truth
 from dgltree.files import replacing
 from dgltree.models import EquationModel
+from dgltree.plotting import charts
 from dgltree.read.preorder import Candidate, read_candidates
 from tasks.equations.blanks import Blank, read_folder
 
@@ -90,6 +91,20 @@ def table(rows: list[list[int]]) -> str:
     return "\n".join(lines)
 
 
+def by_depth(rows: list[list[int]]) -> dict[str, charts.Series]:
+    """The lines of the picture: shares of equations whose class or collapse rank is up to k, by depth."""
+    ranks = np.array(rows)
+    found: dict[str, charts.Series] = {}
+    for kind in KINDS[1:]:
+        column = ranks[:, COLUMNS.index(f"{kind}_rank")]
+        for k in (1, 5):
+            places = {
+                depth: float((column[ranks[:, 2] == depth] <= k).mean()) for depth in np.unique(ranks[:, 2]).tolist()
+            }
+            found[f"{kind}, top-{k}"] = {depth: (share, 0.0) for depth, share in places.items()}
+    return found
+
+
 def main(arguments: list[str] | None = None) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations completion", description=__doc__)
@@ -99,6 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--blanks", type=Path, required=True, help="folder of the blanked equations")
     parser.add_argument("--candidates", type=Path, required=True, help="file of the fillers and their classes")
     parser.add_argument("--out", type=Path, required=True, help="file to write the ranks to")
+    parser.add_argument("--picture", type=Path, help="draw top-1 and top-5 by depth, as this name with .png and .svg")
     parser.add_argument("--limit", type=int, help="only the first N equations")
     parser.add_argument("--threads", type=int, default=1, help="cores to use (default: 1)")
     options = parser.parse_args(arguments)
@@ -115,6 +131,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"completion: {error}", file=sys.stderr)
         return 1
     print(table(rows))
+    if options.picture:
+        charts.save(charts.accuracy_by("depth of the equation", by_depth(rows)), options.picture)
     places = first_valid(blanks, first)
     shares = (sum(place is not None and place <= k for place in places) / len(places) for k in (1, VALID))
     print("valid@1 {:.4f}, valid@5 {:.4f}".format(*shares))

@@ -79,3 +79,15 @@ def test_bad_files_are_named_and_leave_no_ranks(
     assert run(*options(folder, out)) == 1
     assert "blank_0.json" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_the_picture_has_the_shares_of_each_depth() -> None:
+    rows = [[0, 0, 2, 9, 1, 1], [0, 1, 2, 9, 5, 2], [0, 2, 4, 9, 6, 5], [0, 3, 4, 1, 1, 1], [0, 4, 4, 1, 7, 1]]
+    found = completion.by_depth(rows)
+    shares = {name: {depth: share for depth, (share, _) in line.items()} for name, line in found.items()}
+    assert shares == {
+        "class, top-1": {2: 0.5, 4: pytest.approx(1 / 3)},
+        "class, top-5": {2: 1.0, 4: pytest.approx(1 / 3)},
+        "collapse, top-1": {2: 0.5, 4: pytest.approx(2 / 3)},
+        "collapse, top-5": {2: 1.0, 4: 1.0},
+    }
