@@ -8,6 +8,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dgltree.batching.batch import TreeBatch
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.loading.from_file import read_file
@@ -124,3 +126,15 @@ def _text(label: Any, name: str) -> str | None:
     if isinstance(label, Real) and not isfinite(label):
         raise ValueError(f"{name} is {label}; a label is a text or a finite number, None for none")
     return None if label is None else str(label)
+
+
+def checked_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
+    """(E,) float64, how much each example counts. ``ValueError`` for another number of them, and for one below 0."""
+    weights = np.asarray(given, np.float64)
+    if weights.shape != (count,):
+        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one of each example")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong) or not weights.sum() > 0:
+        where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
+        raise ValueError(f"{where}; weights are numbers from 0 on, some of them above")
+    return weights

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.select import chosen, select
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.datasets.flat_examples import FlatExamples, of_file, of_part, of_stream, of_trees
+from dgltree.datasets.flat_examples import FlatExamples, checked_weights, of_file, of_part, of_stream, of_trees
 from dgltree.datasets.formats import Bad
 from dgltree.datasets.formats.format import in_order
 from dgltree.datasets.loading.columns_on_disk import KINDS, Column
@@ -92,7 +92,7 @@ class TreeDataset(Dataset[Any]):
         for name in COLUMNS:
             setattr(self, name, examples.columns[name])
         self.each = len(self._flat) // len(self.lines)
-        self.weights = None if weights is None else _weights(weights, len(self.lines))
+        self.weights = None if weights is None else checked_weights(weights, len(self.lines))
 
     @classmethod
     def from_file(
@@ -292,18 +292,6 @@ class TreeDataset(Dataset[Any]):
             tree = torch.repeat_interleave(block.trees.sizes)
             found.append(torch.bincount(tree[block.trees.arity == 0]).view(-1, self.each).amax(1))
         return torch.cat(found)
-
-
-def _weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarray:
-    """(E,) float64. ``ValueError`` for another number of them, and for one that is no number from 0."""
-    weights = np.asarray(given, np.float64)
-    if weights.shape != (count,):
-        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one of each example")
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(wrong) or not weights.sum() > 0:
-        where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"
-        raise ValueError(f"{where}; weights are numbers from 0 on, some of them above")
-    return weights
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:
