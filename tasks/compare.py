@@ -30,7 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     trainings = _trainings(options)
     try:
-        failed = run(trainings, options.jobs)
+        failed = run(trainings, options.jobs, threads=1)
     except ValueError as error:
         raise SystemExit(str(error)) from None
     print(report(trainings, options.out, bool(options.grid)))
