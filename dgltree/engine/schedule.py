@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -33,6 +34,19 @@ class Step:
     """Counted from ``start``."""
     edge_segments: Segments
     """The runs of edges whose parents have one function; empty where the arity says it."""
+
+
+class Edges(NamedTuple):
+    """The edges of a step."""
+
+    places: Tensor
+    """(edges,) int64, the rows of the states that are sent along them."""
+    parent: Tensor
+    """(edges,) int64, which of the step's rows each edge leads to."""
+    slot: Tensor | None = None
+    """(edges,) int64, the child's place; None where the edges lie row after row, in the order of the places."""
+    ascending: Tensor | None = None
+    """(edges,) int64, the order that sorts ``parent``; None where it is."""
 
 
 @dataclass
@@ -72,6 +86,16 @@ class Schedule(Movable):
     def device(self) -> torch.device:
         return self.node.device
 
+    def edges(self, step: Step) -> Edges:
+        """Those that lead to the rows of a step."""
+        return Edges(self.children[step.edges], self.parent[step.edges])
+
+    def edge_rows(self, batch: TreeBatch) -> Tensor:
+        """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""
+        arity = batch.arity[self.node]
+        first = arity.cumsum(0) - arity
+        return first[self.row[batch.parent_index]] + batch.slot
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
         return Schedule(node, row, children, parent, self.leaves, self.leaf_segments, self.steps, self.tokens_inside)
@@ -87,25 +111,25 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True) -> Sc
     level, arity, function = (t.numpy() for t in (flat.level, flat.arity, flat.function))
     pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
     every = np.arange(len(level))
-    node, row = _distinct(twins(flat)) if share else (every, every)
+    node, row = distinct_rows(twins(flat)) if share else (every, every)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
     else:
         step = level[node]
     order = np.lexsort((function[node], step))
-    node, row = node[order], _places(order)[row]
+    node, row = node[order], inverse(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
     leaves = int((level[node] == 0).sum())
     tensors = [torch.from_numpy(index) for index in (node, row, row[child[edge]], parent)]
     inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
-    segments = _segments(function[node[:leaves]])
+    segments = runs_of(function[node[:leaves]])
     made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside)
     return made.to(batch.device)
 
 
-def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_rows(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(R,) the nodes that are their own twin, and (N,) the place among them of every node's twin."""
     node = np.flatnonzero(twin == np.arange(len(twin)))
     place = np.empty(len(twin), np.int64)
@@ -113,7 +137,7 @@ def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return node, place[twin]
 
 
-def _places(order: np.ndarray) -> np.ndarray:
+def inverse(order: np.ndarray) -> np.ndarray:
     """The inverse of a permutation."""
     found = np.empty_like(order)
     found[order] = np.arange(len(order))
@@ -123,8 +147,8 @@ def _places(order: np.ndarray) -> np.ndarray:
 def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np.ndarray, by_arity: bool) -> list[Step]:
     """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
     stops = np.cumsum(arity)
-    steps, pieces = [], list(_pieces(step))
-    for (start, stop), segments in zip(pieces, _segments_of(pieces, function), strict=True):
+    steps, pieces = [], list(pieces_of(step))
+    for (start, stop), segments in zip(pieces, runs_of_pieces(pieces, function), strict=True):
         if not arity[start]:
             continue
         width = int(arity[start])
@@ -133,11 +157,11 @@ def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np
         if by_arity:
             steps.append(Step(start, stop, width, edges, segments, []))
         else:
-            steps.append(Step(start, stop, None, edges, segments, _segments(function[start:stop][parent[edges]])))
+            steps.append(Step(start, stop, None, edges, segments, runs_of(function[start:stop][parent[edges]])))
     return steps
 
 
-def _segments_of(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Segments]:
+def runs_of_pieces(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Segments]:
     """The runs of rows with one function within each of the pieces, which make up all rows."""
     number = np.repeat(np.arange(len(pieces)), [stop - start for start, stop in pieces])
     runs = run_lengths(number, function)
@@ -149,7 +173,7 @@ def _segments_of(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Se
     return found
 
 
-def _pieces(step: np.ndarray) -> Iterator[tuple[int, int]]:
+def pieces_of(step: np.ndarray) -> Iterator[tuple[int, int]]:
     """The runs of one step number, those of many rows in pieces."""
     for first, last in run_lengths(step):
         for start in range(first, last, MOST_ROWS):
@@ -163,5 +187,5 @@ def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return parent, np.arange(len(parent)) + (pointer - first)[parent]
 
 
-def _segments(function: np.ndarray) -> Segments:
+def runs_of(function: np.ndarray) -> Segments:
     return [(int(function[start]), start, stop) for start, stop in run_lengths(function)]
