@@ -1,11 +1,13 @@
 """An encoder and a readout together, language models, and their files."""
 
+from dgltree.models.autoencoder import Autoencoder, Swept, make_autoencoder
 from dgltree.models.checkpoint import load, save
 from dgltree.models.language_model import LanguageModel, load_language_model, save_language_model
 from dgltree.models.readouts import ClassifierReadout, EquationReadout, NumberReadout, PairReadout
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel, evaluating
 
 __all__ = [
+    "Autoencoder",
     "ClassifierReadout",
     "EquationModel",
     "EquationReadout",
@@ -13,10 +15,12 @@ __all__ = [
     "NumberReadout",
     "PairModel",
     "PairReadout",
+    "Swept",
     "TreeModel",
     "evaluating",
     "load",
     "load_language_model",
+    "make_autoencoder",
     "save",
     "save_language_model",
 ]

@@ -5,7 +5,7 @@ DGL functions and tracing bring together edges, from parents to children, and ca
 """
 
 from abc import abstractmethod
-from typing import ClassVar, cast
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -41,7 +41,7 @@ class DownwardContract(Stepping):
     Raises ``ValueError`` for a vocabulary with ``ANY_ARITY`` without ``positions``.
     """
 
-    reads_up: ClassVar[bool] = False
+    reads_up: bool = False
     """Whether the gates of a message also read the child's own upward h."""
     place: Tensor
     position_map: Positions

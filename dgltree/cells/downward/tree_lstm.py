@@ -27,13 +27,13 @@ class DownwardTreeLSTM(DownwardCell):
     State: ``h`` (n,), ``c`` (n,).
 
     Args:
+        reads_up: whether there is the term with :math:`u_j`.
         vocabulary, hidden_size, options: see :class:`DownwardCell`.
     """
 
-    reads_up = True
-
-    def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:
+    def __init__(self, vocabulary: Vocabulary, hidden_size: int, *, reads_up: bool = True, **options: Any) -> None:
         super().__init__(vocabulary, hidden_size, **options)
+        self.reads_up = reads_up
         self.build()
 
     @property
