@@ -83,7 +83,7 @@ DOWNWARD: dict[
     "downward tree_lstm, any arity": ("child_sum, any arity", {"positions": True}),
     "downward tree_lstm, any arity, shared weights": ("child_sum, any arity", {"positions": True, "typed": False}),
     "downward tree_lstm, max": ("tree_rnn", {"aggregation": "max"}),
-    "downward tree_lstm, attention": ("tree_lstm", {"aggregation": "attention"}),
+    "downward tree_lstm, sum": ("tree_lstm", {"aggregation": "sum"}),
     "downward strae": (None, {}),
     "downward strae, channels": (None, {"channels": 3}),
     "downward strae, typed": (None, {"typed": True}),

@@ -25,7 +25,7 @@ def check_channels(channels: int, hidden_size: int) -> int:
 
 
 class ChannelCell(Cell):
-    """What the two cells have in common.
+    """Base of the two cells.
 
     Args:
         channels: c, which divides n; U = n / c.

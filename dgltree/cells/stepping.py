@@ -1,4 +1,4 @@
-"""What the level engine runs, upwards or downwards: weights by name, and one step of rows at a time."""
+"""Base of the cells of both directions, as the level engine sees them: weights by name, one step of rows at a time."""
 
 from abc import ABC, abstractmethod
 from itertools import chain

@@ -11,7 +11,7 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import ranks, twins
 from dgltree.cells import DownwardCell
-from dgltree.engine.schedule import Edges, Schedule, Step, distinct_rows, inverse, pieces_of, runs_of, runs_of_pieces
+from dgltree.engine.schedule import StepEdges, Schedule, Step, distinct_rows, inverse, pieces_of, runs_of, runs_of_pieces
 from dgltree.engine.step_order import way_up
 
 
@@ -32,9 +32,9 @@ class DownwardSchedule(Schedule):
     kinds_of: tuple[bool, ...]
     """Which cells it is for: those with equal ``kinds_of``."""
 
-    def edges(self, step: Step) -> Edges:
+    def edges(self, step: Step) -> StepEdges:
         among = step.edges
-        return Edges(self.children[among], self.parent[among], self.slot[among], self.ascending[among])
+        return StepEdges(self.children[among], self.parent[among], self.slot[among], self.ascending[among])
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         return self.edge

@@ -36,7 +36,7 @@ class Step:
     """The runs of edges whose parents have one function; empty where the arity says it."""
 
 
-class Edges(NamedTuple):
+class StepEdges(NamedTuple):
     """The edges of a step."""
 
     places: Tensor
@@ -86,9 +86,9 @@ class Schedule(Movable):
     def device(self) -> torch.device:
         return self.node.device
 
-    def edges(self, step: Step) -> Edges:
+    def edges(self, step: Step) -> StepEdges:
         """Those that lead to the rows of a step."""
-        return Edges(self.children[step.edges], self.parent[step.edges])
+        return StepEdges(self.children[step.edges], self.parent[step.edges])
 
     def edge_rows(self, batch: TreeBatch) -> Tensor:
         """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""

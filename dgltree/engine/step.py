@@ -11,7 +11,7 @@ from dgltree.cells.step import Children, Rows, Send, State, StepRows
 from dgltree.cells.stepping import Stepping
 from dgltree.cells.typed import Linear, Segments
 from dgltree.engine.accumulate import Inject, Sink, accumulating
-from dgltree.engine.schedule import Edges, Schedule, Step
+from dgltree.engine.schedule import StepEdges, Schedule, Step
 from dgltree.engine.trace import Trace
 
 
@@ -40,7 +40,7 @@ class LevelRows(StepRows):
     def __init__(
         self,
         buffers: State,
-        edges: Edges,
+        edges: StepEdges,
         step: Step,
         x_pre: Tensor | None,
         linear_for: Callable[[Segments], Linear],

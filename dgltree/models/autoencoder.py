@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from dgltree.batching.batch import TreeBatch, unbatch
-from dgltree.batching.entangle import entangle
+from dgltree.batching.entangling import entangle
 from dgltree.batching.vocabulary import NO_TOKEN, Vocabulary
 from dgltree.cells import SWEEPS, Cell, DownwardCell
 from dgltree.cells.step import State

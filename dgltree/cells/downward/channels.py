@@ -13,7 +13,7 @@ from dgltree.cells.typed import Affine, Linear
 
 
 class DownwardChannelCell(DownwardCell):
-    """What the two cells have in common.
+    """Base of the two cells.
 
     Args:
         channels: c, which divides n; U = n / c.

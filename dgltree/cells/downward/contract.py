@@ -78,7 +78,7 @@ class DownwardContract(Stepping):
 
     @abstractmethod
     def send(self, pre: State, parent: State, slot: Tensor, linear: Linear) -> State:
-        """What each of some children gets from one of its parents: plain differentiable torch.
+        """The state that each of some children gets from one of its parents: plain differentiable torch.
 
         Args:
             pre: name to (edges, width), as ``gates`` names them.
@@ -102,7 +102,7 @@ class DownwardContract(Stepping):
 
     @property
     def kinds_of(self) -> tuple[bool, ...]:
-        """What the numbers of matrices depend on: equal for cells that a plan is good for alike."""
+        """The options that the numbers of matrices depend on: equal for cells that a plan is good for alike."""
         return self.typed, self.positions, bool(self.maps)
 
     def kinds(self, function: Tensor, slot: Tensor) -> Tensor:

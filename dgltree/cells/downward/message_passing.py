@@ -47,7 +47,7 @@ class DownwardMessagePassing(DownwardContract):
 
     @outside_autocast
     def message_func(self, edges: Any) -> Frame:
-        """What parents send along these edges."""
+        """The messages of parents along these edges."""
         prepared = self._prepared(edges.src)
         order, segments, back = sorted_by(self.kinds(edges.src["function"], edges.data["slot"]))
         parents = {part: rows[order] for part, rows in prepared.items()}
