@@ -11,7 +11,16 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.batching.run_lengths import run_lengths
 from dgltree.batching.subtrees import ranks, twins
 from dgltree.cells import DownwardCell
-from dgltree.engine.schedule import StepEdges, Schedule, Step, distinct_rows, inverse, pieces_of, runs_of, runs_of_pieces
+from dgltree.engine.schedule import (
+    Schedule,
+    Step,
+    StepEdges,
+    distinct_rows,
+    inverse,
+    pieces_of,
+    runs_of,
+    runs_of_pieces,
+)
 from dgltree.engine.step_order import way_up
 
 

@@ -11,7 +11,7 @@ from dgltree.cells.step import Children, Rows, Send, State, StepRows
 from dgltree.cells.stepping import Stepping
 from dgltree.cells.typed import Linear, Segments
 from dgltree.engine.accumulate import Inject, Sink, accumulating
-from dgltree.engine.schedule import StepEdges, Schedule, Step
+from dgltree.engine.schedule import Schedule, Step, StepEdges
 from dgltree.engine.trace import Trace
 
 

@@ -127,8 +127,8 @@ class Autoencoder(nn.Module):
             rows = slice(None) if self.loss == "contrastive" else inner
             if len(swept.up[rows]):
                 found["contrastive"] = contrastive(swept.up[rows], swept.down[rows], self.scale)
-        if self.output is not None:
-            leaves = torch.nonzero(~inner & (swept.batch.token != NO_TOKEN)).squeeze(-1)
+        leaves = torch.nonzero(~inner & (swept.batch.token != NO_TOKEN)).squeeze(-1)
+        if self.output is not None and len(leaves):
             weight = swept.count[leaves] if self.occurrences and self.entangled else None
             logits = self.output(swept.down.index_select(0, leaves))
             found["cross_entropy"] = word_cross_entropy(logits, swept.batch.token[leaves], weight)

@@ -14,7 +14,7 @@ WINDOW = 5
 
 
 def counted(sentences: Sequence[Sequence[str]], vocabulary: Vocabulary, size: int) -> Tensor:
-    """(V, size), of words with up to five words from one to the other: log-ratios above 0, and their largest singular vectors."""
+    """(V, size), of pairs of words at most five words apart: log-ratios above 0, and their largest singular vectors."""
     left, right = [], []
     for sentence in sentences:
         ids = [vocabulary.token_id(word) for word in sentence]

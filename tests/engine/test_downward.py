@@ -38,7 +38,10 @@ def drawn(cell: Cell) -> TreeBatch:
     """Trees and DAGs, one of them twice, some with a node that is two children of one."""
     dag, x = random_dag(7, 3, 1), random_tree(1, 1, 7)
     one_each = [Tree(name, [x] * (arity or 2)) for name, arity in cell.vocabulary.functions if arity != 0]
-    return batch(suited(cell, [dag, *one_each, *EDGE_CASES["one node"], random_dag(6, 6, 4), dag]), cell.vocabulary)
+    alike = Tree("add", [random_tree(1, 1, 7), random_tree(1, 1, 7)])  # equal, and not one object
+    return batch(
+        suited(cell, [dag, alike, *one_each, *EDGE_CASES["one node"], random_dag(6, 6, 4), dag]), cell.vocabulary
+    )
 
 
 @cache
