@@ -24,7 +24,7 @@ from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.compared import with_refused
-from dgltree.training.embedding import Embedding, check_answers
+from dgltree.training.embedding import UnlabelledModel, check_answers
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.trained_on import also_trained_on
@@ -165,7 +165,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
     encode = model.node_vectors if options.nodes else model.encode
     width = int(model.model.encoder.config["hidden_size"])
     if options.context:
-        encode, width = Embedding.load(options.model, options.device or "cpu").node_vectors, 2 * width
+        encode, width = UnlabelledModel.load(options.model, options.device or "cpu").node_vectors, 2 * width
     with writer_for(options.out, options.nodes, width, model.each) as write:
         for block in _blocks(model, options):
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)

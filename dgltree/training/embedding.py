@@ -38,7 +38,7 @@ def check_answers(folder: str | Path) -> None:
         raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
 
 
-class Embedding(NamedTuple):
+class UnlabelledModel(NamedTuple):
     """A model that gives vectors, of which no label was learnt, and the cell of the way down."""
 
     model: TrainedModel
@@ -65,7 +65,7 @@ class Embedding(NamedTuple):
             beside.write_text(json.dumps([vars(epoch) for epoch in epochs], indent=1) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, folder: str | Path, device: str = "cpu") -> "Embedding":
+    def load(cls, folder: str | Path, device: str = "cpu") -> "UnlabelledModel":
         """Read what :func:`embed` wrote. Raises ``FileNotFoundError`` and ``ValueError`` as ``TrainedModel.load``."""
         path = Path(folder) / CONTEXT
         if not path.exists():
@@ -89,7 +89,7 @@ def embed(
     min_count: int = 2,
     seed: int = 0,
     say: Callable[[str], None] = lambda line: None,
-) -> Embedding:
+) -> UnlabelledModel:
     """Learn vectors of trees and of their parts without labels.
 
     A cell goes up, a Tree-LSTM down (:class:`dgltree.models.Autoencoder`), over the graph of the distinct subtrees of
@@ -140,7 +140,7 @@ def embed(
     report = learn(network, sweep, order[held:], order[:held], say=told, **settings)
     functions, _ = stands_at((block.trees for block in known.blocks()), made.vocabulary)
     take_means(untaught(made.cell, functions))
-    found = Embedding(TrainedModel(TreeModel(made, NumberReadout(made.cell.hidden_size)), known.reading), down)
+    found = UnlabelledModel(TrainedModel(TreeModel(made, NumberReadout(made.cell.hidden_size)), known.reading), down)
     if out is not None:
         found.save(out, report)
     return found

@@ -30,11 +30,13 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("file", metavar="FILE")
     parser.add_argument("--tree", default="tree", help="the column of the trees")
     parser.add_argument("--label", default="label", help="the column of the labels")
+    parser.add_argument("--notation", help="of the trees; by default it is detected")
     parser.add_argument("--embed-epochs", type=int, default=15)
     parser.add_argument("--epochs", type=int, help="of fit")
     parser.add_argument("--draws", type=int, default=3, help="which labels are known is drawn so many times")
     options = parser.parse_args(arguments)
-    data = TreeDataset.from_file(options.file, cached=False, tree=options.tree, label=options.label)
+    reading = {"tree": options.tree, "label": options.label, "notation": options.notation}
+    data = TreeDataset.from_file(options.file, cached=False, **reading)
     order = list(range(len(data)))
     random.Random(0).shuffle(order)
     test, rest = order[: len(data) // 5], order[len(data) // 5 :]

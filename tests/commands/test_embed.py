@@ -14,7 +14,7 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.explore.open_models import open_all
 from dgltree.models import load
-from dgltree.training.embedding import Embedding, embed
+from dgltree.training.embedding import UnlabelledModel, embed
 from dgltree.training.unlabelled import learn
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
@@ -120,12 +120,12 @@ def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> N
         with pytest.raises(ValueError, match=message):
             embed(data, **more)
     with pytest.raises(FileNotFoundError, match=r"no context.safetensors in it; give the folder"):
-        Embedding.load(tmp_path)
+        UnlabelledModel.load(tmp_path)
     with pytest.raises(ValueError, match="there is nothing to learn from: training has no examples"):
         learn(None, None, [])
     with pytest.raises(ValueError, match=r"the loss of epoch \d is nan|use a smaller learning_rate"):
         embed(TreeDataset(trees), hidden_size=4, lr=1e30, epochs=3)
-    assert Embedding.load(embedded / "model").down.hidden_size == 8
+    assert UnlabelledModel.load(embedded / "model").down.hidden_size == 8
 
 
 def test_a_seed_gives_the_same_vectors() -> None:
