@@ -13,6 +13,7 @@ import torch
 from benchmarks import (
     autobatching,
     batches,
+    downward,
     earlier,
     encoders,
     epoch,
@@ -33,6 +34,7 @@ from dgltree.files import replacing
 
 SUITES = {
     "propagate": propagate.rows,
+    "downward": downward.rows,
     "kernels": kernels.rows,
     "rank": rank.rows,
     "batch": batches.rows,
