@@ -1,7 +1,7 @@
 """The command: ``python -m tasks.sets.few_labels FILE``; what vectors that were learnt without labels save in labels.
 
 Of a fifth of the trees, kept for the test, the accuracy (or R2) of trainings with a share of the labels: ``fit`` alone,
-``fit --from`` the model that ``embed`` made of all trees, and the baseline that both fit alone.
+``fit --from`` the model that ``embed`` made of all trees, and the baseline alone.
 """
 
 import argparse
@@ -53,29 +53,26 @@ def _rows(
     data: TreeDataset, test: list[int], rest: list[int], share: float, vectors: str, options: argparse.Namespace
 ) -> None:
     """Print the means over draws, and each."""
-    found: dict[str, list[float]] = {"fit": [], "fit --from": [], "baseline": []}
+    found: dict[str, list[float]] = {}
+    wanted = data.select(test)
     for seed in range(options.draws):
         known = random.Random(seed).sample(rest, round(share * len(rest)))
         settings: dict[str, dict[str, Any]] = {"fit": {}, "fit --from": {"from_": vectors}}
         for name, more in settings.items():
             with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(io.StringIO()):
-                model = dgltree.fit(
-                    data.select(known), test=data.select(test), out=out, epochs=options.epochs, seed=seed, **more
-                )
-                scores = model.evaluate(data.select(test)).metrics
-                if model.average is not None and name == "fit":
-                    answers = model.average.baseline.answers(model.dataset(data.select(test)))
-                    targets = model.objective.targets(data.select(test).labels)
-                    found["baseline"].append(_score(model.objective.evaluation(answers, targets).metrics))
-            found[name].append(_score(scores))
+                model = dgltree.fit(data.select(known), test=wanted, out=out, epochs=options.epochs, seed=seed, **more)
+            scores = {name: model.evaluate(wanted).metrics}
+            if model.average is not None:
+                answers = model.average.baseline.answers(model.dataset(wanted))
+                targets = model.objective.targets(wanted.labels)
+                scores["baseline"] = model.objective.evaluation(answers, targets).metrics
+                model.average = None
+            scores[f"{name}, network alone"] = model.evaluate(wanted).metrics
+            for each, metrics in scores.items():
+                found.setdefault(each, []).append(metrics["accuracy"] if "accuracy" in metrics else metrics["r2"])
     print(f"{share:.0%} of the labels ({round(share * len(rest))}):")
-    for name, each in found.items():
-        if each:
-            print(f"  {name}: {mean(each):.3f} ({', '.join(f'{score:.3f}' for score in each)})", flush=True)
-
-
-def _score(metrics: dict[str, float]) -> float:
-    return metrics["accuracy"] if "accuracy" in metrics else metrics["r2"]
+    for name, numbers in found.items():
+        print(f"  {name}: {mean(numbers):.3f} ({', '.join(f'{number:.3f}' for number in numbers)})", flush=True)
 
 
 if __name__ == "__main__":
