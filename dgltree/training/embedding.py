@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
-from dgltree.cells import Cell, DownwardTreeLSTM
+from dgltree.batching.vocabulary import Vocabulary
+from dgltree.cells import DownwardTreeLSTM
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
@@ -124,7 +124,7 @@ def embed(
         )
     known = (data.with_numbers() if choice.numbers else data).within(made.vocabulary)
     _check_known(known)
-    down = _downward(made.cell)
+    down = DownwardTreeLSTM.beside(made.cell, reads_up=False)
     network = Autoencoder(made.cell, down, loss=loss, entangled=True)
 
     def sweep(numbers: Sequence[int]) -> Swept:
@@ -144,14 +144,6 @@ def embed(
     if out is not None:
         found.save(out, report)
     return found
-
-
-def _downward(cell: Cell) -> DownwardTreeLSTM:
-    """The cell of the way down, whose functions share weights where those of the way up do."""
-    functions = cell.vocabulary.functions
-    positions = any(arity is ANY_ARITY for _, arity in functions)
-    typed = cell.typed and not cell.rank and not positions
-    return DownwardTreeLSTM(cell.vocabulary, cell.hidden_size, typed=typed, positions=positions, reads_up=False)
 
 
 def _check_known(data: TreeDataset) -> None:

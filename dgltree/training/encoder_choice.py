@@ -183,6 +183,8 @@ class _Choosing:
             raise ValueError("vectors needs an input_size, the width of the vectors of the file")
         if settings.nodes and self.given.get("pooling"):
             raise ValueError("nodes learns the label of each node, by its own state, so it takes no pooling")
+        if self.given.get("context") and not settings.nodes:
+            raise ValueError("context is of the states of nodes, and a root has none: use it with nodes")
         if self.cell is None and (settings.input_size or settings.nodes):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")
         if self.cell is None and any(

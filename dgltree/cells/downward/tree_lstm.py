@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dgltree.batching.vocabulary import Vocabulary
+from dgltree.batching.vocabulary import ANY_ARITY, Vocabulary
+from dgltree.cells.cell import Cell
 from dgltree.cells.downward.cell import DownwardCell
 from dgltree.cells.step import State
 from dgltree.cells.tree_lstm import lstm_state
@@ -35,6 +36,14 @@ class DownwardTreeLSTM(DownwardCell):
         super().__init__(vocabulary, hidden_size, **options)
         self.reads_up = reads_up
         self.build()
+
+    @classmethod
+    def beside(cls, up: Cell, **options: Any) -> "DownwardTreeLSTM":
+        """One that goes with an upward cell: of its width, and whose functions share weights where its functions do."""
+        functions = up.vocabulary.functions
+        positions = any(arity is ANY_ARITY for _, arity in functions)
+        typed = up.typed and not up.rank and not positions
+        return cls(up.vocabulary, up.hidden_size, typed=typed, positions=positions, **options)
 
     @property
     def state(self) -> dict[str, tuple[int, ...]]:
