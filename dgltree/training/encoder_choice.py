@@ -154,12 +154,8 @@ def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> Encode
     if not (folder / WEIGHTS_FILE).exists():
         raise FileNotFoundError(f"{folder}: no {WEIGHTS_FILE} in it; give the folder that 'dgltree embed --out' wrote")
     encoder = load_model(folder / WEIGHTS_FILE).encoder
-    options = dict(encoder.config)
-    if isinstance(encoder, SequenceEncoder):
-        name = encoder.name
-    else:
-        assert isinstance(encoder, TreeEncoder)
-        name = next(name for name, kind in CELLS.items() if kind is type(encoder.cell))
+    options, cell = dict(encoder.config), getattr(encoder, "cell", None)
+    name = next((name for name, kind in CELLS.items() if kind is type(cell)), getattr(encoder, "name", ""))
     width, input_size = options.pop("hidden_size"), options.get("input_size")
     numbers = bool(options.get("numbers")) and train.reading.numbers is None
     weights = encoder.state_dict()
