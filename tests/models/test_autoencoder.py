@@ -145,6 +145,14 @@ def test_dropout_is_one_mask_a_node() -> None:
     assert float((found.up["h"] == 0).double().mean()) > 0.2
 
 
+def test_a_batch_that_memory_cannot_hold_says_what_would_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = network("self_strae")
+    swept = model.sentences(*padded(drawn(1)))
+    monkeypatch.setattr("dgltree.models.reconstruction.available_bytes", lambda device: 2000)
+    with pytest.raises(MemoryError, match=r"the contrastive loss of \d+ nodes needs .* use smaller batches, or loss="):
+        model(swept)
+
+
 def test_wrong_settings_and_sentences_say_what_would_be_right() -> None:
     up, down = TreeLSTM(VOCABULARY, 5), DownwardTreeLSTM(VOCABULARY, 5)
     for make, message in (
