@@ -12,6 +12,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
 
 
+@pytest.mark.slow
 def test_few_labels_prints_a_row_for_each_share(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "trees.tsv"
     path.write_text(table(300), encoding="utf-8")
