@@ -13,6 +13,7 @@ import torch
 from benchmarks import (
     autobatching,
     batches,
+    downward,
     earlier,
     encoders,
     epoch,
@@ -34,6 +35,7 @@ from dgltree.files import replacing
 
 SUITES = {
     "propagate": propagate.rows,
+    "downward": downward.rows,
     "kernels": kernels.rows,
     "threads": threads.rows,
     "rank": rank.rows,

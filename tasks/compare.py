@@ -170,9 +170,16 @@ def _table(models: Mapping[str, list[Training]], heads: Mapping[str, str]) -> li
     for model, found in models.items():
         epochs = [each.epochs() for each in found]
         best = Spread.over(list(map(_best_epoch, found)))
-        highest = f"{100 * max(each.figures()['accuracy'] for each in found):.1f}"
+        accuracy = [each.figures()["accuracy"] for each in found]
         minutes = sum(row["seconds"] for of_one in epochs for row in of_one) / 60 / len(found)
-        row = [model, str(len(found)), *_cells(found, heads), highest, best.percent(), str(len(epochs[0]))]
+        row = [
+            model,
+            str(len(found)),
+            *_cells(found, heads),
+            f"{100 * max(accuracy):.1f}",
+            best.percent(),
+            str(len(epochs[0])),
+        ]
         body.append([*row, f"{minutes:.1f}"])
     return table(header, body)
 

@@ -13,10 +13,12 @@ from torch import Tensor
 from dgltree import TreeBatch
 from dgltree.cells import (
     GRC,
+    BanyanCell,
     Cell,
     ChildSumTreeLSTM,
     StackTreeLSTM,
     StackTreeRNN,
+    StrAECell,
     SumCell,
     TreeCell,
     TreeLSTM,
@@ -256,6 +258,21 @@ def stack_tree_rnn(node: Node) -> State:
     return {"h": node.drop(act(z)), "S": torch.stack(S)}
 
 
+def strae(node: Node) -> State:
+    width = node.cell.unit
+    channels = range(0, node.cell.hidden_size, width)
+    parts = [torch.cat([child["h"][at : at + width] for child in node.children]) for at in channels]
+    return {"h": node.drop(torch.cat([node.map("phi", part) for part in parts]))}
+
+
+def banyan(node: Node) -> State:
+    phi, added = (each.repeat(1, node.cell.channels) for each in (node.cell.weight, node.cell.bias.unsqueeze(0)))
+    h = added[0]
+    for k, child in enumerate(node.children):
+        h = h + child["h"] / (1 + torch.exp(-phi[k]))
+    return {"h": node.drop(h)}
+
+
 EQUATIONS: dict[type[Cell], Callable[[Node], State]] = {
     TreeRNN: tree_rnn,
     TreeLSTM: tree_lstm,
@@ -265,4 +282,6 @@ EQUATIONS: dict[type[Cell], Callable[[Node], State]] = {
     StackTreeRNN: stack_tree_rnn,
     StackTreeLSTM: stack_tree_lstm,
     TreeSMU: stack_tree_lstm,
+    StrAECell: strae,
+    BanyanCell: banyan,
 }

@@ -6,7 +6,7 @@ import torch
 from helpers import ANY, VOCABULARY
 
 from dgltree import Vocabulary
-from dgltree.cells import CELLS, Cell
+from dgltree.cells import CELLS, SWEEPS, Cell, DownwardCell
 from dgltree.encoders import SEQUENCE_ENCODERS, SequenceEncoder, make_encoder
 
 GATES = {"input_size": 3, "leaf": "gates"}
@@ -74,6 +74,24 @@ ROWS: dict[str, dict[str, Any]] = {  # the registry's name is before the first c
     "grc, leaf gates": {**GATES},
 }
 
+DOWNWARD: dict[
+    str, tuple[str | None, dict[str, Any]]
+] = {  # row to the upward row; None: a cell with these options, too
+    "downward tree_lstm": ("tree_lstm", {}),
+    "downward tree_lstm, shared weights": ("tree_lstm, shared weights", {"typed": False}),
+    "downward tree_lstm, positions": ("tree_lstm", {"positions": True}),
+    "downward tree_lstm, any arity": ("child_sum, any arity", {"positions": True}),
+    "downward tree_lstm, any arity, shared weights": ("child_sum, any arity", {"positions": True, "typed": False}),
+    "downward tree_lstm, max": ("tree_rnn", {"aggregation": "max"}),
+    "downward tree_lstm, sum": ("tree_lstm", {"aggregation": "sum"}),
+    "downward strae": (None, {}),
+    "downward strae, channels": (None, {"channels": 3}),
+    "downward strae, typed": (None, {"typed": True}),
+    "downward banyan": (None, {}),
+    "downward banyan, channels": (None, {"channels": 3}),
+}
+"""The rows of the second sweep: both sweeps run, and are compared, together."""
+
 
 ENCODERS: dict[str, dict[str, Any]] = {  # each with all that is its own, at the width that make_sequence_encoder takes
     "lstm": {"num_layers": 2},
@@ -106,6 +124,16 @@ def make_sequence_encoder(name: str, vocabulary: Vocabulary, **options: Any) -> 
     made = make_encoder(name, vocabulary, 12, **ENCODERS[name], **options)
     assert isinstance(made, SequenceEncoder)
     return made
+
+
+def make_downward(name: str, seed: int = 1) -> tuple[Cell, DownwardCell]:
+    """Both cells of a row of DOWNWARD in float64."""
+    row, options = DOWNWARD[name]
+    hidden_size = 6 if "channels" in options else 5
+    upward, downward = SWEEPS[name.split(",")[0].removeprefix("downward ")]
+    torch.manual_seed(seed)
+    up = make_cell(row, hidden_size=hidden_size) if row else upward(VOCABULARY, hidden_size, **options).double()
+    return up, downward(up.vocabulary, hidden_size, **options).double()
 
 
 def make_cell(name: str, vocabulary: Vocabulary | None = None, hidden_size: int = 5, seed: int = 0) -> Cell:

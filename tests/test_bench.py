@@ -12,6 +12,7 @@ pytest.importorskip("lightning", reason="the train extra is not installed")  # t
 
 from benchmarks import main as program
 from benchmarks.autobatching import CLASSES, drawn
+from benchmarks.downward import TwoSweeps
 from benchmarks.inputs import equations, formulas, treebank
 from benchmarks.latent import kept_bytes
 from benchmarks.literal_beams import LiteralBeams
@@ -25,7 +26,7 @@ from benchmarks.peers import (
 )
 from benchmarks.row import Row, Skipped
 from dgltree import Vocabulary, batch, plan, propagate
-from dgltree.cells import ChildSumTreeLSTM, TreeLSTM, TreeSMU
+from dgltree.cells import ChildSumTreeLSTM, DownwardTreeLSTM, TreeLSTM, TreeSMU
 from dgltree.encoders import ONLSTM, OrderedMemory, SequenceBeamTree, SequenceEfficientBeamTree
 
 
@@ -43,6 +44,22 @@ def test_recursion_has_the_states_of_our_cell() -> None:
     trees = batch(sides, cell.vocabulary)
     ours = propagate(trees, cell)["h"][trees.roots]
     torch.testing.assert_close(torch.stack([model(side)[0] for side in sides]), ours, rtol=0, atol=1e-5)
+
+
+def test_two_sweeps_by_recursion_have_the_states_of_our_cells() -> None:
+    sides = [side for equation in equations(6) for side in equation]
+    torch.manual_seed(0)
+    vocabulary = Vocabulary.from_trees(sides)
+    up, down = TreeLSTM(vocabulary, 6), DownwardTreeLSTM(vocabulary, 6)
+    model, trees = TwoSweeps(up, down), batch(sides, vocabulary)
+    ours = propagate(trees, down, direction="down", up=propagate(trees, up))["h"]
+    found = [model(side) for side in sides if len({id(node) for node in side.preorder()}) == side.size]
+    starts = trees.sizes.cumsum(0) - trees.sizes
+    known = [k for k, side in enumerate(sides) if len({id(node) for node in side.preorder()}) == side.size]
+    assert known
+    for k, states in zip(known, found, strict=True):
+        own = ours[int(starts[k]) : int(starts[k] + trees.sizes[k])]
+        torch.testing.assert_close(states, own, rtol=0, atol=1e-5)
 
 
 def test_the_bare_products_are_those_of_the_plan() -> None:

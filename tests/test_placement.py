@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import torch
-from engines import gradients
+from engines import assert_close, gradients
 from helpers import VOCABULARY, random_tree, suited
 from own_trees import QUIET, table
-from rows import ROWS, make_cell, make_sequence_encoder
+from rows import DOWNWARD, ROWS, make_cell, make_downward, make_sequence_encoder
 from second_device import DEVICE, Device, Elsewhere, second_device
 
 import dgltree
@@ -49,6 +49,20 @@ def test_an_operation_that_mixes_devices_is_refused_and_a_read_is_counted(device
     assert sum(device.reads.values()) == 5
     there.copy_(torch.zeros(4))
     assert sum(device.copies.values()) == 1
+
+
+@pytest.mark.parametrize("name", DOWNWARD)
+def test_both_sweeps_elsewhere_give_the_numbers_of_the_cpu(name: str, device: Device) -> None:
+    up, down = make_downward(name)
+    trees = batch(suited(up, [random_tree(6, 3, seed) for seed in range(5)]), up.vocabulary)
+    expected = propagate(trees, down, direction="down", up=propagate(trees, up))
+    planned = plan(trees, up, share=True, downward=down).to(DEVICE)
+    up, down = up.to(DEVICE), down.to(DEVICE)
+    for there in (planned, trees.to(DEVICE)):
+        found = propagate(there, down, direction="down", up=propagate(there, up))
+        assert found["h"].device == DEVICE
+        assert_close(found["h"].cpu(), expected["h"], name, 1e-12)
+        found["h"].sum().backward()
 
 
 @pytest.mark.parametrize("name", ROWS)

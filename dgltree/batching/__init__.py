@@ -1,13 +1,16 @@
 """Trees to flat tensors: vocabulary, batch and its DGL form, selections, duplicate subtrees."""
 
 from dgltree.batching.batch import TreeBatch, unbatch
+from dgltree.batching.entangling import Entangled, entangle
 from dgltree.batching.labels import supervised
 from dgltree.batching.subtrees import number_subtrees
 from dgltree.batching.vocabulary import Vocabulary
 
 __all__ = [
+    "Entangled",
     "TreeBatch",
     "Vocabulary",
+    "entangle",
     "number_subtrees",
     "supervised",
     "unbatch",

@@ -82,13 +82,13 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
     level, arity = batch.level.cpu().numpy(), batch.arity.cpu().numpy()
     pointer, child = batch.child_ptr.cpu().numpy(), batch.child_index.cpu().numpy()
     n = len(level)
-    own = _ranks(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
+    own = ranks(batch.function.cpu().numpy() * (int(batch.token.max()) + 2) + batch.token.cpu().numpy())
     if batch.value is not None:
         bits = (batch.value.cpu().numpy() + 0.0).view(np.int64)  # -0.0 and 0.0 are equal
-        own = _ranks(own * n + _ranks(bits))
+        own = ranks(own * n + ranks(bits))
     if batch.x is not None:
         _, same = np.unique(batch.x.detach().cpu().numpy(), axis=0, return_inverse=True)
-        own = _ranks(own * n + same)
+        own = ranks(own * n + same)
     twin = np.arange(n)
     most = np.iinfo(np.int64).max // n
     order = np.lexsort((arity, level))
@@ -97,7 +97,7 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
         key, bound = own[nodes], n
         for slot in range(int(arity[nodes[0]])):
             if bound > most:
-                key, bound = _ranks(key), n
+                key, bound = ranks(key), n
             key = key * n + twin[child[pointer[nodes] + slot]]
             bound *= n
         _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
@@ -105,6 +105,6 @@ def _first_equal(batch: TreeBatch) -> np.ndarray:
     return twin
 
 
-def _ranks(key: np.ndarray) -> np.ndarray:
+def ranks(key: np.ndarray) -> np.ndarray:
     """Equal entries get equal numbers from 0, so that products of two such keys stay within int64."""
     return np.unique(key, return_inverse=True)[1]

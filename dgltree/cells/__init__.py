@@ -2,7 +2,11 @@
 
 from dgltree.cells.aggregation import AGGREGATIONS, Aggregation
 from dgltree.cells.cell import Cell
+from dgltree.cells.channels import BanyanCell, StrAECell
 from dgltree.cells.child_sum_tree_lstm import ChildSumTreeLSTM
+from dgltree.cells.downward.cell import DownwardCell
+from dgltree.cells.downward.channels import DownwardBanyanCell, DownwardStrAECell
+from dgltree.cells.downward.tree_lstm import DownwardTreeLSTM
 from dgltree.cells.grc import GRC
 from dgltree.cells.stack_tree_lstm import StackTreeLSTM
 from dgltree.cells.stack_tree_rnn import StackTreeRNN
@@ -26,20 +30,34 @@ CELLS: dict[str, type[Cell]] = {
 }
 """The cells by name: what ``--encoder`` and :func:`dgltree.encoders.make_encoder` take, and model files name."""
 
+SWEEPS: dict[str, tuple[type[Cell], type[DownwardCell]]] = {
+    "tree_lstm": (TreeLSTM, DownwardTreeLSTM),
+    "strae": (StrAECell, DownwardStrAECell),
+    "banyan": (BanyanCell, DownwardBanyanCell),
+}
+"""Pairs of a cell upwards and one downwards that go together, by name."""
+
 __all__ = [
     "AGGREGATIONS",
     "CELLS",
     "GRC",
+    "SWEEPS",
     "Affine",
     "Aggregation",
+    "BanyanCell",
     "Cell",
     "ChildSumTreeLSTM",
     "Children",
     "Computed",
+    "DownwardBanyanCell",
+    "DownwardCell",
+    "DownwardStrAECell",
+    "DownwardTreeLSTM",
     "Linear",
     "StackTreeLSTM",
     "StackTreeRNN",
     "State",
+    "StrAECell",
     "SumCell",
     "TreeCell",
     "TreeLSTM",

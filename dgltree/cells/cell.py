@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from importlib import import_module
-from itertools import chain
 from typing import Any, cast
 
 from torch import Tensor, nn
@@ -19,15 +18,7 @@ from dgltree.cells.typed import Affine, Linear, Segments, TypedLinear, split
 
 class Cell(MessagePassing):
     __doc__ = CellContract.__doc__  # what an author of a cell and its users read
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        """``TypeError`` for a module in the place of a method, which torch would keep and Python never find."""
-        if isinstance(value, nn.Module) and hasattr(type(self), name):
-            raise TypeError(
-                f"{name} is a method of {type(self).__name__}, which a module of that name would not replace: give the "
-                f"module another name, and set {name} to a function that calls it"
-            )
-        super().__setattr__(name, value)
+    apart = ("embedding", "input_embedding", "function_embedding")
 
     def forward(
         self,
@@ -43,15 +34,6 @@ class Cell(MessagePassing):
         """
         engine = import_module("dgltree.engine.propagate")  # by its name, as cells come before engines
         return cast(State, engine.states_of(self, batch, share, trace, check, recompute))
-
-    def register_full_backward_hook(self, *_: Any, **__: Any) -> Any:
-        """Refused: torch does not run it for a module that returns a dictionary."""
-        raise TypeError(
-            f"torch runs no backward hooks of {type(self).__name__}, whose result is a dictionary: register one on a "
-            'tensor of it, states["h"].register_hook(...), or on a map of cell.maps'
-        )
-
-    register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
 
     def build(self) -> None:
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
@@ -108,40 +90,7 @@ class Cell(MessagePassing):
         return maps | self.products(arity)
 
     def key(self, arity: int | None) -> str:
-        """The key of an arity's maps; None: of rows of several arities."""
         return str(arity)
-
-    def named_maps(self) -> dict[str, TypedLinear]:
-        """``{name}_{key}`` to map: "gates_2" are the gates of nodes with two children."""
-        return cast(dict[str, TypedLinear], dict(self.maps.items()))
-
-    def map_weights(self) -> dict[str, Tensor]:
-        """``{map}.weight`` and ``{map}.bias``, looked up once for a pass; those of maps that are called are left out.
-
-        A pass computes their products itself, and its backward pass reads these tensors, never the module: they may be
-        what a parametrization computed, or what ``torch.func.functional_call`` put there for the time of a call.
-        """
-        called = self.called_maps()
-        return {
-            f"{name}.{kind}": tensor
-            for name, linear in self.named_maps().items()
-            if name not in called
-            for kind, tensor in linear.weights()._asdict().items()
-            if tensor is not None
-        }
-
-    def called_maps(self) -> dict[str, tuple[object, ...]]:
-        """The maps that every engine calls as modules, because hooks or other code than ours is part of them."""
-        found = {
-            name: linear.patches() if isinstance(linear, TypedLinear) else (linear,)
-            for name, linear in self.maps.items()
-        }
-        return {name: patches for name, patches in found.items() if patches}
-
-    def patches(self) -> tuple[object, ...]:
-        """Overrides on this one cell: functions in place of its class's, and reasons to call its maps."""
-        own = (value for name, value in vars(self).items() if callable(value) and hasattr(type(self), name))
-        return (*own, *chain.from_iterable(self.called_maps().values()))
 
     def linear_for(self, arity: int | None, segments: Segments) -> Linear:
         """The maps of rows that have this arity and are sorted by function."""
@@ -150,8 +99,8 @@ class Cell(MessagePassing):
 
     def gate_maps(self, arity: int) -> dict[str, dict[str, int]]:
         """The maps of i_j, and the gates whose pre-activations each gives."""
-        shared = self.shared_gates(arity)
-        return {"gates": self.gates(arity), **({"shared_gates": shared} if shared else {})}
+        maps = {"gates": self.gates(arity), "shared_gates": self.shared_gates(arity)}
+        return {name: widths for name, widths in maps.items() if widths}
 
     def step(self, rows: StepRows) -> tuple[Computed, State]:
         """New states of rows and what else ``combine`` gives, and what their children sent, by edges, if anything."""
@@ -177,16 +126,6 @@ class Cell(MessagePassing):
     def split_inputs(self, x_pre: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
         """The contribution of a node's x to its own gates, and to those of the messages that it gets, if any."""
         return x_pre, None
-
-    def own_parameters(self) -> dict[str, Tensor]:
-        """A step's tensors in addition to ``map_weights``: parameters of ``combine`` (a LayerNorm), and of maps called.
-
-        Under ``torch.func.functional_call`` these are the tensors that it was given.
-        """
-        embeddings = ("embedding", "input_embedding", "function_embedding")
-        ours = [*embeddings, *(f"maps.{name}" for name in self.maps.keys() - self.called_maps())]
-        beginnings = tuple(f"{name}." for name in ours)
-        return {name: p for name, p in self.named_parameters() if not name.startswith(beginnings)}
 
     def node_inputs(
         self, function: Tensor, token: Tensor | None, value: Tensor | None, x: Tensor | None

@@ -6,6 +6,8 @@ from torch import Tensor
 from dgltree.batching.batch import TreeBatch, check_vocabulary, place
 from dgltree.batching.vocabulary import NO_TOKEN
 from dgltree.cells.contract import CellContract
+from dgltree.cells.step import State
+from dgltree.cells.stepping import Stepping
 
 
 def check_batch(cell: CellContract, batch: TreeBatch) -> None:
@@ -15,7 +17,7 @@ def check_batch(cell: CellContract, batch: TreeBatch) -> None:
         _check_x(cell, batch, batch.x, next(cell.parameters()).dtype)
 
 
-def check_device(cell: CellContract, batch: TreeBatch) -> None:
+def check_device(cell: Stepping, batch: TreeBatch) -> None:
     """``ValueError`` for a batch that is on another device than the cell."""
     own = next(cell.parameters()).device
     if own != batch.device:
@@ -68,15 +70,38 @@ def _check_x(cell: CellContract, batch: TreeBatch, x: Tensor, dtype: torch.dtype
         raise ValueError(f"x is on {x.device}, the batch on {batch.device}: use batch.to(...)")
 
 
-def check_finite(cell: CellContract, batch: TreeBatch, states: dict[str, Tensor]) -> None:
-    """``ValueError`` naming the lowest node whose state is not finite, and what is not finite there."""
+def check_finite(cell: Stepping, batch: TreeBatch, states: State, order: Tensor, before: str = "below") -> None:
+    """``ValueError`` naming the first node, by ``order`` (N,), whose state is not finite, and what is not finite there.
+
+    ``before`` is where the nodes lie that come earlier.
+    """
     bad = {part: ~tensor.detach().flatten(1).isfinite().all(1) for part, tensor in states.items()}
     wrong = torch.nonzero(torch.stack(list(bad.values())).any(0)).squeeze(-1)
     if not len(wrong):
         return
-    j = int(wrong[batch.level[wrong].argmin()])
+    j = int(wrong[order[wrong].argmin()])
     parts = ", ".join(part for part, rows in bad.items() if rows[j])
     name, _ = cell.vocabulary.functions[int(batch.function[j])]
     own_input = batch.x is not None and not bool(batch.x[j].isfinite().all())
     cause = "its input vector x is not finite" if own_input else "its inputs are finite: look at the cell's weights"
-    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node below is like that; {cause}")
+    raise ValueError(f"{place(batch, j)} ({name!r}): {parts} is not finite, and no node {before} is like that; {cause}")
+
+
+def check_up(cell: Stepping, batch: TreeBatch, up: State | None) -> None:
+    """``ValueError`` for upward states that a downward cell cannot start from."""
+    if up is None or "h" not in up:
+        raise ValueError(
+            f"up is {'missing' if up is None else 'without h'}: a {type(cell).__name__} starts from upward states, "
+            "up=dgltree.propagate(batch, an upward cell)"
+        )
+    shape, weight = (batch.num_nodes, cell.hidden_size), next(cell.parameters(), up["h"])
+    for part, rows in up.items():
+        if len(rows) != batch.num_nodes or (part == "h" and rows.shape != shape):
+            raise ValueError(
+                f"up[{part!r}] has shape {tuple(rows.shape)}; this batch and cell need {batch.num_nodes} rows"
+                + (f" of hidden_size {cell.hidden_size}" if part == "h" else "")
+            )
+        if rows.dtype != weight.dtype or rows.device != weight.device:
+            raise ValueError(
+                f"up[{part!r}] is {rows.dtype} on {rows.device}; the cell is {weight.dtype} on {weight.device}"
+            )

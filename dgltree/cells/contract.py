@@ -5,22 +5,20 @@ tracing and the tests' recursion all call the same ``combine``; they differ only
 :class:`dgltree.cells.Cell`, from which cells derive, adds what follows from it.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar
-
-from torch import Tensor, nn
 
 from dgltree.arguments import check_dropout, check_size
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells.fused import Fused
 from dgltree.cells.inputs import Leaf
 from dgltree.cells.step import Children, Computed, State
+from dgltree.cells.stepping import Stepping
 from dgltree.cells.typed import Affine, Linear
-from dgltree.configured import Configured
 
 
-class CellContract(Configured, nn.Module, ABC):
+class CellContract(Stepping):
     """A recursive cell. Its weights belong to a (function, arity) of the vocabulary, or to an arity.
 
     Args:
@@ -88,11 +86,6 @@ class CellContract(Configured, nn.Module, ABC):
         self.number_scale = None if number_scale is None else (number_scale[0], number_scale[1])
         self.dropout = dropout
 
-    @property
-    @abstractmethod
-    def state(self) -> dict[str, tuple[int, ...]]:
-        """Part name to its shape at one node; ``h``, (n,), is what parents and readouts read."""
-
     @abstractmethod
     def gates(self, arity: int) -> dict[str, int]:
         """Name to width of the pre-activations: affine maps of ``i_j = [h_c1; ...; h_cN]`` (and x_j)."""
@@ -134,7 +127,3 @@ class CellContract(Configured, nn.Module, ABC):
     """Whether the dropout also acts on i_j before the gates read it."""
     any_arity: ClassVar[bool] = False
     """Whether a node may have any number of children, because no weight belongs to an arity."""
-
-    def drop(self, v: Tensor) -> Tensor:
-        """Dropout in training, for ``combine``."""
-        return nn.functional.dropout(v, self.dropout, self.training) if self.dropout else v

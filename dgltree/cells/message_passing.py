@@ -12,13 +12,14 @@ from dgltree.batching.batch import TreeBatch
 from dgltree.cells.check import check_batch, check_device, check_nodes
 from dgltree.cells.contract import CellContract
 from dgltree.cells.step import Children, Computed
+from dgltree.cells.stepping import Stepping
 from dgltree.cells.typed import Linear, Segments, sorted_by
 from dgltree.torch_internals import without_autocast
 
 Frame = dict[str, Tensor]
 COMPUTED = "computed"
 """The field of a graph's nodes that says whose states are there."""
-C = TypeVar("C", bound="MessagePassing")
+C = TypeVar("C", bound="Stepping")
 Result = TypeVar("Result")
 
 

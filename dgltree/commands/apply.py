@@ -24,6 +24,7 @@ from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.compared import with_refused
+from dgltree.training.embedding import UnlabelledModel, check_answers
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.trained_on import also_trained_on
@@ -65,6 +66,8 @@ def run(name: str, arguments: list[str]) -> int:
     if options.ray:
         return _on_ray(name, options)
     model = TrainedModel.load(options.model, options.device or "cpu", options.cell)
+    if name != "encode":
+        check_answers(options.model)
     command = {"predict": _predict, "encode": _encode, "evaluate": _evaluate}[name]
     with threads.computing(model.model.encoder, options.threads, MOST_NODES):
         return command(model, options)
@@ -95,6 +98,11 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
             "--out", required=True, metavar="OUT", help="write the vectors to this .npy or .parquet file; see --ray"
         )
         parser.add_argument("--nodes", action="store_true", help="write a vector for each node (.parquet alone)")
+        parser.add_argument(
+            "--context",
+            action="store_true",
+            help="with --nodes of a model of 'dgltree embed': append to each the vector that it gets from its context",
+        )
     else:
         parser.add_argument(
             "--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder"
@@ -103,6 +111,8 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument("--json", action="store_true", help="print the metrics as a JSON object")
     add_reading(parser)
     options = parser.parse_args(arguments)
+    if name == "encode" and options.context and (options.ray or not options.nodes):
+        parser.error("--context is for --nodes, without --ray")
     if options.ray and not options.out:
         parser.error("--ray writes Parquet files: give the folder for them as --out DIR")
     if options.ray and options.threads:
@@ -153,6 +163,8 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
     failed = count = 0
     encode = model.node_vectors if options.nodes else model.encode
     width = int(model.model.encoder.config["hidden_size"])
+    if options.context:
+        encode, width = UnlabelledModel.load(options.model, options.device or "cpu").node_vectors, 2 * width
     with writer_for(options.out, options.nodes, width, model.each) as write:
         for block in _blocks(model, options):
             vectors = torch.empty(0, width) if block.known is None else encode(block.known)

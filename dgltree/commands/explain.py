@@ -17,6 +17,7 @@ from dgltree.read.brief import WIDTH, brief
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
+from dgltree.training.embedding import check_answers
 from dgltree.training.explaining import Effect, Explanation
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.trees.tree import name_of
@@ -38,6 +39,7 @@ INDENT = "  "
 def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code is 1 where a record could not be read."""
     options = _parse(arguments)
+    check_answers(options.model)
     model = TrainedModel.load(options.model, cell=options.cell)
     names, examples, failed = _examples(model, options)
     if options.picture and len(names) > 1:

@@ -37,7 +37,7 @@ def run(_: str, arguments: list[str]) -> int:
     if options.folds and (options.seeds or options.validation or options.test):
         raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
     reading = given_reading(options)
-    settings: dict[str, Any] = {field.name: getattr(options, field.name) for field in fields(FitOptions)}
+    settings: dict[str, Any] = {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
     FitOptions(**settings)  # impossible settings are reported before a long file is read
     data = _read(options.file, reading, options)
     given = {name: getattr(options, name) for name in ("validation", "test")}

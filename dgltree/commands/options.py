@@ -20,7 +20,7 @@ class Option(NamedTuple):
 
     @property
     def flag(self) -> str:
-        return "--" + self.name.replace("_", "-")
+        return "--" + self.name.strip("_").replace("_", "-")
 
     @property
     def description(self) -> str:

@@ -5,6 +5,8 @@ import sys
 from dataclasses import replace
 from typing import Any
 
+import torch
+
 from dgltree.batching.batch import unbatch
 from dgltree.commands.options import option_parser
 from dgltree.commands.reading_options import add_reading, given_reading
@@ -13,8 +15,9 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.brief import WIDTH, brief
 from dgltree.read.text import shown
 from dgltree.training import threads
-from dgltree.training.neighbours import nearest
+from dgltree.training.neighbours import nearest, nearest_parts
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
+from dgltree.trees.tree import Tree
 
 EXAMPLES = """\
 examples:
@@ -34,15 +37,35 @@ def run(_: str, arguments: list[str]) -> int:
     with threads.computing(model.model.encoder, None, MOST_NODES):
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query
-        found = nearest(model, data, queries, options.top)
+        found = _found(model, data, queries, options)
     names = list(options.query) if options.query else [_name(queries, i) for i in range(len(queries))]
     print("query\tid\tsimilarity\tlabel\ttree")
     for name, neighbours in zip(names, found, strict=True):
-        for example, similarity in neighbours:
-            [tree] = unbatch(data.select([example]).trees)
+        for example, similarity, tree in neighbours:
             label = shown(data.labels[example] or "")
             print(f"{shown(name)}\t{_name(data, example)}\t{similarity:.4f}\t{label}\t{shown(brief(tree), WIDTH)}")
     return 0
+
+
+def _found(
+    model: TrainedModel, data: TreeDataset, queries: Any, options: argparse.Namespace
+) -> list[list[tuple[int, float, Tree]]]:
+    """For each query the example, the similarity and the tree, or subtree, of each neighbour."""
+    if not options.parts:
+        near = nearest(model, data, queries, options.top)
+        return [[(one.example, one.similarity, _tree(data, one.example)) for one in each] for each in near]
+    trees = data.trees
+    found = []
+    for each in nearest_parts(model, data, queries, options.top):
+        roots = torch.tensor([part.node for part in each])
+        subtrees = unbatch(replace(trees, roots=roots))
+        found.append([(part.example, part.similarity, tree) for part, tree in zip(each, subtrees, strict=True)])
+    return found
+
+
+def _tree(data: TreeDataset, example: int) -> Tree:
+    [tree] = unbatch(data.select([example]).trees)
+    return tree
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -61,6 +84,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     asked.add_argument("--queries", metavar="FILE", help="compare with the trees of this file")
     parser.add_argument(
         "--top", type=int, default=5, metavar="N", help="show this many trees for each query (default: 5)"
+    )
+    parser.add_argument(
+        "--parts",
+        action="store_true",
+        help="search all subtrees of the file, not whole trees alone",
     )
     parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
     add_reading(parser)

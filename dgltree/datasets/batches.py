@@ -68,12 +68,17 @@ class Collate:
             numbers, NaN where there is none.
         encoder: what the batches are for; the loader's workers then plan them while the model computes.
         share: as in :func:`dgltree.propagate`.
+        labels: whether labels are read; without, all of them are missing.
     """
 
     def __init__(
-        self, classes: Sequence[str] | None = None, encoder: Encoder | None = None, share: bool = False
+        self,
+        classes: Sequence[str] | None = None,
+        encoder: Encoder | None = None,
+        share: bool = False,
+        labels: bool = True,
     ) -> None:
-        self.classes, self.encoder, self.share = classes, encoder, share
+        self.classes, self.encoder, self.share, self.labels = classes, encoder, share, labels
 
     def __call__(self, examples: TreeDataset) -> Labelled:
         labelled = self._labelled(examples, examples.trees)
@@ -86,7 +91,8 @@ class Collate:
     def _labelled(self, examples: TreeDataset, trees: TreeBatch) -> Labelled:
         depth = trees.level[trees.roots].view(-1, examples.each).amax(1)
         weights = None if examples.weights is None else torch.from_numpy(examples.weights).float()
-        return Labelled(trees, label_numbers(examples.labels, self.classes), depth, weights=weights)
+        labels = examples.labels if self.labels else [None] * len(examples)
+        return Labelled(trees, label_numbers(labels, self.classes), depth, weights=weights)
 
 
 def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -> Tensor:

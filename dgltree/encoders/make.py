@@ -3,7 +3,7 @@
 from typing import Any
 
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import CELLS
+from dgltree.cells import CELLS, DownwardTreeLSTM
 from dgltree.configured import option_names
 from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.sequence_encoder import SEQUENCE_ENCODERS, SequenceEncoder, sequence_options
@@ -29,8 +29,11 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
             raise ValueError(f"{name} has no option {option!r}; its options are {', '.join(known)}")
     try:
         if name in CELLS:
-            pooling = options.pop("pooling", None)
-            return TreeEncoder(CELLS[name](vocabulary, hidden_size, **options), pooling=pooling)
+            pooling, context = options.pop("pooling", None), options.pop("context", False)
+            if not isinstance(context, bool):
+                raise ValueError(f"its option context is {context!r}; it must be true or false")
+            cell = CELLS[name](vocabulary, hidden_size, **options)
+            return TreeEncoder(cell, pooling=pooling, context=DownwardTreeLSTM.beside(cell) if context else None)
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
         raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error
@@ -40,4 +43,4 @@ def encoder_options(name: str) -> list[str]:
     """The options of the encoder of a name, but for its width."""
     if name in SEQUENCE_ENCODERS:
         return sequence_options(SEQUENCE_ENCODERS[name])
-    return [*(option for option in option_names(CELLS[name]) if option != "hidden_size"), "pooling"]
+    return [*(option for option in option_names(CELLS[name]) if option != "hidden_size"), "pooling", "context"]

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
-from dgltree.cells import Aggregation, Cell
+from dgltree.cells import Aggregation, Cell, DownwardCell
 from dgltree.cells.aggregation import aggregation_named, name_of
 from dgltree.encoders.encoder import Encoder
 from dgltree.engine.planned import PlannedBatch, plan
@@ -21,17 +21,28 @@ class TreeEncoder(Encoder):
         recompute: as in :func:`dgltree.propagate`: less memory, more time.
         pooling: "sum", "mean", "max", "min", "attention", or an own :class:`dgltree.cells.Aggregation` of size n: the
             vector of a tree is this aggregation of the states of its nodes. None: the state of its root.
+        context: a cell from the roots to the leaves, by which the state of a node is that in its context. That of a
+            root is what it is without.
     """
 
     gives_nodes = True
 
-    def __init__(self, cell: Cell, recompute: bool = False, *, pooling: str | Aggregation | None = None) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        recompute: bool = False,
+        *,
+        pooling: str | Aggregation | None = None,
+        context: DownwardCell | None = None,
+    ) -> None:
         super().__init__()
-        self.cell, self.recompute = cell, recompute
+        self.cell, self.recompute, self.context = cell, recompute, context
         self.pool = None if pooling is None else aggregation_named(pooling, cell.hidden_size)
         self.vocabulary, self.config = cell.vocabulary, cell.config
         if self.pool is not None:
             self.config["pooling"] = name_of(self.pool)
+        if context is not None:
+            self.config["context"] = True
 
     def forward(self, batch: Any, share: bool = False) -> Tensor:
         """(B, n), one row a tree; ``share`` as in :func:`dgltree.propagate`."""
@@ -44,8 +55,12 @@ class TreeEncoder(Encoder):
         return cast(Tensor, self.pool({"h": h}, tree, len(sizes))["h"])
 
     def plan(self, batch: TreeBatch, share: bool) -> PlannedBatch:
-        return plan(batch, self.cell, share)
+        return plan(batch, self.cell, share, downward=self.context)
 
     def node_states(self, batch: Any, share: bool = False) -> Tensor:
         """(N, n), one row a node in public numbering; ``share`` as in :func:`dgltree.propagate`."""
-        return propagate(batch, self.cell, share=share, recompute=self.recompute)["h"]
+        states = propagate(batch, self.cell, share=share, recompute=self.recompute)
+        if self.context is not None:
+            down, again = self.context, self.recompute
+            states = propagate(batch, down, share=share, recompute=again, direction="down", up=states)
+        return states["h"]

@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from dgltree.cells import Cell
+from dgltree.cells.stepping import Stepping
 from dgltree.cells.typed import Linear, Runs, Segments, Weights, product
 
 TOGETHER = 4096
@@ -66,7 +66,12 @@ class Sink:
 
 
 def accumulating(
-    cell: Cell, arity: int | None, segments: Segments, weights: Mapping[str, Tensor], anchor: Tensor, sink: Sink | None
+    cell: Stepping,
+    arity: int | None,
+    segments: Segments,
+    weights: Mapping[str, Tensor],
+    anchor: Tensor,
+    sink: Sink | None,
 ) -> Linear:
     """As ``cell.linear_for``, of tensors that were looked up (``map_weights``); with a sink, their gradients go there.
 

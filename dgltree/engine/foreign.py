@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from torch import Tensor
 
-from dgltree.cells import Cell
+from dgltree.cells.stepping import Stepping
 from dgltree.engine.step import Local
 
 
-def check_known(cell: Cell, local: Local, own: Iterable[Tensor]) -> None:
+def check_known(cell: Stepping, local: Local, own: Iterable[Tensor]) -> None:
     """``ValueError`` where functions or hooks of a patched cell read a tensor that wants gradients and is not its own.
 
     The gradients of a pass are those of the tensors that it names. Only cells that were patched are looked at

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from dgltree.cells import Cell
+from dgltree.cells.stepping import Stepping
 
 
-def generator_state(cell: Cell) -> Tensor | None:
+def generator_state(cell: Stepping) -> Tensor | None:
     """What the generator of random numbers is, where a step draws from it."""
     if not (cell.training and cell.dropout):
         return None

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from dgltree.cells import Cell
 from dgltree.cells.once_differentiable import once_differentiable
 from dgltree.cells.step import State
+from dgltree.cells.stepping import Stepping
 from dgltree.engine.accumulate import Sink
 from dgltree.engine.foreign import check_known
 from dgltree.engine.generator import generator_at, generator_state
@@ -21,7 +21,7 @@ from dgltree.engine.trace import Trace
 class PassContext(NamedTuple):
     """The parts of a pass other than its tensors."""
 
-    cell: Cell
+    cell: Stepping
     schedule: Schedule
     traced: Trace
     record: bool
@@ -44,7 +44,7 @@ class PassContext(NamedTuple):
 class StepOf(nn.Module):
     """A step as the call of a module, as ``torch.func.functional_call`` wants one."""
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Stepping) -> None:
         super().__init__()
         self.cell = cell
 

@@ -9,8 +9,9 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
 from dgltree.batching.moving import Movable
-from dgltree.cells import Cell
+from dgltree.cells import Cell, DownwardCell
 from dgltree.cells.check import check_batch, check_device, check_nodes, read_of
+from dgltree.engine.downward_schedule import DownwardSchedule, downward_schedule
 from dgltree.engine.kernels.choice import computes_in_parts, planned_layout
 from dgltree.engine.kernels.layout import Layout
 from dgltree.engine.schedule import Schedule, schedule
@@ -37,6 +38,8 @@ class PlannedBatch(Movable):
     """What the nodes were found good for; see :func:`dgltree.cells.check.read_of`."""
     layout: Layout | None = None
     """Where the gates of a pass through a kernel lie, if it is for a cell that has one."""
+    downward: DownwardSchedule | None = None
+    """The schedule of the way down, if it is for a downward cell, too."""
     versions: tuple[int, ...] = field(init=False)
     """Of the batch's tensors when it was planned."""
 
@@ -63,7 +66,14 @@ class PlannedBatch(Movable):
         self.check_unchanged()
         layout = None if self.layout is None else self.layout.map(function)
         batch, schedule = self.batch.map(function), self.schedule.map(function)
-        return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout)
+        down = None if self.downward is None else self.downward.map(function)
+        return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout, down)
+
+    def downward_for(self, cell: DownwardCell) -> DownwardSchedule:
+        """The schedule of the way down; made here where it was not planned, or for another kind of cell."""
+        if self.downward is not None and self.downward.kinds_of == cell.kinds_of:
+            return self.downward
+        return downward_schedule(self.batch, cell, self.share)
 
     def check_for(self, cell: Cell) -> None:
         """``ValueError`` where a cell cannot run on the batch, or not by this schedule, or where it was changed since.
@@ -84,7 +94,13 @@ class PlannedBatch(Movable):
             raise ValueError("the batch was changed in place after it was planned: plan again")
 
 
-def plan(batch: "TreeBatch | dgl.DGLGraph", cell: Cell | None = None, share: bool = False) -> PlannedBatch:
+def plan(
+    batch: "TreeBatch | dgl.DGLGraph",
+    cell: Cell | None = None,
+    share: bool = False,
+    *,
+    downward: DownwardCell | None = None,
+) -> PlannedBatch:
     """What :func:`dgltree.propagate` would else do first: check the batch and make the schedule.
 
     Args:
@@ -92,6 +108,7 @@ def plan(batch: "TreeBatch | dgl.DGLGraph", cell: Cell | None = None, share: boo
         cell: what they are for, on whatever device: a plan is made on the CPU and then moved to the cell. Without a
             cell they are not checked, and planned for cells with weights for each arity.
         share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
+        downward: the cell of the way down, where there is one to come.
 
     The batch must stay as it is from then on. A change in place by torch is noticed, one by way of ``.numpy()`` is not.
 
@@ -108,4 +125,5 @@ def plan(batch: "TreeBatch | dgl.DGLGraph", cell: Cell | None = None, share: boo
     steps = schedule(flat, share, by_arity=not any_arity, in_parts=in_parts)
     layout = None if cell is None else planned_layout(cell, steps)
     layout = layout and layout.to(batch.device)
-    return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout)
+    down = None if downward is None else downward_schedule(flat, downward, share).to(batch.device)
+    return PlannedBatch(batch, steps.to(batch.device), share, any_arity, checked, layout, down)

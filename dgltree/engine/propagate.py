@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, as_batch
-from dgltree.cells import Cell
+from dgltree.cells import Cell, DownwardCell
 from dgltree.cells.check import check_device, check_finite
 from dgltree.cells.step import State
 from dgltree.engine.kernels.choice import fused_pass
@@ -23,16 +23,21 @@ from dgltree.torch_internals import hooks_of, inside_transform, uncompiled, with
 if TYPE_CHECKING:
     import dgl
 
+Direction = Literal["up", "down"]
+
 
 def propagate(
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph",
-    cell: Cell,
+    cell: Cell | DownwardCell,
     share: bool = False,
     trace: Sequence[str] = (),
     check: bool = False,
     recompute: bool = False,
+    *,
+    direction: Direction = "up",
+    up: State | None = None,
 ) -> State:
-    """States of all nodes, leaves first, each node after its children.
+    """States of all nodes, leaves first, each node after its children; or downwards, each node after its parents.
 
     Args:
         batch: a TreeBatch, or any DAG as a DGLGraph with ``ndata["function"]``, ``ndata["token"]`` and
@@ -46,6 +51,10 @@ def propagate(
         check: whether to look for states that are not finite.
         recompute: whether the backward pass computes each step once more, instead of keeping what it needs of the
             forward pass: the same gradients for a fraction of the memory and a third more time.
+        direction: "up"; "down" for a :class:`dgltree.cells.DownwardCell`, which starts from ``up`` where nodes have no
+            parents, and at a node with several takes the mean, or what the cell says, of what they send.
+        up: the upward states of this batch, part name to (N, *shape), which gradients reach. With ``share``, equal
+            subtrees in equal contexts are computed once.
 
     Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights, also under autocast,
     which does not reach into the pass (for bfloat16 use ``cell.bfloat16()``); under the names of
@@ -53,15 +62,30 @@ def propagate(
     ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
     Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
-    training (equal subtrees would get equal masks), for sharing with an ``x`` that requires gradients (only one of
-    the equal rows would receive them), and with ``check`` naming the first node whose state is not finite;
-    ``MemoryError`` for a batch that the device's memory cannot hold, with what it needs and what would help; and
-    ``RuntimeError`` under torch.func's transforms.
+    training (equal subtrees would get equal masks), for sharing with an ``x`` or ``up`` that requires gradients (only
+    one of the equal rows would receive them), for a cell of the other direction, for upward states that are missing or
+    of another batch, and with ``check`` naming the first node whose state is not finite; ``MemoryError`` for a batch
+    that the device's memory cannot hold on the way up, with what it needs and what would help; and ``RuntimeError``
+    under torch.func's transforms.
 
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
     """
-    return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute))
+    _check_direction(cell, direction, up)
+    more = {"up": up} if direction == "down" else {}
+    return cast(State, cell(batch, share=share, trace=trace, check=check, recompute=recompute, **more))
+
+
+def _check_direction(cell: Cell | DownwardCell, direction: str, up: State | None) -> None:
+    """``ValueError`` for a cell that computes in the other direction, and for upward states on the way up."""
+    own = "down" if isinstance(cell, DownwardCell) else "up"
+    if direction not in get_args(Direction):
+        raise ValueError(f"direction is {direction!r}; it must be 'up' or 'down'")
+    if direction != own:
+        kind = "a DownwardCell such as dgltree.cells.DownwardTreeLSTM" if own == "up" else "a Cell"
+        raise ValueError(f"direction is {direction!r}, and a {type(cell).__name__} computes {own}wards: give {kind}")
+    if own == "up" and up is not None:
+        raise ValueError("up is what a downward cell starts from; it must be left out where direction is 'up'")
 
 
 @uncompiled
@@ -79,7 +103,7 @@ def states_of(
     planned, states = _planned_states(cell, batch, share, traced, recompute)
     states = {part: _public(tensor, planned.schedule) for part, tensor in states.items()}
     if check:
-        check_finite(cell, planned.batch, states)
+        check_finite(cell, planned.batch, states, planned.batch.level)
     return states | traced.results(planned.schedule, planned.batch)
 
 
@@ -111,7 +135,7 @@ def _planned_states(
         check_device(cell, batch)
     planned = batch if isinstance(batch, PlannedBatch) else plan(batch, cell, share)
     x = planned.batch.x
-    if planned.share and cell.training and cell.dropout > 0:
+    if planned.share and cell.training and cell.drops:
         raise ValueError("share=True with dropout in training: equal subtrees would share one dropout mask")
     if planned.share and x is not None and x.requires_grad:
         raise ValueError("share=True with an x that requires gradients: use share=False, or let the cell embed tokens")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -37,6 +38,19 @@ class Step:
     """The runs of edges whose parents have one function; empty where the arity says it."""
 
 
+class StepEdges(NamedTuple):
+    """The edges of a step."""
+
+    places: Tensor
+    """(edges,) int64, the rows of the states that are sent along them."""
+    parent: Tensor
+    """(edges,) int64, which of the step's rows each edge leads to."""
+    slot: Tensor | None = None
+    """(edges,) int64, the child's place; None where the edges lie row after row, in the order of the places."""
+    ascending: Tensor | None = None
+    """(edges,) int64, the order that sorts ``parent``; None where it is."""
+
+
 @dataclass
 class Schedule(Movable):
     """The private order of a batch: rows sorted by (step, function), leaves first.
@@ -59,7 +73,7 @@ class Schedule(Movable):
     steps: list[Step]
     tokens_inside: bool
     """Whether any row that is no leaf has a token."""
-    parts: list[int] = field(default_factory=list)
+    parts: list[int] = field(default_factory=list, kw_only=True)
     """(parts + 1,) the first step of each part, and the number of all. Parts do not wait for each other; what several
     read comes before them. Empty where there are none."""
 
@@ -78,10 +92,20 @@ class Schedule(Movable):
     def device(self) -> torch.device:
         return self.node.device
 
+    def edges(self, step: Step) -> StepEdges:
+        """Those that lead to the rows of a step."""
+        return StepEdges(self.children[step.edges], self.parent[step.edges])
+
+    def edge_rows(self, batch: TreeBatch) -> Tensor:
+        """(E,) int64: where each edge of the batch lies among those of the schedule, laid one after another."""
+        arity = batch.arity[self.node]
+        first = arity.cumsum(0) - arity
+        return first[self.row[batch.parent_index]] + batch.slot
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "Schedule":
         node, row, children, parent = map(function, (self.node, self.row, self.children, self.parent))
-        same = self.leaves, self.leaf_segments, self.steps, self.tokens_inside, self.parts
-        return Schedule(node, row, children, parent, *same)
+        same = self.leaves, self.leaf_segments, self.steps, self.tokens_inside
+        return Schedule(node, row, children, parent, *same, parts=self.parts)
 
 
 def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_parts: bool = False) -> Schedule:
@@ -98,7 +122,7 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     every = np.arange(len(level))
     twin = twins(flat) if share else every
     part = _parts(flat.sizes.numpy(), arity, twin) if in_parts else np.zeros_like(every)
-    node, row = _distinct(twin)
+    node, row = distinct_rows(twin)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
         step = step_numbers(level[node], arity[node], parent, row[child[edge]])
@@ -106,15 +130,15 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
         step = level[node]
     step = np.where(step > 0, step + part[node] * step.max(initial=0), 0)
     order = np.lexsort((function[node], step))
-    node, row = node[order], _places(order)[row]
+    node, row = node[order], inverse(order)[row]
     parent, edge = _edges(arity[node], pointer[node])
     steps = _steps(step[order], arity[node], function[node], parent, by_arity)
     leaves = int((level[node] == 0).sum())
     tensors = [torch.from_numpy(index) for index in (node, row, row[child[edge]], parent)]
     inside = bool((flat.token.numpy()[node[leaves:]] != NO_TOKEN).any())
-    segments = _segments(function[node[:leaves]])
+    segments = runs_of(function[node[:leaves]])
     parts = _first_steps(part[node], steps)
-    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside, parts)
+    made = Schedule(tensors[0], tensors[1], tensors[2], tensors[3], leaves, segments, steps, inside, parts=parts)
     return made.to(batch.device)
 
 
@@ -143,7 +167,7 @@ def _first_steps(part: np.ndarray, steps: list[Step]) -> list[int]:
     return [*firsts, len(steps)] if len(firsts) > 1 else []
 
 
-def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def distinct_rows(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(R,) the nodes that are their own twin, and (N,) the place among them of every node's twin."""
     node = np.flatnonzero(twin == np.arange(len(twin)))
     place = np.empty(len(twin), np.int64)
@@ -151,7 +175,7 @@ def _distinct(twin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return node, place[twin]
 
 
-def _places(order: np.ndarray) -> np.ndarray:
+def inverse(order: np.ndarray) -> np.ndarray:
     """The inverse of a permutation."""
     found = np.empty_like(order)
     found[order] = np.arange(len(order))
@@ -161,8 +185,8 @@ def _places(order: np.ndarray) -> np.ndarray:
 def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np.ndarray, by_arity: bool) -> list[Step]:
     """The runs of rows with one step number, without the leaves'; counts ``parent`` from the start of each."""
     stops = np.cumsum(arity)
-    steps, pieces = [], list(_pieces(step))
-    for (start, stop), segments in zip(pieces, _segments_of(pieces, function), strict=True):
+    steps, pieces = [], list(pieces_of(step))
+    for (start, stop), segments in zip(pieces, runs_of_pieces(pieces, function), strict=True):
         if not arity[start]:
             continue
         width = int(arity[start])
@@ -171,11 +195,11 @@ def _steps(step: np.ndarray, arity: np.ndarray, function: np.ndarray, parent: np
         if by_arity:
             steps.append(Step(start, stop, width, edges, segments, []))
         else:
-            steps.append(Step(start, stop, None, edges, segments, _segments(function[start:stop][parent[edges]])))
+            steps.append(Step(start, stop, None, edges, segments, runs_of(function[start:stop][parent[edges]])))
     return steps
 
 
-def _segments_of(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Segments]:
+def runs_of_pieces(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Segments]:
     """The runs of rows with one function within each of the pieces, which make up all rows."""
     number = np.repeat(np.arange(len(pieces)), [stop - start for start, stop in pieces])
     runs = run_lengths(number, function)
@@ -187,7 +211,7 @@ def _segments_of(pieces: list[tuple[int, int]], function: np.ndarray) -> list[Se
     return found
 
 
-def _pieces(step: np.ndarray) -> Iterator[tuple[int, int]]:
+def pieces_of(step: np.ndarray) -> Iterator[tuple[int, int]]:
     """The runs of one step number, those of many rows in pieces."""
     for first, last in run_lengths(step):
         for start in range(first, last, MOST_ROWS):
@@ -201,5 +225,5 @@ def _edges(arity: np.ndarray, pointer: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return parent, np.arange(len(parent)) + (pointer - first)[parent]
 
 
-def _segments(function: np.ndarray) -> Segments:
+def runs_of(function: np.ndarray) -> Segments:
     return [(int(function[start]), start, stop) for start, stop in run_lengths(function)]

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from dgltree.cells import Aggregation, Cell
+from dgltree.cells import Aggregation
 from dgltree.cells.step import Children, Rows, Send, State, StepRows
+from dgltree.cells.stepping import Stepping
 from dgltree.cells.typed import Linear, Segments
 from dgltree.engine.accumulate import Inject, Sink, accumulating
-from dgltree.engine.schedule import Schedule, Step
+from dgltree.engine.schedule import Schedule, Step, StepEdges
 from dgltree.engine.trace import Trace
 
 
@@ -29,8 +30,7 @@ class LevelRows(StepRows):
 
     Args:
         buffers: part name to (R, *shape), of which the rows before the step are computed.
-        places: (edges,) int64, the rows of the children: row after row, in slot order.
-        parent: (edges,) int64, which of the step's rows each edge leads to.
+        edges: those that lead to the step's rows.
         step: the step.
         x_pre: (rows, widths), what the inputs add to the gates; None without inputs.
         linear_for: the maps of rows sorted by function, as segments say.
@@ -40,15 +40,14 @@ class LevelRows(StepRows):
     def __init__(
         self,
         buffers: State,
-        places: Tensor,
-        parent: Tensor,
+        edges: StepEdges,
         step: Step,
         x_pre: Tensor | None,
         linear_for: Callable[[Segments], Linear],
         record: bool,
     ) -> None:
         super().__init__(linear_for(step.segments), x_pre)
-        self._buffers, self._places, self._parent, self._step = buffers, places, parent, step
+        self._buffers, self._edges, self._places, self._step = buffers, edges, edges.places, step
         self._linear_for, self._record = linear_for, record
         self.gathered: list[Gathered] = []
         """All that was read of the buffers."""
@@ -70,11 +69,16 @@ class LevelRows(StepRows):
         self, send: Send, x_pre: Tensor | None, names: Sequence[str], aggregate: Aggregation
     ) -> tuple[State, State]:
         states = {part: self._gather(part, self._places) for part in self._buffers}
-        x_edge = None if x_pre is None else x_pre.index_select(0, self._parent)
+        _, parent, slot, ascending = self._edges
+        x_edge = None if x_pre is None else x_pre.index_select(0, parent)
         count = self._step.stop - self._step.start
-        slot = slots_of(self._parent, count)
+        slot = slots_of(parent, count) if slot is None else slot
         sent = send(states, slot, x_edge, self._linear_for(self._step.edge_segments))
-        return aggregate({name: sent[name] for name in names}, self._parent, count), sent
+        rows = {name: sent[name] for name in names}
+        if ascending is not None:
+            rows = {name: each.index_select(0, ascending) for name, each in rows.items()}
+            parent = parent.index_select(0, ascending)
+        return aggregate(rows, parent, count), sent
 
     def _gather(self, part: str, places: Tensor) -> Tensor:
         buffer = self._buffers[part]  # in memory (..., R, n), and so are the rows taken from it
@@ -108,7 +112,7 @@ class Local(NamedTuple):
 
 
 def forward_step(
-    cell: Cell,
+    cell: Stepping,
     schedule: Schedule,
     step: Step,
     buffers: State,
@@ -128,8 +132,7 @@ def forward_step(
     def linear_for(segments: Segments) -> Linear:
         return accumulating(cell, step.arity, segments, weights, anchor, sink)
 
-    places, parent = schedule.children[step.edges], schedule.parent[step.edges]
-    rows = LevelRows(buffers, places, parent, step, x[0] if x else None, linear_for, record)
+    rows = LevelRows(buffers, schedule.edges(step), step, x[0] if x else None, linear_for, record)
     with torch.set_grad_enabled(record):
         computed, sent = cell.step(rows)
         traced.keep(slice(step.start, step.stop), computed, sent)

@@ -20,7 +20,7 @@ def step_numbers(level: np.ndarray, arity: np.ndarray, parent: np.ndarray, child
     """
     if (arity[arity > 0] == arity.max()).all():  # nothing to choose between: a node is ready when its level is due
         return level
-    above = _way_up(level, parent, child)
+    above = way_up(level, parent, child)
     order = np.argsort(child, kind="stable")
     parent = parent[order]
     stop = np.cumsum(np.bincount(child, minlength=len(level)))
@@ -60,7 +60,7 @@ def _most_urgent(ready: dict[int, list[tuple[int, np.ndarray]]]) -> np.ndarray:
     return np.concatenate([nodes for _, nodes in ready.pop(urgent)])
 
 
-def _way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
+def way_up(level: np.ndarray, parent: np.ndarray, child: np.ndarray) -> np.ndarray:
     """(R,) int64, the edges of the longest way from each node up to a root."""
     above = np.zeros(len(level), np.int64)
     order = np.argsort(-level[parent], kind="stable")

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch
-from dgltree.cells import Cell
 from dgltree.cells.step import Computed, State
+from dgltree.cells.stepping import Stepping
 from dgltree.engine.schedule import Schedule
 
 EVERYTHING = "*"
@@ -17,7 +17,7 @@ EVERYTHING = "*"
 class Trace:
     """Collects, step by step, what a cell computes under some names, in addition to its state."""
 
-    def __init__(self, cell: Cell, names: Sequence[str]) -> None:
+    def __init__(self, cell: Stepping, names: Sequence[str]) -> None:
         if isinstance(names, str):
             raise TypeError(f"trace is a sequence of names, not the text {names!r}; write [{names!r}]")
         self.cell = cell
@@ -65,14 +65,7 @@ class Trace:
                     rows[place] = value
                 found[name] = rows[schedule.row]
             elif name in self._edges:
-                found[name] = torch.cat(self._edges[name])[_edge_rows(schedule, batch)]
+                found[name] = torch.cat(self._edges[name])[schedule.edge_rows(batch)]
             else:
                 raise ValueError(f"trace {name!r}: no node of this batch computes it; it has leaves only")
         return found
-
-
-def _edge_rows(schedule: Schedule, batch: TreeBatch) -> Tensor:
-    """(E,) int64: where an edge's row lies when the edges of the schedule's rows are laid one after another."""
-    arity = batch.arity[schedule.node]
-    first = arity.cumsum(0) - arity
-    return first[schedule.row[batch.parent_index]] + batch.slot

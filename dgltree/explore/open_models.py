@@ -8,6 +8,7 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
 from dgltree.equations.pretrained.shipped import logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
+from dgltree.training.embedding import check_answers
 from dgltree.training.trained_model import TrainedModel
 
 DEFAULT, LOGIC = "default", "logic"
@@ -63,6 +64,7 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
 
 def _open(name: str, trees: str | None, opened: Opened) -> None:
     if Path(name).is_dir():
+        check_answers(name)
         trained = TrainedModel.load(name)
         data = None
         if trees is not None:

@@ -1,5 +1,6 @@
 """An encoder and a readout together, language models, and their files."""
 
+from dgltree.models.autoencoder import Autoencoder, Swept, make_autoencoder
 from dgltree.models.checkpoint import load, save
 from dgltree.models.language_model import LanguageModel, load_language_model, save_language_model
 from dgltree.models.readouts import (
@@ -13,6 +14,7 @@ from dgltree.models.readouts import (
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel, evaluating
 
 __all__ = [
+    "Autoencoder",
     "ClassifierReadout",
     "EquationModel",
     "EquationReadout",
@@ -22,10 +24,12 @@ __all__ = [
     "NumberReadout",
     "PairModel",
     "PairReadout",
+    "Swept",
     "TreeModel",
     "evaluating",
     "load",
     "load_language_model",
+    "make_autoencoder",
     "save",
     "save_language_model",
 ]

@@ -29,7 +29,8 @@ def build(decision: Decision) -> TreeTraining:
     encoder = choice.made()
     model = decision.model(encoder, decision.readout(**decision.readout_options), decision.objective.classes)
     if options.frozen:
-        token_vectors(encoder).requires_grad_(False)
+        frozen = token_vectors(encoder) if options.from_ is None else encoder
+        frozen.requires_grad_(False)
     maps = untaught(encoder.cell, functions) if isinstance(encoder, TreeEncoder) else []
     return TreeTraining(model, decision.objective, options, *dropped, maps)
 

@@ -182,7 +182,10 @@ def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
 
 def _with_defaults(train: TreeDataset, encoder: EncoderChoice, settings: FitOptions) -> FitOptions:
     """Defaults that follow from the data and the task; docs/defaults.md has the measurements."""
-    task, embeds = TASKS[str(settings.task)], encoder.small_cells > 0 and bool(encoder.input_size)
+    task, embeds = (
+        TASKS[str(settings.task)],
+        (encoder.small_cells > 0 or encoder.weights is not None) and bool(encoder.input_size),
+    )
     usual: dict[str, Any] = {
         "encoder": encoder.name,
         "hidden_size": encoder.hidden_size,

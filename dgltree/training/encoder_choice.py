@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from dgltree.batching.vocabulary import ANY_ARITY, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.cells import CELLS, Cell, SumCell
@@ -15,8 +15,10 @@ from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS, Encoder, SequenceEncoder, TreeEncoder, make_encoder
 from dgltree.encoders.make import encoder_options
+from dgltree.models.checkpoint import load_model
 from dgltree.read.glove import read_glove
 from dgltree.training.evidence import OWN, WEIGHTS, weights_of, widest
+from dgltree.training.folder import WEIGHTS as WEIGHTS_FILE
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 
@@ -48,6 +50,8 @@ class EncoderChoice(NamedTuple):
     """The file of word vectors that tokens begin with."""
     small_cells: int
     """How many cells of one unit draw weights before it; see :meth:`made`."""
+    weights: dict[str, Tensor] | None = None
+    """Those that it begins with, of an encoder that was trained before."""
 
     def made(self) -> Encoder:
         """A new encoder. Raises ``ValueError`` for options that it has not.
@@ -58,6 +62,9 @@ class EncoderChoice(NamedTuple):
         for _ in range(self.small_cells):
             _small_cell(self.name)
         encoder = self.bare()
+        if self.weights is not None:
+            encoder.load_state_dict(self.weights)
+            return encoder
         if isinstance(encoder, TreeEncoder) and self.input_size:
             _start_embeddings(encoder.cell)
         if self.vectors is not None:
@@ -120,6 +127,8 @@ def choose_encoder(
 
     Raises ``ValueError`` for a name that is not there, and for options that this encoder has not.
     """
+    if settings.from_ is not None:
+        return _of_folder(Path(settings.from_), train, settings)
     if settings.encoder is not None:
         return _sized(_Choosing(train, settings, settings.encoder, known, head))[0]
     most = max(int(block.trees.arity.max()) for block in train.blocks())
@@ -132,6 +141,25 @@ def choose_encoder(
         if fits and (choice.hidden_size >= OWN or settings.hidden_size is not None):
             break
     return choice
+
+
+def _of_folder(folder: Path, train: TreeDataset, settings: FitOptions) -> EncoderChoice:
+    """The encoder that an earlier training left.
+
+    Raises ``ValueError`` for settings that say what the folder says, and errors as of ``dgltree.load``.
+    """
+    for name in ("encoder", "hidden_size", "input_size", "options", "vectors"):
+        if getattr(settings, name) is not None:
+            raise ValueError(f"{name} is {getattr(settings, name)!r}; leave it out with from, as the folder has it")
+    if not (folder / WEIGHTS_FILE).exists():
+        raise FileNotFoundError(f"{folder}: no {WEIGHTS_FILE} in it; give the folder that 'dgltree embed --out' wrote")
+    encoder = load_model(folder / WEIGHTS_FILE).encoder
+    options, cell = dict(encoder.config), getattr(encoder, "cell", None)
+    name = next((name for name, kind in CELLS.items() if kind is type(cell)), getattr(encoder, "name", ""))
+    width, input_size = options.pop("hidden_size"), options.get("input_size")
+    numbers = bool(options.get("numbers")) and train.reading.numbers is None
+    weights = encoder.state_dict()
+    return EncoderChoice(name, width, options, encoder.vocabulary, numbers, False, input_size, None, 0, weights)
 
 
 class _Choosing:
@@ -151,6 +179,8 @@ class _Choosing:
             raise ValueError("vectors needs an input_size, the width of the vectors of the file")
         if settings.nodes and self.given.get("pooling"):
             raise ValueError("nodes learns the label of each node, by its own state, so it takes no pooling")
+        if self.given.get("context") and not settings.nodes:
+            raise ValueError("context is of the states of nodes, and a root has none: use it with nodes")
         words = self.given.get("in_context") and self.given.get("order") == "leaves"
         if self.cell is None and (settings.input_size or (settings.nodes and not words)):
             raise ValueError(f"input_size and nodes need a cell; {name} reads sequences")

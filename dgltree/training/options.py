@@ -98,7 +98,8 @@ class FitOptions:
         averaging: the decay of an exponential average of the weights, such as 0.999, which is validated and kept
             instead of them. Default: none.
         vectors: begin with the word vectors of this file in the format of GloVe; needs an input_size.
-        frozen: leave the vectors of tokens as they begin.
+        from_: begin with the encoder of this folder of dgltree embed or fit: its kind, width, vocabulary and weights.
+        frozen: leave the vectors of tokens as they begin, and with from all of the encoder.
         batch_nodes: about this many nodes in a batch. Default: a two-hundredth of the nodes of the training set, from
             512 to 8192.
         batch_size: at most this many examples in a batch, in place of batch_nodes.
@@ -150,6 +151,7 @@ class FitOptions:
     clip: float = 5.0
     averaging: float | None = None
     vectors: str | None = None
+    from_: str | None = None
     frozen: bool = False
     batch_nodes: int | None = None
     batch_size: int | None = None

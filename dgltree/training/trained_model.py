@@ -243,10 +243,11 @@ class TrainedModel:
         """The input of the methods below: the examples, in the model's vocabulary, some nodes at a time, on its device.
 
         With ``baseline`` the baseline's answers are in them, which :meth:`answers` needs if the baseline has weight.
+        Without, as for vectors, labels are not read.
 
         ``part.plan(model.model.encoder, share=True)`` does before what they would do first, in another process perhaps.
         """
-        collate = Collate(self.classes or None)
+        collate = Collate(self.classes or None, labels=baseline)
         device = next(self.model.parameters()).device
         for rows in NodeBatches(dataset.sizes, MOST_NODES):
             some = dataset.select(rows)

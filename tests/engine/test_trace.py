@@ -113,10 +113,13 @@ def test_stack_usage_counts_rows_over_the_threshold_by_depth() -> None:
     assert [usage[d] for d in (0, 1, 2, 6)] == [0.0, 1.0, 2.0, 4.0]
 
 
-def test_the_example_of_the_docs_runs() -> None:
+def test_the_examples_of_the_docs_run() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cells.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(example, {"dgltree": dgltree, "batch": batch([chain(3)], VOCABULARY), "cell": make_cell("tree_smu, no_op")})
+    examples = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert any("trace=" in example for example in examples)
+    for example in examples:
+        given = {"dgltree": dgltree, "batch": batch([chain(3)], VOCABULARY), "cell": make_cell("tree_smu, no_op")}
+        exec(example, given)
 
 
 @pytest.mark.parametrize("name", NAMES)

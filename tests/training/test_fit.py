@@ -77,7 +77,7 @@ def test_pairs_and_a_sequence_encoder(tmp_path: Path) -> None:
     assert model.encode(data).shape == (240, 12)
     with pytest.raises(ValueError, match="the model reads pairs of trees; these are single trees"):
         model.predict([dgltree.read_infix("x")])
-    with pytest.raises(ValueError, match="nodes have vectors in a tree encoder alone"):
+    with pytest.raises(ValueError, match="nodes have vectors in a tree encoder, and in the efficient_beam_tree"):
         model.node_vectors(data)
 
 

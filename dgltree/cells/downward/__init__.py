@@ -1,0 +1,1 @@
+"""Cells from roots to leaves: what a parent hands to each child."""

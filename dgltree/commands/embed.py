@@ -1,0 +1,55 @@
+"""``dgltree embed``: vectors of trees and of their parts, learnt without labels."""
+
+import sys
+
+from dgltree.commands.options import option_parser
+from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.datasets.tree_dataset import TreeDataset
+
+EXAMPLES = """\
+examples:
+  dgltree embed trees.tsv --out runs/vectors
+  dgltree encode runs/vectors trees.tsv --out vectors.npy
+  dgltree encode runs/vectors trees.tsv --out parts.parquet --nodes --context
+  dgltree similar runs/vectors trees.tsv --query "(add x y)" --parts
+
+Labels are not looked at. The folder is a model for encode and similar, and for fit --from.
+"""
+
+
+def run(_: str, arguments: list[str]) -> int:
+    """Run the command; the exit code."""
+    parser = option_parser(
+        "embed", "Learn vectors of trees and of their parts without labels.", EXAMPLES, "FILE --out DIR [options]"
+    )
+    parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads")
+    parser.add_argument("--out", required=True, metavar="DIR", help="leave the model in this folder")
+    parser.add_argument("--encoder", metavar="NAME", help="a cell such as tree_lstm (default: as fit chooses)")
+    parser.add_argument("--hidden-size", type=int, metavar="N", help="width of the vectors (default: as fit chooses)")
+    parser.add_argument(
+        "--loss",
+        choices=("contrastive", "cross_entropy", "both"),
+        default="both",
+        help="learn to find each node by its context, to read leaves off their context, or both (default)",
+    )
+    parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
+    parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")
+    parser.add_argument(
+        "--min-count", type=int, default=2, metavar="N", help="read what occurs fewer times as <unk> (default: 2)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the weights and the order (default: 0)")
+    parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
+    add_reading(parser, defaults=True)
+    options = parser.parse_args(arguments)
+    from dgltree.training.embedding import embed
+
+    data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **given_reading(options))
+    print(f"{options.file}: {len(data):,} trees, {data.num_nodes:,} nodes", file=sys.stderr)
+    settings = {name: getattr(options, name) for name in ("encoder", "loss", "epochs", "lr", "min_count", "seed")}
+    embed(data, out=options.out, hidden_size=options.hidden_size, say=_to_stderr, **settings)
+    print(f"the model is in {options.out}")
+    return 0
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

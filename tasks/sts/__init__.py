@@ -1,0 +1,1 @@
+"""Vectors of sentences without labels, measured by semantic textual similarity."""

@@ -1,0 +1,122 @@
+"""The command: ``python -m tasks.sts --network banyan``; reduced trainings of the published networks, and their scores.
+
+Prints Spearman's rank correlation of cosines with people's scores, of the vectors of sentences and of the mean of the
+same embeddings, and without a network that of counted words.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from scipy.stats import spearmanr
+from torch import Tensor
+from torch.nn.functional import cosine_similarity
+
+from dgltree import Vocabulary
+from dgltree.models import Autoencoder, Swept, make_autoencoder
+from dgltree.training.unlabelled import UnlabelledEpoch, learn
+from tasks.sts.baseline import counted
+from tasks.sts.data import SETS, corpus, padded, pairs, vocabulary_of
+
+NETWORKS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "banyan": ("banyan", {}, {}),
+    "banyan_apart": ("banyan", {"entangled": False, "everywhere": False}, {}),
+    "self_strae": ("self_strae", {"loss": "both"}, {"clip": 1.0}),
+    "self_strae_contrastive": ("self_strae", {}, {"clip": 1.0}),
+}
+"""By the name of the command: the network, its options, and those of the training."""
+Vectors = Callable[[list[list[str]]], Tensor]
+VALIDATION = 400
+"""Sentences kept aside."""
+TOGETHER = 512
+"""Sentences of a batch that are encoded."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the program's command line."""
+    options = _parse(arguments)
+    folder = Path(os.environ.get("DGLTREE_DATA", "data"))
+    torch.manual_seed(options.seed)
+    sentences = corpus(folder, options.corpora, options.words)
+    vocabulary = vocabulary_of(sentences, options.vocabulary)
+    count = sum(map(len, sentences))
+    print(f"{len(sentences):,} sentences, {count:,} words, {len(vocabulary.tokens):,} different", flush=True)
+    if options.network == "counts":
+        table = counted(sentences, vocabulary, options.hidden_size)
+        say("counts", folder, options.limit, lambda texts: averaged(table, texts, vocabulary))
+        return
+    name, own, training = NETWORKS[options.network]
+    model = make_autoencoder(name, vocabulary, options.hidden_size, **own)  # type: ignore[arg-type]
+    trained(model, sentences, options, training)
+    say(options.network, folder, options.limit, lambda texts: encoded(model, texts))
+    table = model.up.embedding.weight.detach()
+    say("mean of its embeddings", folder, options.limit, lambda texts: averaged(table, texts, vocabulary))
+
+
+def trained(
+    model: Autoencoder, sentences: list[list[str]], options: argparse.Namespace, settings: dict[str, Any]
+) -> None:
+    """Learn, and print a line an epoch."""
+
+    def sweep(numbers: Sequence[int]) -> Swept:
+        return model.sentences(*padded([sentences[number] for number in numbers], model.vocabulary))
+
+    def told(found: UnlabelledEpoch) -> None:
+        line = f"epoch {found.epoch}: loss {found.training:.4f}, validation {found.validation:.4f}"
+        print(f"{line}, {found.seconds:.0f} s", flush=True)
+
+    held = min(VALIDATION, len(sentences) // 10)
+    numbers = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(options.seed)).tolist()
+    settings = {**settings, "epochs": options.epochs, "learning_rate": options.learning_rate}
+    learn(model, sweep, numbers[held:], numbers[:held], batch_size=options.batch_size, say=told, **settings)
+
+
+def encoded(model: Autoencoder, texts: list[list[str]]) -> Tensor:
+    """(m, n), the upward vectors of the roots."""
+    found = []
+    for i in range(0, len(texts), TOGETHER):
+        with torch.no_grad():
+            swept = model.sentences(*padded(texts[i : i + TOGETHER], model.vocabulary))
+        found.append(swept.up[swept.roots])
+    return torch.cat(found)
+
+
+def averaged(table: Tensor, texts: list[list[str]], vocabulary: Vocabulary) -> Tensor:
+    """(m, n), the means of the words' rows."""
+    return torch.stack([table[[vocabulary.token_id(word) for word in text]].mean(0) for text in texts])
+
+
+def say(name: str, folder: Path, limit: int | None, vectors: Vectors) -> None:
+    """Print the correlations, each and their mean."""
+    found = {}
+    for each in SETS:
+        first, second, scores = pairs(folder / "sts" / f"{each}.csv")
+        cosines = cosine_similarity(vectors(first[:limit]), vectors(second[:limit]))
+        found[each.removesuffix("_test")] = 100 * float(spearmanr(cosines.numpy(), scores[:limit]).statistic)
+    published = [each for each in found if each != "sts16"]
+    mean = sum(found[each] for each in published) / len(published)
+    row = " | ".join(f"{value:.1f}" for value in found.values())
+    print(f"| {name} | {row} | {mean:.1f} |  <!-- {', '.join(found)}, mean without sts16 -->", flush=True)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tasks.sts", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--network", choices=[*NETWORKS, "counts"], default="banyan")
+    parser.add_argument("--corpora", nargs="+", default=["small", "ud", "ptb"], help="small, ud and ptb, in this order")
+    parser.add_argument("--words", type=int, default=10**9, help="learn from the first sentences with so many words")
+    parser.add_argument("--vocabulary", type=int, default=10_000, help="the most frequent words")
+    parser.add_argument("--hidden-size", type=int, default=256)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--learning-rate", type=float, default=3e-3)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=int, help="measure with the first pairs of each set alone")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

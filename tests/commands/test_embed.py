@@ -1,0 +1,137 @@
+"""``dgltree embed``: vectors without labels, and the commands that take them."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from own_trees import QUIET, SMALL, expression, rows_of, table
+
+import dgltree
+from dgltree import Tree, TreeDataset
+from dgltree.commands.main import main
+from dgltree.explore.open_models import open_all
+from dgltree.models import load
+from dgltree.training.embedding import UnlabelledModel, embed
+from dgltree.training.unlabelled import learn
+
+pytest.importorskip("lightning", reason="the train extra is not installed")
+pytestmark = QUIET
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``trees.tsv``, whose labels are texts, and in ``model`` what ``dgltree embed`` made of it."""
+    folder = tmp_path_factory.mktemp("embedded")
+    (folder / "trees.tsv").write_text(table(120), encoding="utf-8")
+    arguments = ["--hidden-size", "8", "--epochs", "3", "--out", str(folder / "model")]
+    assert main(["embed", str(folder / "trees.tsv"), *arguments]) == 0
+    return folder
+
+
+def test_the_loss_falls_and_is_reported(embedded: Path) -> None:
+    epochs = json.loads((embedded / "model" / "embedding.json").read_text(encoding="utf-8"))
+    assert [epoch["epoch"] for epoch in epochs] == [1, 2, 3]
+    assert epochs[-1]["training"] < epochs[0]["training"]
+    assert epochs[-1]["validation"] < epochs[0]["validation"]
+
+
+def test_encode_gives_vectors_of_trees_of_parts_and_of_their_context(embedded: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    command = ["encode", str(embedded / "model"), str(embedded / "trees.tsv"), "--out"]
+    assert main([*command, str(tmp_path / "v.npy")]) == 0
+    assert main([*command, str(tmp_path / "parts.parquet"), "--nodes"]) == 0
+    assert main([*command, str(tmp_path / "both.parquet"), "--nodes", "--context"]) == 0
+    roots = np.load(tmp_path / "v.npy")
+    parts, both = (
+        parquet.read_table(tmp_path / f"{name}.parquet").to_pandas().to_dict("list") for name in ("parts", "both")
+    )
+    parts_vectors, both_vectors = np.stack(parts["vector"]), np.stack(both["vector"])
+    assert roots.shape == (120, 8)
+    assert both_vectors.shape == (len(parts["node"]), 16)
+    np.testing.assert_allclose(both_vectors[:, :8], parts_vectors, atol=1e-6)
+    at_root = np.array(parts["node"]) == 0
+    np.testing.assert_allclose(parts_vectors[at_root], roots, atol=1e-6)
+    np.testing.assert_allclose(both_vectors[at_root, 8:], roots, atol=1e-6)  # a root has no context
+    x = np.array([token == "x" for token in parts["token"]]) & ~at_root
+    assert float(both_vectors[x][:, :8].std(0).max()) < 1e-6, "a leaf is the same everywhere"
+    assert float(both_vectors[x][:, 8:].std(0).max()) > 1e-3, "its context is not"
+
+
+def test_similar_finds_parts(embedded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("sklearn")
+    command = ["similar", str(embedded / "model"), str(embedded / "trees.tsv"), "--query", "x*y", "--top", "3"]
+    assert main([*command, "--parts"]) == 0
+    _, *rows = rows_of(capsys.readouterr().out)
+    assert rows[0][2:] == ["1.0000", rows[0][3], "(Mul x y)"]
+    assert len({row[4] for row in rows}) == 3, "equal parts are found once"
+    trees = TreeDataset.from_file(embedded / "trees.tsv")
+    part, (whole, _) = dgltree.read_infix("x*y"), trees[list(trees.ids).index(rows[0][1])]
+    assert any(node == part for node in whole.preorder()), "the tree has the part"
+    assert main([*command[:-1], "0", "--parts"]) == 1
+    assert "top is 0; it must be 1 or more" in capsys.readouterr().err
+
+
+def test_nothing_is_predicted_of_vectors_without_labels(embedded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("predict", "evaluate", "explain"):
+        assert main([name, str(embedded / "model"), str(embedded / "trees.tsv")]) == 1
+        assert "'dgltree embed' made it without labels; use encode or similar, or" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="made it without labels"):
+        open_all([str(embedded / "model")])
+    with pytest.raises(SystemExit, match="2"):
+        main(["encode", str(embedded / "model"), str(embedded / "trees.tsv"), "--out", "v.npy", "--context"])
+    assert "--context is for --nodes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("frozen", [False, True])
+def test_fit_begins_with_the_vectors(frozen: bool, embedded: Path, tmp_path: Path) -> None:
+    out = tmp_path / "fitted"
+    more = ["--from", str(embedded / "model"), "--out", str(out), "--epochs", "1", *(["--frozen"] if frozen else [])]
+    assert main(["fit", str(embedded / "trees.tsv"), *more, "--no-baseline"]) == 0
+    before, after = (load(folder / "model.safetensors").encoder.state_dict() for folder in (embedded / "model", out))
+    assert before.keys() == after.keys()
+    same = all(torch.equal(before[name], after[name]) for name in before if "gates" in name or "input_" in name)
+    assert same is frozen
+    assert all((before[name] - after[name]).abs().max() < 0.2 for name in before if before[name].numel())
+    assert main(["predict", str(out), str(embedded / "trees.tsv")]) == 0
+
+
+def test_what_from_gives_is_not_given_again(
+    embedded: Path, fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["fit", str(fitted / "trees.tsv"), "--out", str(tmp_path / "out"), *SMALL]
+    assert main([*arguments, "--from", str(embedded / "model")]) == 1
+    assert "hidden_size is 12; leave it out with from, as the folder has it" in capsys.readouterr().err
+    assert main([*arguments[:4], "--from", str(tmp_path)]) == 1
+    assert "no model.safetensors in it; give the folder that 'dgltree embed --out' wrote" in capsys.readouterr().err
+
+
+def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> None:
+    rng = random.Random(1)
+    trees = [dgltree.read_infix(expression(rng, 2)) for _ in range(20)]
+    for data, more, message in (
+        (TreeDataset([(trees[0], trees[1])] * 2), {}, "the file has pairs of trees; vectors are learnt"),
+        (TreeDataset(trees[:1]), {}, "the file has one tree; vectors are learnt from how trees differ"),
+        (TreeDataset(trees), {"encoder": "lstm"}, "the encoder is 'lstm', which has no vectors of parts"),
+        (TreeDataset([Tree("w", token=token) for token in "abc"]), {}, r"all tokens are rare .* use min_count=1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            embed(data, **more)
+    with pytest.raises(FileNotFoundError, match=r"no context.safetensors in it; give the folder"):
+        UnlabelledModel.load(tmp_path)
+    with pytest.raises(ValueError, match="there is nothing to learn from: training has no examples"):
+        learn(None, None, [])
+    with pytest.raises(ValueError, match=r"the loss of epoch \d is nan|use a smaller learning_rate"):
+        embed(TreeDataset(trees), hidden_size=4, lr=1e30, epochs=3)
+    assert UnlabelledModel.load(embedded / "model").down.hidden_size == 8
+
+
+def test_a_seed_gives_the_same_vectors() -> None:
+    rng = random.Random(2)
+    data = TreeDataset([dgltree.read_infix(expression(rng, 2)) for _ in range(20)])
+    losses = ("both", "both", "contrastive")
+    found = [embed(data, hidden_size=4, epochs=2, loss=loss).node_vectors(data) for loss in losses]
+    assert torch.equal(found[0], found[1])
+    assert not torch.equal(found[0], found[2])
