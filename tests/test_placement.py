@@ -89,7 +89,10 @@ def test_a_plan_made_for_a_cell_elsewhere_moves_to_it_and_gives_the_numbers_of_t
 ENCODERS_OF_FIT = ["tree_lstm", "child_sum", "lstm", "ordered_memory"]
 
 
-@pytest.mark.parametrize("encoder", ENCODERS_OF_FIT)
+@pytest.mark.parametrize(
+    "encoder",
+    [name if name == "tree_lstm" else pytest.param(name, marks=pytest.mark.slow) for name in ENCODERS_OF_FIT],
+)
 def test_fit_and_what_uses_its_model_run_to_their_last_line(encoder: str, device: Device, tmp_path: Path) -> None:
     path, out, vectors = tmp_path / "trees.tsv", tmp_path / "run", tmp_path / "vectors.npy"
     path.write_text(table(40), encoding="utf-8")

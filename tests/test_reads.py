@@ -71,7 +71,13 @@ def test_a_planned_pass_of_a_cell_is_never_waited_for(name: str) -> None:
         assert not device.used & UNDETERMINED, "docs/howto/gpu.md says that torch can make all of them deterministic"
 
 
-@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in ("ordered_memory", "beam_tree", "gumbel_tree")))
+        for name in READ
+    ],
+)
 def test_a_planned_pass_of_a_sequence_encoder_is_waited_for_once_a_round(name: str) -> None:
     rng = random.Random(0)
     trees = [tree(7, rng) for _ in range(32)]

@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 from real_files import FILES, RealFile
 
+LARGE = ("ewt-train.conllu", "first_5K.smi", "bace.csv", "treebank_sample", "CHEMBL2321810.smi")
 PAGE = Path(__file__).parents[1] / "docs" / "notes" / "real_files.md"
 
 
 @pytest.mark.filterwarnings("ignore:.*removed in Python 3.14:DeprecationWarning")  # of ast2json
-@pytest.mark.parametrize("file", FILES, ids=[file.path for file in FILES])
+@pytest.mark.parametrize(
+    "file",
+    [pytest.param(file, id=file.path, marks=[pytest.mark.slow] * file.path.endswith(LARGE)) for file in FILES],
+)
 def test_a_file_has_the_nodes_that_its_peer_counts(file: RealFile) -> None:
     path = file.located()
     if path is None:

@@ -202,6 +202,7 @@ def test_a_users_graph_is_checked_against_the_cell(dgl) -> None:
         propagate(graph, cell)
 
 
+@pytest.mark.slow
 def test_a_deep_chain_batches() -> None:
     tree = chain(100_000)
     assert unbatch(batch([tree], VOCABULARY)) == [tree]

@@ -198,6 +198,7 @@ def test_what_cannot_be_completed_is_told_in_a_line_and_in_json(text: str, capsy
     assert err.startswith("dgltree: equation 1, ")
 
 
+@pytest.mark.slow
 def test_a_long_equation_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
     side = " + ".join(f"x^{k % 7 + 1}*y" for k in range(1300))
     assert len(side) > 10_000

@@ -55,6 +55,7 @@ def request(served: Running, line: str, *headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n"
 
 
+@pytest.mark.slow
 def test_half_sent_headers_time_out_also_behind_a_whole_request(served: Running) -> None:
     with connected(served) as first, connected(served) as second:
         first.sendall(request(served, "GET /"))

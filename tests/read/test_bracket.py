@@ -302,6 +302,7 @@ def test_deep_open_brackets_are_refused():
         bracket.read_treebank("(S " * 100_000)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_the_published_sentiment_trees_are_written_back_to_the_letter(published):
     lines = read_text(published / "sst" / "train.txt").split("\n")[:-1]

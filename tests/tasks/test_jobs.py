@@ -16,7 +16,7 @@ from tasks.jobs import CLAIM, LOG, run
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("at_a_time", [1, 2])
+@pytest.mark.parametrize("at_a_time", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_a_failing_job_is_named_and_the_rest_goes_on(tmp_path: Path, at_a_time: int) -> None:
     kinds = ["writes", "fails", "refuses", "writes", "writes"]
     jobs = [Counting(number, tmp_path / str(number), how) for number, how in enumerate(kinds)]

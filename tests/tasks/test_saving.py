@@ -122,6 +122,7 @@ def test_a_checkpoint_takes_no_storage_options(tmp_path: Path) -> None:
         WholeCheckpoints().save_checkpoint({}, tmp_path / "a.ckpt", storage_options={"a": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", ["SIGTERM", "SIGKILL"])
 def test_a_generation_hit_while_it_writes_continues_to_the_same_set(signal: str, hit: Path, tmp_path: Path) -> None:
     out = hit / f"generate-{signal}"

@@ -75,6 +75,7 @@ def test_a_regressor_gives_numbers() -> None:
     assert found.score(texts, np.array(labels, float)) <= 1
 
 
+@pytest.mark.slow
 def test_it_is_cloned_searched_and_kept_by_joblib(classifier: TreeClassifier, tmp_path: Path) -> None:
     texts, labels = rows(60)
     copied = clone(classifier)
