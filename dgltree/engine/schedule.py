@@ -18,8 +18,9 @@ from dgltree.engine.step_order import step_numbers
 
 MOST_ROWS = 8192
 """Of a step: what it computes on the way is then small next to the states of a large batch."""
-PART = 1000
-"""Rows of a part, without leaves, at least: products of fewer rows would cost one thread over 5 % more."""
+PART, SHARED_PART = 1000, 2000
+"""Rows of a part, without leaves, at least, and where equal subtrees share rows: products of fewer rows would cost one
+thread over 5 % more."""
 
 
 @dataclass
@@ -121,7 +122,8 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     pointer, child = flat.child_ptr.numpy(), flat.child_index.numpy()
     every = np.arange(len(level))
     twin = twins(flat) if share else every
-    part = _parts(flat.sizes.numpy(), arity, twin) if in_parts else np.zeros_like(every)
+    least = SHARED_PART if share else PART
+    part = _parts(flat.sizes.numpy(), arity, twin, least) if in_parts else np.zeros_like(every)
     node, row = distinct_rows(twin)
     if by_arity:
         parent, edge = _edges(arity[node], pointer[node])
@@ -142,16 +144,16 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
     return made.to(batch.device)
 
 
-def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray) -> np.ndarray:
+def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray, least: int) -> np.ndarray:
     """(N,) int64, the part of each node, from 1 on; 0 where several parts have an equal subtree, and for few nodes.
 
-    The cost of a tree is the number of its inner nodes and their edges.
+    A part has ``least`` rows at least. The cost of a tree is the number of its inner nodes and their edges.
     """
     inner = (arity > 0) & (twin == np.arange(len(twin)))
     rows = int(inner.sum())
-    if rows < 2 * PART:
+    if rows < 2 * least:
         return np.zeros_like(twin)
-    count = 2 ** int(np.log2(rows / PART))  # as many threads share them out evenly
+    count = 2 ** int(np.log2(rows / least))  # as many threads share them out evenly
     tree = np.repeat(np.arange(len(sizes)), sizes)
     cost = np.bincount(tree, inner * (1 + arity), len(sizes))
     part = ((np.cumsum(cost) - cost / 2) * count / cost.sum()).astype(np.int64)[tree]

@@ -37,6 +37,7 @@ FOREST = [random_tree(seed % 7, 2 + seed % 3, seed) for seed in range(60)]
 def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Parts, threads and groups for a few rows."""
     monkeypatch.setattr(module, "PART", 20)
+    monkeypatch.setattr(module, "SHARED_PART", 20)
     monkeypatch.setattr(threads, "LEAST", 3)
     monkeypatch.setattr("dgltree.engine.kernels.layout.GROUP", 16)
     with kernels("on"):
