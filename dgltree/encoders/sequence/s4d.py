@@ -70,8 +70,13 @@ class S4D(nn.Module):
 
 
 class S4DFront(nn.Module):
-    r"""Both directions of words x: :math:`z = S4D([x; x \text{ reversed}])`, the second half turned back,
-    :math:`y = GLU(W z + w) + x`.
+    r"""Both directions of words x, of which :math:`\overleftarrow{x}` is x from the last word to the first.
+
+    .. math::
+        [\overrightarrow{z}; \overleftarrow{z}] = S4D([x; \overleftarrow{x}]), \quad
+        y = GLU(W [\overrightarrow{z}; z] + w) + x
+
+    where z is the second half, turned back.
 
     Args:
         size: of x.
