@@ -62,9 +62,7 @@ class Cell(MessagePassing):
 
     def reset_parameters(self) -> None:
         """Draw the parameters again, as the class docstring says."""
-        for module in self.modules():
-            if module is not self and callable(reset := getattr(module, "reset_parameters", None)):
-                reset()
+        super().reset_parameters()
         for linear in self.named_maps().values():
             if linear.affine.fan_in == 0:  # the gates of a leaf read x alone
                 linear.reset_parameters((self.input_size or 1) ** -0.5)

@@ -56,6 +56,12 @@ class Stepping(Configured, nn.Module, ABC):
 
     register_full_backward_pre_hook = register_backward_hook = register_full_backward_hook
 
+    def reset_parameters(self) -> None:
+        """Draw the parameters again, as the class docstring says."""
+        for module in self.modules():
+            if module is not self and callable(reset := getattr(module, "reset_parameters", None)):
+                reset()
+
     def named_maps(self) -> dict[str, TypedLinear]:
         """``{name}_{key}`` to map: "gates_2" are the gates of nodes with two children."""
         return cast(dict[str, TypedLinear], dict(self.maps.items()))

@@ -33,7 +33,7 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
             if not isinstance(context, bool):
                 raise ValueError(f"its option context is {context!r}; it must be true or false")
             cell = CELLS[name](vocabulary, hidden_size, **options)
-            return TreeEncoder(cell, pooling=pooling, context=DownwardTreeLSTM.beside(cell) if context else None)
+            return TreeEncoder(cell, pooling=pooling, context=DownwardTreeLSTM.matching(cell) if context else None)
         return SequenceEncoder(name, vocabulary, hidden_size, **options)
     except TypeError as error:
         raise ValueError(f"{name}: {error}; its options are {', '.join(known)}") from error

@@ -20,21 +20,21 @@ from dgltree.models.checkpoint import reading, write
 from dgltree.models.readouts import NumberReadout
 from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.encoder_choice import choose_encoder
-from dgltree.training.folder import SETTINGS_FILE
+from dgltree.training.folder import SETTINGS_FILE, UNLABELLED
 from dgltree.training.options import FitOptions
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.unlabelled import UnlabelledEpoch, learn
 from dgltree.training.untaught import take_means, untaught
 
-CONTEXT, REPORT = "context.safetensors", "embedding.json"
-"""Next to the files of a model: the weights of the way down, and the report of the training."""
+CONTEXT = "context.safetensors"
+"""The weights of the way down, next to the files of a model."""
 MOST_HELD = 500
 """Trees that are kept aside to choose the epoch by."""
 
 
 def check_answers(folder: str | Path) -> None:
     """``ValueError`` for the folder of a model that learnt no labels."""
-    if (Path(folder) / REPORT).exists() and not (Path(folder) / SETTINGS_FILE).exists():
+    if (Path(folder) / UNLABELLED).exists():
         raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
 
 
@@ -62,7 +62,7 @@ class UnlabelledModel(NamedTuple):
         self.model.save(folder)
         header = {"part": "context", "options": self.down.config, "vocabulary": self.down.vocabulary.to_json()}
         write(Path(folder) / CONTEXT, self.down, header)
-        with replacing(Path(folder) / REPORT) as beside:
+        with replacing(Path(folder) / UNLABELLED) as beside:
             beside.write_text(json.dumps([vars(epoch) for epoch in epochs], indent=1) + "\n", encoding="utf-8")
 
     @classmethod
@@ -108,9 +108,11 @@ def embed(
         seed: of first weights, order and the trees kept aside.
         say: called with a line after each epoch.
 
-    Raises ``ValueError`` for pairs of trees, fewer than two trees, trees whose tokens are all unknown, an encoder
-    without vectors of parts, and settings as :func:`dgltree.fit`.
+    Raises ``ValueError`` for the folder of a training with labels, pairs of trees, fewer than two trees, trees whose
+    tokens are all unknown, an encoder without vectors of parts, and settings as :func:`dgltree.fit`.
     """
+    if out is not None and (Path(out) / SETTINGS_FILE).exists():
+        raise ValueError(f"{out} holds a training of 'dgltree fit'; give another --out")
     if data.each != 1:
         raise ValueError("the file has pairs of trees; vectors are learnt of single trees")
     if len(data) < 2:
@@ -125,7 +127,7 @@ def embed(
         )
     known = (data.with_numbers() if choice.numbers else data).within(made.vocabulary)
     _check_known(known)
-    down = DownwardTreeLSTM.beside(made.cell, reads_up=False)
+    down = DownwardTreeLSTM.matching(made.cell, reads_up=False)
     network = Autoencoder(made.cell, down, loss=loss, entangled=True)
 
     def sweep(numbers: Sequence[int]) -> Swept:

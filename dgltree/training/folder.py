@@ -18,6 +18,8 @@ BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
 """One of them next to the first two, where the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
+UNLABELLED = "embedding.json"
+"""Of the folder of ``dgltree embed``: the report of its training."""
 TRAINED_ON = "trained_on.npy"
 """Digests of the trees of the training set."""
 GIVEN_UP = "given_up"
@@ -30,6 +32,7 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     One that is done goes on where more epochs or more time are asked for: its card is removed until it is done again.
     Raises ``ValueError`` where the folder holds another training, unless that had learnt nothing yet or was given up.
     """
+    check_labelled(folder)
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}
     found = _read(file) if file.exists() else None
     if found is not None:  # that of an earlier release lacks the options that there were not
@@ -52,6 +55,12 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
         return True
     (folder / CARD).unlink(missing_ok=True)  # another process of the training may have been faster
     return False
+
+
+def check_labelled(folder: Path) -> None:
+    """``ValueError`` for a folder with vectors that were learnt without labels."""
+    if (folder / UNLABELLED).exists():
+        raise ValueError(f"{folder} holds vectors of 'dgltree embed'; give another --out")
 
 
 def scale_of(folder: Path, options: FitOptions, digest: str) -> LabelScaleName | None:

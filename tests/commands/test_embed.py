@@ -135,3 +135,17 @@ def test_a_seed_gives_the_same_vectors() -> None:
     found = [embed(data, hidden_size=4, epochs=2, loss=loss).node_vectors(data) for loss in losses]
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])
+
+
+def test_vectors_and_a_training_with_labels_do_not_share_a_folder(
+    embedded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trees, vectors = str(embedded / "trees.tsv"), embedded / "model"
+    before = (vectors / "model.safetensors").read_bytes()
+    assert main(["fit", trees, *SMALL, "--no-baseline", "--out", str(vectors)]) == 1
+    assert f"{vectors} holds vectors of 'dgltree embed'; give another --out" in capsys.readouterr().err
+    (tmp_path / "fit.json").write_text("{}", encoding="utf-8")
+    assert main(["embed", trees, "--out", str(tmp_path)]) == 1
+    assert f"{tmp_path} holds a training of 'dgltree fit'; give another --out" in capsys.readouterr().err
+    assert (vectors / "model.safetensors").read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["fit.json"]

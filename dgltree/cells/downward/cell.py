@@ -49,12 +49,6 @@ class DownwardCell(DownwardMessagePassing):
         self.reset_parameters()
         signed(self)
 
-    def reset_parameters(self) -> None:
-        """Draw the parameters again, as the class docstring says."""
-        for module in self.modules():
-            if module is not self and callable(reset := getattr(module, "reset_parameters", None)):
-                reset()
-
     def _places(self) -> tuple[list[int], int]:
         """The number of each function's first matrix, and how many there are."""
         functions, keys, count = self.vocabulary.functions, dict[Any, int](), 0

@@ -38,7 +38,7 @@ class DownwardTreeLSTM(DownwardCell):
         self.build()
 
     @classmethod
-    def beside(cls, up: Cell, **options: Any) -> "DownwardTreeLSTM":
+    def matching(cls, up: Cell, **options: Any) -> "DownwardTreeLSTM":
         """One that goes with an upward cell: of its width, and whose functions share weights where its functions do."""
         functions = up.vocabulary.functions
         positions = any(arity is ANY_ARITY for _, arity in functions)
