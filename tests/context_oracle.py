@@ -35,7 +35,7 @@ def attended(unit: Any, x: Tensor, nodes: list[tuple[Tensor, int]]) -> Tensor:
     for state, height in nodes:
         s_p = norm(unit.norm, affine(unit.enter, state))
         K = silu(affine(unit.common, s_p)) * unit.scale[2] + unit.shift[2]
-        e.append((Q @ K + Q_E @ unit.heights[min(max(height, 1), 10) - 1]) / math.sqrt(2 * d))
+        e.append((Q @ K + Q_E @ unit.relations[min(max(height, 1), 10) - 1]) / math.sqrt(2 * d))
         V.append(silu(affine(unit.of_node, s_p)))
     o = torch.zeros_like(x)
     if nodes:

@@ -19,6 +19,7 @@ from dgltree.encoders.latent.crvnn import SequenceCRvNN
 from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
+from dgltree.encoders.latent.pair_attention import PairAttention
 from dgltree.encoders.sequence.core import InducingCore, SequenceCore
 from dgltree.encoders.sequence.linearization import Order, check_order, symbol_count, symbol_names
 from dgltree.encoders.sequence.lstm import SequenceLSTM
@@ -38,7 +39,8 @@ class SequenceEncoder(Encoder):
 
     With ``joint`` it reads the trees 2i and 2i + 1 as one sequence, the first, a separator, the second, so that the
     words of the one may attend to those of the other: the inter-sentence form of the Transformers on logic (Shen et al.
-    2019, arXiv 1910.13466, table 1).
+    2019, arXiv 1910.13466, table 1). A core with ``in_context`` reads the two apart, and their words in context ask
+    each other (:class:`dgltree.encoders.latent.pair_attention.PairAttention`).
 
     Args:
         core: a key of ``dgltree.encoders.SEQUENCE_ENCODERS``; or a core, of ``symbol_count(vocabulary)`` ids (see
@@ -93,7 +95,9 @@ class SequenceEncoder(Encoder):
         self.core = core
         self.config = {**self.core.config, "order": self.order, "joint": joint}
         self.induces_trees = isinstance(self.core, InducingCore) and not joint
-        self.gives_nodes = bool(self.core.config.get("in_context")) and self.order == "leaves" and not joint
+        context = self.core.context if isinstance(self.core, SequenceEfficientBeamTree) else None
+        self.gives_nodes = context is not None and self.order == "leaves" and not joint
+        self.pairs = PairAttention(context.hidden_size, context.drop.p) if context is not None and joint else None
         self.form = self._form()
         signed(self)
 
@@ -104,6 +108,8 @@ class SequenceEncoder(Encoder):
         Raises ``ValueError`` as :meth:`plan` does, and for a plan of an encoder that reads otherwise.
         """
         sequences = self._sequences(batch)
+        if self.pairs is not None:
+            return self.pairs(*self._read_words(sequences), sequences.lengths)
         more = () if sequences.places is None else (sequences.places,)
         return self.core(sequences.ids, sequences.lengths, *more)
 
@@ -114,7 +120,7 @@ class SequenceEncoder(Encoder):
         what the core raises.
         """
         ids, lengths, *places = self.core.linearized(batch, self.order, self.vocabulary)
-        if self.joint:
+        if self.joint and self.pairs is None:
             ids, lengths = joined(ids, lengths, self.separator)
         nodes = nodes_of(batch) if self.gives_nodes else None
         return Sequences(ids, lengths, places[0] if places else None, self.form, nodes)
@@ -128,7 +134,7 @@ class SequenceEncoder(Encoder):
     @uncompiled
     def encoded(self, batch: TreeBatch | Sequences, share: bool = False, trace: bool = False) -> Encoded:
         """As a call; of joint pairs without a parse."""
-        if not isinstance(self.core, InducingCore):
+        if self.pairs is not None or not isinstance(self.core, InducingCore):
             return Encoded(self(batch, share))
         sequences = self._sequences(batch)
         found = self.core.encoded(sequences.ids, sequences.lengths, trace)
@@ -152,8 +158,7 @@ class SequenceEncoder(Encoder):
                 f"tree {int(tree[node])} is no plain sentence: node {node} of the batch is neither its root nor a word "
                 "of its own; words have vectors in context in trees whose children are all leaves"
             )
-        core: Any = self.core
-        words, roots = core.read_words(sequences.ids, sequences.lengths)
+        words, roots = self._read_words(sequences)
         return words[tree, place.clamp(min=0)].where((place != ROOT).unsqueeze(1), roots[tree])
 
     def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
@@ -175,6 +180,12 @@ class SequenceEncoder(Encoder):
             parse = self.encoded(sequences).parse
         assert parse is not None
         return parse.trees(self.words(sequences))
+
+    def _read_words(self, sequences: Sequences) -> tuple[Tensor, Tensor]:
+        """Vectors of words in context (B, T, n), and of sequences (B, n)."""
+        core: Any = self.core
+        found: tuple[Tensor, Tensor] = core.read_words(sequences.ids, sequences.lengths)
+        return found
 
     def _sequences(self, batch: TreeBatch | Sequences) -> Sequences:
         if not isinstance(batch, Sequences):

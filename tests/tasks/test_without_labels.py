@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from own_trees import QUIET, table
 
-from tasks.sets import few_labels, tags
+from tasks.sets import few_labels, tags, word_tags
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
@@ -22,6 +22,7 @@ def test_few_labels_prints_a_row_for_each_share(tmp_path: Path, capsys: pytest.C
     assert sum(line.startswith(("  fit: ", "  fit --from: ")) for line in lines) == 4
 
 
+@pytest.mark.slow
 def test_tags_are_learnt_with_and_without_context(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -48,3 +49,8 @@ def test_tags_are_learnt_with_and_without_context(
     out = "".join(capsys.readouterr())
     assert "3 tags" in out
     assert out.count("node_accuracy") == 2
+    word_tags.main(["--epochs", "40", "--hidden-size", "16"])
+    lines = capsys.readouterr().out.splitlines()
+    last = [line for line in lines if "test" in line]
+    assert [line.split(":")[0] for line in last] == list(word_tags.WAYS.values())
+    assert all(float(line.split("test ")[1].split(",")[0]) > 0.9 for line in last), "a word has one tag here"

@@ -1,18 +1,15 @@
 """Parent attention: each word asks the nodes above it, so that its vector knows its place in the sentence."""
 
-import math
+from torch import Tensor
 
-import torch
-from torch import Tensor, nn
+from dgltree.encoders.latent.gated_attention import GatedAttention
 
 HIGHEST = 10
 """Nodes that are higher above a word count as so high."""
-WIDEST = 128
-"""Of questions and keys."""
 LAYERS = 2
 
 
-class ParentAttention(nn.Module):
+class ParentAttention(GatedAttention):
     r"""The gated attention of words to their ancestors (Ray Chowdhury & Caragea 2023, arXiv 2307.10779), two times with
     the same weights.
 
@@ -37,16 +34,7 @@ class ParentAttention(nn.Module):
     """
 
     def __init__(self, hidden_size: int, dropout: float) -> None:
-        super().__init__()
-        d = min(WIDEST, hidden_size)
-        self.enter, self.norm = nn.Linear(hidden_size, hidden_size), nn.LayerNorm(hidden_size)
-        self.of_word, self.of_node = (nn.Linear(hidden_size, 2 * hidden_size) for _ in range(2))
-        self.common = nn.Linear(hidden_size, d)
-        self.scale, self.shift = nn.Parameter(torch.empty(3, d).normal_(std=0.02)), nn.Parameter(torch.zeros(3, d))
-        self.heights = nn.Parameter(torch.empty(HIGHEST, d).normal_())
-        self.out, self.drop = nn.Linear(2 * hidden_size, hidden_size), nn.Dropout(dropout)
-        self.gate = nn.Linear(2 * hidden_size, hidden_size)
-        self.divisor = math.sqrt(2 * d)
+        super().__init__(hidden_size, dropout, HIGHEST)
 
     def forward(self, x: Tensor, nodes: Tensor, below: Tensor, heights: Tensor) -> Tensor:
         """(R, T, n), the words in context.
@@ -57,18 +45,7 @@ class ParentAttention(nn.Module):
             below: (R, T, P) bool, whether a word is below a node.
             heights: (R, P) int64, of the nodes, 1 or more.
         """
-        silu, s_p = nn.functional.silu, self.norm(self.enter(nodes))
-        V = silu(self.of_node(s_p))
-        K = silu(self.common(s_p)) * self.scale[2] + self.shift[2]
-        E = heights.clamp(1, HIGHEST).unsqueeze(1) - 1  # (R, 1, P)
+        keys = self.keys(nodes)
         for _ in range(LAYERS):
-            s = self.norm(self.enter(x))
-            Z = silu(self.common(s))
-            Q, Q_E = (Z * self.scale[k] + self.shift[k] for k in range(2))
-            e = Q @ K.transpose(1, 2) + (Q_E @ self.heights.t()).gather(2, E.expand(-1, x.shape[1], -1))
-            asks = below.any(2, keepdim=True)
-            alpha = (e / self.divisor).masked_fill(~below & asks, -math.inf).softmax(2)
-            o = self.drop(self.out(silu(self.of_word(s)) * (alpha @ V))) * asks
-            g = self.gate(torch.cat([o, x], 2)).sigmoid()
-            x = g * o + (1 - g) * x
+            x = self.step(x, keys, heights.clamp(1, HIGHEST).unsqueeze(1) - 1, below)
         return x

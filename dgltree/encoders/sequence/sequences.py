@@ -56,22 +56,22 @@ def nodes_of(batch: TreeBatch) -> Tensor:
     return found.to(batch.device)
 
 
-def joined(ids: Tensor, lengths: Tensor, separator: int) -> tuple[Tensor, Tensor]:
-    """Sequences 2i and 2i + 1 as one, with ``separator`` between them: ids (B / 2, T') and lengths (B / 2,).
+def joined(items: Tensor, lengths: Tensor, separator: int | Tensor) -> tuple[Tensor, Tensor]:
+    """Sequences 2i and 2i + 1 as one, with ``separator`` between them: items (B / 2, T', ...) and lengths (B / 2,).
 
     Args:
-        ids: (B, T) int64.
+        items: (B, T, ...), ids or vectors.
         lengths: (B,) int64.
-        separator: an id that no sequence has.
+        separator: an id that no sequence has, or a vector (...).
 
     Raises ``ValueError`` for an odd number of sequences.
     """
     if len(lengths) % 2:
         raise ValueError(f"a batch of {len(lengths)} trees; pairs are an even number of them")
     first, second = lengths[::2], lengths[1::2]
-    row, t = (torch.arange(ids.shape[1], device=ids.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
+    row, t = (torch.arange(items.shape[1], device=items.device) < lengths.unsqueeze(1)).nonzero(as_tuple=True)
     start = torch.stack([torch.zeros_like(first), first + 1], 1).flatten()
-    pairs = ids.new_full((len(first), int((first + second).max()) + 1), PADDING)
-    pairs[row // 2, start[row] + t] = ids[row, t]
-    pairs[torch.arange(len(first), device=ids.device), first] = separator
+    pairs = items.new_full((len(first), int((first + second).max()) + 1, *items.shape[2:]), PADDING)
+    pairs[row // 2, start[row] + t] = items[row, t]
+    pairs[torch.arange(len(first), device=items.device), first] = separator
     return pairs, first + 1 + second
