@@ -24,10 +24,10 @@ from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
 from dgltree.training.compared import with_refused
-from dgltree.training.embedding import UnlabelledModel, check_answers
 from dgltree.training.record_blocks import RecordBlock, block_of, names_of
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
 from dgltree.training.trained_on import also_trained_on
+from dgltree.training.unlabelled_model import UnlabelledModel, check_answers
 
 if TYPE_CHECKING:
     from dgltree.training.objectives.metrics import Evaluation

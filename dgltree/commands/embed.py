@@ -46,10 +46,6 @@ def run(_: str, arguments: list[str]) -> int:
     data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **given_reading(options))
     print(f"{options.file}: {len(data):,} trees, {data.num_nodes:,} nodes", file=sys.stderr)
     settings = {name: getattr(options, name) for name in ("encoder", "loss", "epochs", "lr", "min_count", "seed")}
-    embed(data, out=options.out, hidden_size=options.hidden_size, say=_to_stderr, **settings)
+    embed(data, out=options.out, hidden_size=options.hidden_size, **settings)
     print(f"the model is in {options.out}")
     return 0
-
-
-def _to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

@@ -17,9 +17,9 @@ from dgltree.read.brief import WIDTH, brief
 from dgltree.read.json_text import write_json
 from dgltree.read.text import shown
 from dgltree.training import threads
-from dgltree.training.embedding import check_answers
 from dgltree.training.explaining import Effect, Explanation
 from dgltree.training.trained_model import MOST_NODES, TrainedModel
+from dgltree.training.unlabelled_model import check_answers
 from dgltree.trees.tree import name_of
 
 EXAMPLES = """\

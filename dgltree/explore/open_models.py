@@ -8,8 +8,8 @@ from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
 from dgltree.equations.pretrained.shipped import logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
-from dgltree.training.embedding import check_answers
 from dgltree.training.trained_model import TrainedModel
+from dgltree.training.unlabelled_model import check_answers
 
 DEFAULT, LOGIC = "default", "logic"
 """Names of the shipped models."""

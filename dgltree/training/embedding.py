@@ -1,80 +1,30 @@
 """Vectors of trees and of their parts, learnt without labels: what ``dgltree embed`` does."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
 
 import torch
-from torch import Tensor
 
-from dgltree.batching.vocabulary import Vocabulary
 from dgltree.cells import DownwardTreeLSTM
-from dgltree.datasets.translation import stands_at
+from dgltree.claims import claim, owned
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import TreeEncoder
-from dgltree.engine.propagate import propagate
-from dgltree.files import replacing
 from dgltree.models.autoencoder import Autoencoder, Loss, Swept
-from dgltree.models.checkpoint import reading, write
-from dgltree.models.readouts import NumberReadout
-from dgltree.models.tree_model import TreeModel, evaluating
 from dgltree.training.encoder_choice import choose_encoder
-from dgltree.training.folder import SETTINGS_FILE, UNLABELLED
+from dgltree.training.folder import EPOCHS, READING, SETTINGS_FILE, UNLABELLED, WEIGHTS, digest_of, left_by_now
 from dgltree.training.options import FitOptions
-from dgltree.training.trained_model import TrainedModel
-from dgltree.training.unlabelled import UnlabelledEpoch, learn
-from dgltree.training.untaught import take_means, untaught
+from dgltree.training.processes import say
+from dgltree.training.stepping.callbacks import DivergenceError
+from dgltree.training.stepping.trainer import CLIP
+from dgltree.training.unlabelled import learn
+from dgltree.training.unlabelled_model import CONTEXT, UnlabelledModel
 
-CONTEXT = "context.safetensors"
-"""The weights of the way down, next to the files of a model."""
 MOST_HELD = 500
 """Trees that are kept aside to choose the epoch by."""
-
-
-def check_answers(folder: str | Path) -> None:
-    """``ValueError`` for the folder of a model that learnt no labels."""
-    if (Path(folder) / UNLABELLED).exists():
-        raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
-
-
-class UnlabelledModel(NamedTuple):
-    """A model that gives vectors, of which no label was learnt, and the cell of the way down."""
-
-    model: TrainedModel
-    """Its readout was not trained: it answers nothing."""
-    down: DownwardTreeLSTM
-
-    def node_vectors(self, dataset: TreeDataset) -> Tensor:
-        """(N, 2 n), of each node what it is from its parts, and from its context."""
-        found = []
-        for part in self.model.batches(self.model.known(dataset), baseline=False):
-            encoder = self.model.check_nodes()
-            assert isinstance(encoder, TreeEncoder)  # embed makes no other
-            with evaluating(self.model.model), torch.no_grad():
-                up = propagate(part.inputs, encoder.cell)
-                down = propagate(part.inputs, self.down, direction="down", up=up)
-            found.append(torch.cat([up["h"], down["h"]], 1).cpu())
-        return torch.cat(found)
-
-    def save(self, folder: str | Path, epochs: Sequence[UnlabelledEpoch] = ()) -> None:
-        """Write the folder that :meth:`load` reads."""
-        self.model.save(folder)
-        header = {"part": "context", "options": self.down.config, "vocabulary": self.down.vocabulary.to_json()}
-        write(Path(folder) / CONTEXT, self.down, header)
-        with replacing(Path(folder) / UNLABELLED) as beside:
-            beside.write_text(json.dumps([vars(epoch) for epoch in epochs], indent=1) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: str | Path, device: str = "cpu") -> "UnlabelledModel":
-        """Read what :func:`embed` wrote. Raises ``FileNotFoundError`` and ``ValueError`` as ``TrainedModel.load``."""
-        path = Path(folder) / CONTEXT
-        if not path.exists():
-            raise FileNotFoundError(f"{folder}: no {CONTEXT} in it; give the folder that 'dgltree embed --out' wrote")
-        with reading(path) as (header, tensors):
-            down = DownwardTreeLSTM(Vocabulary.from_json(header["vocabulary"]), **header["options"])
-            down.load_state_dict(tensors)
-        return cls(TrainedModel.load(folder, device), down.eval().to(device))
+SHARED = ("encoder", "hidden_size", "min_count", "seed")
+"""Options that are those of :class:`dgltree.training.options.FitOptions`, too."""
 
 
 def embed(
@@ -89,12 +39,12 @@ def embed(
     batch_nodes: int = 1500,
     min_count: int = 2,
     seed: int = 0,
-    say: Callable[[str], None] = lambda line: None,
 ) -> UnlabelledModel:
     """Learn vectors of trees and of their parts without labels.
 
     A cell goes up, a Tree-LSTM down (:class:`dgltree.models.Autoencoder`), over the graph of the distinct subtrees of
-    a batch. The epoch with the least loss on trees that are kept aside is kept.
+    a batch. The epoch with the least loss on trees that are kept aside is kept. A line is printed after each epoch, and
+    a training that was interrupted goes on.
 
     Args:
         data: the trees; labels are not looked at.
@@ -106,20 +56,53 @@ def embed(
         batch_nodes: about this many nodes in a batch, before equal subtrees are one.
         min_count: tokens and functions that occur fewer times are read as ``<unk>``.
         seed: of first weights, order and the trees kept aside.
-        say: called with a line after each epoch.
 
-    Raises ``ValueError`` for the folder of a training with labels, pairs of trees, fewer than two trees, trees whose
-    tokens are all unknown, an encoder without vectors of parts, and settings as :func:`dgltree.fit`.
+    Raises ``ValueError`` for the folder of another training, and one that another run writes to now, pairs of trees,
+    fewer than two trees, trees whose tokens are all unknown, an encoder without vectors of parts, settings as
+    :func:`dgltree.fit`, and if the loss is no finite number.
     """
-    if out is not None and (Path(out) / SETTINGS_FILE).exists():
-        raise ValueError(f"{out} holds a training of 'dgltree fit'; give another --out")
+    settings = {name: value for name, value in locals().items() if name not in ("data", "out", "epochs")}
     if data.each != 1:
         raise ValueError("the file has pairs of trees; vectors are learnt of single trees")
     if len(data) < 2:
         raise ValueError("the file has one tree; vectors are learnt from how trees differ: give two or more")
-    options = FitOptions(encoder=encoder, hidden_size=hidden_size, min_count=min_count, seed=seed)
+    known, network = _network(data, FitOptions(**{name: settings[name] for name in SHARED}), loss)
+    order = torch.randperm(len(known), generator=torch.Generator().manual_seed(seed)).tolist()
+    held = min(MOST_HELD, len(known) // 10)
+    size = max(2, batch_nodes * len(known) // known.num_nodes)
+
+    def sweep(numbers: Sequence[int]) -> Swept:
+        return network.trees(known.select(numbers).trees)
+
+    with TemporaryDirectory() as nowhere:
+        folder = Path(nowhere if out is None else out)
+        if (folder / SETTINGS_FILE).exists():
+            raise ValueError(f"{folder} holds a training of 'dgltree fit'; give another --out")
+        with owned(folder):
+            claim(folder / UNLABELLED, {"options": settings, "data": digest_of({"train": data})})
+            with _leaving(folder):
+                learn(
+                    network,
+                    sweep,
+                    order[held:],
+                    order[:held] or order,
+                    folder,
+                    epochs=epochs,
+                    batch_size=size,
+                    learning_rate=lr,
+                    clip=CLIP,
+                    seed=seed,
+                    leave=lambda best: UnlabelledModel.of(best, known).save(folder),
+                )
+            found = UnlabelledModel.of(network, known)
+            found.save(folder)
+    return found
+
+
+def _network(data: TreeDataset, options: FitOptions, loss: Loss) -> tuple[TreeDataset, Autoencoder]:
+    """The trees as they are read, and what learns from them."""
     choice = choose_encoder(data, options)
-    torch.manual_seed(seed)
+    torch.manual_seed(options.seed)
     made = choice.made()
     if not isinstance(made, TreeEncoder):
         raise ValueError(
@@ -128,25 +111,22 @@ def embed(
     known = (data.with_numbers() if choice.numbers else data).within(made.vocabulary)
     _check_known(known)
     down = DownwardTreeLSTM.matching(made.cell, reads_up=False)
-    network = Autoencoder(made.cell, down, loss=loss, entangled=True)
+    return known, Autoencoder(made.cell, down, loss=loss, entangled=True)
 
-    def sweep(numbers: Sequence[int]) -> Swept:
-        return network.trees(known.select(numbers).trees)
 
-    def told(epoch: UnlabelledEpoch) -> None:
-        say(f"epoch {epoch.epoch}: loss {epoch.training:.4f}, validation {epoch.validation:.4f}, {epoch.seconds:.0f} s")
-
-    order = torch.randperm(len(known), generator=torch.Generator().manual_seed(seed)).tolist()
-    held = min(MOST_HELD, len(known) // 10)
-    size = max(2, batch_nodes * len(known) // known.num_nodes)
-    settings: dict[str, Any] = {"batch_size": size, "epochs": epochs, "learning_rate": lr, "clip": 5.0, "seed": seed}
-    report = learn(network, sweep, order[held:], order[:held], say=told, **settings)
-    functions, _ = stands_at((block.trees for block in known.blocks()), made.vocabulary)
-    take_means(untaught(made.cell, functions))
-    found = UnlabelledModel(TrainedModel(TreeModel(made, NumberReadout(made.cell.hidden_size)), known.reading), down)
-    if out is not None:
-        found.save(out, report)
-    return found
+@contextmanager
+def _leaving(folder: Path) -> Iterator[None]:
+    """A block whose interruption says what it has left; if its loss is no finite number, the folder is free again."""
+    try:
+        yield
+    except DivergenceError:
+        own = (EPOCHS, WEIGHTS, READING, CONTEXT, UNLABELLED)
+        for left in (*folder.glob("*.ckpt"), *(folder / name for name in own)):
+            left.unlink(missing_ok=True)
+        raise
+    except BaseException:
+        say(left_by_now(folder))
+        raise
 
 
 def _check_known(data: TreeDataset) -> None:

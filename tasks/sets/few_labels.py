@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> None:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         vectors = str(Path(folder) / "vectors")
-        embed(data, out=vectors, epochs=options.embed_epochs, say=lambda line: print(line, flush=True))
+        embed(data, out=vectors, epochs=options.embed_epochs)
         for share in SHARES:
             _rows(data, test, rest, share, vectors, options)
 

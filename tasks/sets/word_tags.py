@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -46,7 +46,7 @@ class Tagger(nn.Module):
         super().__init__()
         self.way = way
         self.embedding, self.dropout = nn.Embedding(size, n, padding_idx=PADDING), nn.Dropout(DROPOUT)
-        dropouts = {"dropout": DROPOUT, "cell_dropout": DROPOUT}
+        dropouts: dict[str, Any] = {"dropout": DROPOUT, "cell_dropout": DROPOUT}
         self.lstm = nn.LSTM(n, n // 2, batch_first=True, bidirectional=True) if way == "lstm" else None
         trees = SequenceEfficientBeamTree(size, n, in_context=way == "context", **dropouts)
         self.trees = trees if way in ("context", "root") else None

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from torch.nn.functional import cosine_similarity
 
 from dgltree import Vocabulary
 from dgltree.models import Autoencoder, Swept, make_autoencoder
-from dgltree.training.unlabelled import UnlabelledEpoch, learn
+from dgltree.training.unlabelled import learn
 from tasks.sts.baseline import counted
 from tasks.sts.data import SETS, corpus, padded, pairs, vocabulary_of
 
@@ -65,14 +66,12 @@ def trained(
     def sweep(numbers: Sequence[int]) -> Swept:
         return model.sentences(*padded([sentences[number] for number in numbers], model.vocabulary))
 
-    def told(found: UnlabelledEpoch) -> None:
-        line = f"epoch {found.epoch}: loss {found.training:.4f}, validation {found.validation:.4f}"
-        print(f"{line}, {found.seconds:.0f} s", flush=True)
-
     held = min(VALIDATION, len(sentences) // 10)
     numbers = torch.randperm(len(sentences), generator=torch.Generator().manual_seed(options.seed)).tolist()
     settings = {**settings, "epochs": options.epochs, "learning_rate": options.learning_rate}
-    learn(model, sweep, numbers[held:], numbers[:held], batch_size=options.batch_size, say=told, **settings)
+    with TemporaryDirectory() as folder:
+        splits = numbers[held:], numbers[:held] or numbers
+        learn(model, sweep, *splits, Path(folder), batch_size=options.batch_size, **settings)
 
 
 def encoded(model: Autoencoder, texts: list[list[str]]) -> Tensor:

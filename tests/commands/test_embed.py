@@ -1,6 +1,5 @@
 """``dgltree embed``: vectors without labels, and the commands that take them."""
 
-import json
 import random
 from pathlib import Path
 
@@ -14,8 +13,10 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.explore.open_models import open_all
 from dgltree.models import load
-from dgltree.training.embedding import UnlabelledModel, embed
-from dgltree.training.unlabelled import learn
+from dgltree.training.embedding import embed
+from dgltree.training.folder import read_epochs
+from dgltree.training.stepping.unlabelled import UnlabelledTraining
+from dgltree.training.unlabelled_model import UnlabelledModel
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytestmark = QUIET
@@ -32,10 +33,10 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_loss_falls_and_is_reported(embedded: Path) -> None:
-    epochs = json.loads((embedded / "model" / "embedding.json").read_text(encoding="utf-8"))
-    assert [epoch["epoch"] for epoch in epochs] == [1, 2, 3]
-    assert epochs[-1]["training"] < epochs[0]["training"]
-    assert epochs[-1]["validation"] < epochs[0]["validation"]
+    epochs = read_epochs(embedded / "model")
+    assert [epoch["epoch"] for epoch in epochs] == [0, 1, 2]
+    assert epochs[-1]["loss"] < epochs[0]["loss"]
+    assert epochs[-1]["validation_loss"] < epochs[0]["validation_loss"]
 
 
 def test_encode_gives_vectors_of_trees_of_parts_and_of_their_context(embedded: Path, tmp_path: Path) -> None:
@@ -121,10 +122,9 @@ def test_what_cannot_be_learnt_from_says_so(embedded: Path, tmp_path: Path) -> N
             embed(data, **more)
     with pytest.raises(FileNotFoundError, match=r"no context.safetensors in it; give the folder"):
         UnlabelledModel.load(tmp_path)
-    with pytest.raises(ValueError, match="there is nothing to learn from: training has no examples"):
-        learn(None, None, [])
-    with pytest.raises(ValueError, match=r"the loss of epoch \d is nan|use a smaller learning_rate"):
-        embed(TreeDataset(trees), hidden_size=4, lr=1e30, epochs=3)
+    with pytest.raises(ValueError, match=r"the loss is nan; lower --lr \(1e\+30\)"):
+        embed(TreeDataset(trees), hidden_size=4, lr=1e30, epochs=3, out=tmp_path)
+    assert not list(tmp_path.iterdir()), "the folder is free for other settings"
     assert UnlabelledModel.load(embedded / "model").down.hidden_size == 8
 
 
@@ -149,3 +149,34 @@ def test_vectors_and_a_training_with_labels_do_not_share_a_folder(
     assert f"{tmp_path} holds a training of 'dgltree fit'; give another --out" in capsys.readouterr().err
     assert (vectors / "model.safetensors").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["fit.json"]
+
+
+def test_a_training_that_was_interrupted_goes_on_to_the_same_vectors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trees.tsv").write_text(table(60), encoding="utf-8")
+    trees = str(tmp_path / "trees.tsv")
+
+    def command(name: str) -> list[str]:
+        return ["embed", trees, "--hidden-size", "4", "--epochs", "3", "--out", str(tmp_path / name)]
+
+    assert main(command("whole")) == 0
+    step, seen = UnlabelledTraining.training_step, list[int]()
+
+    def interrupted(self: UnlabelledTraining, batch: list[int], index: int) -> torch.Tensor:
+        seen.append(self.current_epoch)
+        if self.current_epoch == 2:
+            raise KeyboardInterrupt
+        return step(self, batch, index)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(UnlabelledTraining, "training_step", interrupted)
+        assert main(command("halved")) != 0
+    assert "halved has the best model so far, and the same command continues the training" in capsys.readouterr().err
+    assert main(["encode", str(tmp_path / "halved"), trees, "--out", str(tmp_path / "v.npy")]) == 0
+    assert main(command("halved")) == 0
+    assert "epoch 0" not in capsys.readouterr().out
+    for name in ("model.safetensors", "context.safetensors"):
+        assert (tmp_path / "halved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert main([*command("halved"), "--seed", "1"]) == 1
+    assert "is of another run: options.seed: 0 there, 1 now. Give another --out" in capsys.readouterr().err

@@ -10,12 +10,11 @@ from typing import Any
 
 from lightning import Callback, LightningModule, Trainer
 from lightning.pytorch.callbacks import Checkpoint, EarlyStopping, Timer
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from dgltree.durations import in_seconds
 from dgltree.files import replacing
-from dgltree.models.tree_model import TreeModel
 from dgltree.read.json_text import write_json
 from dgltree.training.folder import EPOCHS
 from dgltree.training.options import ScheduleName
@@ -168,6 +167,12 @@ class DivergenceError(ValueError):
     """The loss or the weights of a training are no finite numbers."""
 
 
+def check_finite(module: LightningModule, loss: Tensor, lr: float, index: int) -> None:
+    """:class:`DivergenceError` for the loss () of a step that is no finite number."""
+    if not bool(loss.isfinite()):
+        raise DivergenceError(f"epoch {module.current_epoch}, step {index}: the loss is {loss:g}; lower --lr ({lr:g})")
+
+
 class EpochLoss(Callback):
     """Logs ``loss``, the mean over the examples of the epoch, before other callbacks ask for it."""
 
@@ -242,7 +247,7 @@ class BestSoFar(Checkpoint):
         leave: takes a model with its weights, on the CPU, to write it.
     """
 
-    def __init__(self, best: Path, leave: Callable[[TreeModel], None]) -> None:
+    def __init__(self, best: Path, leave: Callable[[Any], None]) -> None:
         self.best, self.leave = best, leave
         self.left: tuple[int, int] | None = None
 
@@ -263,6 +268,6 @@ class BestSoFar(Checkpoint):
             self.leave(_copied(pl_module))
 
 
-def _copied(module: Any) -> TreeModel:
-    copied: TreeModel = deepcopy(module.model, {id(module): module})  # its hooks belong to the module, which stays
+def _copied(module: Any) -> nn.Module:
+    copied: nn.Module = deepcopy(module.model, {id(module): module})  # its hooks belong to the module, which stays
     return copied.cpu()

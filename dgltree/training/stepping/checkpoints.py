@@ -68,12 +68,15 @@ def _check_digest(content: bytes) -> None:
         raise ValueError("it does not match its digest")
 
 
-def checkpoints(monitor: str | None, folder: Path | None = None) -> list[ModelCheckpoint]:
-    """``best.ckpt``, of the epoch with the highest ``monitor``, and ``last.ckpt``, which knows what the best was.
+def checkpoints(
+    monitor: str | None, folder: Path | None = None, lower_is_better: bool = False
+) -> list[ModelCheckpoint]:
+    """``best.ckpt``, of the epoch with the highest ``monitor``, or the lowest, and ``last.ckpt``, which knows the best.
 
     Both in ``folder``, by default ``checkpoints`` in the trainer's; without a metric to monitor there is no best one.
     """
-    best = [] if monitor is None else [_checkpoint(BEST, folder, monitor=monitor, mode="max")]
+    mode = "min" if lower_is_better else "max"
+    best = [] if monitor is None else [_checkpoint(BEST, folder, monitor=monitor, mode=mode)]
     return [*best, _checkpoint(LAST, folder)]
 
 

@@ -19,7 +19,13 @@ from dgltree.encoders.encoder import Planned
 from dgltree.models.tree_model import TreeModel
 from dgltree.training.objectives import Objective
 from dgltree.training.options import FitOptions
-from dgltree.training.stepping.callbacks import DivergenceError, EpochLoss, HalvedRate, ScheduledRate
+from dgltree.training.stepping.callbacks import (
+    DivergenceError,
+    EpochLoss,
+    HalvedRate,
+    ScheduledRate,
+    check_finite,
+)
 from dgltree.training.stepping.optimizers import optimizer_of
 from dgltree.training.untaught import take_means
 
@@ -128,10 +134,7 @@ class TreeTraining(EncoderModule):
 
     def training_step(self, labelled: Labelled, index: int) -> Tensor:
         loss, weight = self._loss(labelled)
-        if not bool(loss.isfinite()):
-            raise DivergenceError(
-                f"epoch {self.current_epoch}, step {index}: the loss is {loss:g}; lower --lr ({self.lr:g})"
-            )
+        check_finite(self, loss, self.lr, index)
         return shared_loss(self, loss, weight, index)
 
     def on_validation_start(self) -> None:

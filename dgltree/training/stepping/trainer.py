@@ -159,20 +159,27 @@ def defaults(monitor: str) -> dict[str, Any]:
 
 
 def trainer(
-    folder: Path, checkpoint_folder: Path, monitor: str | None, callbacks: Sequence[Callback] = (), **options: Any
+    folder: Path,
+    checkpoint_folder: Path,
+    monitor: str | None,
+    callbacks: Sequence[Callback] = (),
+    *,
+    lower_is_better: bool = False,
+    **options: Any,
 ) -> lightning.Trainer:
     """A trainer for :func:`train`.
 
     Args:
         folder: for what callbacks leave.
         checkpoint_folder: for ``last.ckpt`` and, with ``monitor``, ``best.ckpt``.
-        monitor: the metric of validation by which an epoch is the best one; higher is better.
+        monitor: the metric of validation by which an epoch is the best one.
+        lower_is_better: whether it is a loss.
         callbacks: in addition to the checkpoints; Lightning calls those that are checkpoints too after ours.
         options: of ``lightning.Trainer``; they replace ours.
     """
     made = lightning.Trainer(
         default_root_dir=folder,
-        callbacks=[*checkpoints(monitor, checkpoint_folder), *callbacks],
+        callbacks=[*checkpoints(monitor, checkpoint_folder, lower_is_better), *callbacks],
         **{**SETTINGS, **options},
     )
     return prepared(made)
