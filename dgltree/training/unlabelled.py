@@ -8,7 +8,7 @@ from dgltree.models.autoencoder import Autoencoder
 from dgltree.training.stepping.callbacks import BestSoFar, EpochReport
 from dgltree.training.stepping.checkpoints import BEST, checked
 from dgltree.training.stepping.trainer import quiet, train, trainer
-from dgltree.training.stepping.unlabelled import MONITORED, Numbers, Sweep, UnlabelledTraining
+from dgltree.training.stepping.unlabelled import MONITORED, Sweep, UnlabelledBatches, UnlabelledTraining
 
 
 def learn(
@@ -59,6 +59,6 @@ def learn(
             accelerator="cpu",
             enable_progress_bar=sys.stderr.isatty(),
         )
-        train(made, module, Numbers(training, validation, batch_size, seed))
+        train(made, module, UnlabelledBatches(training, validation, batch_size, seed))
     module.load_state_dict(checked(folder / BEST)["state_dict"])
     model.eval()

@@ -48,7 +48,7 @@ class UnlabelledTraining(lightning.LightningModule):
         return torch.optim.Adam(self.model.parameters(), lr=self.lr)
 
 
-class Numbers(lightning.LightningDataModule):
+class UnlabelledBatches(lightning.LightningDataModule):
     """Batches of the numbers of examples, in training in an order that depends on (seed, epoch) alone.
 
     Args:
