@@ -38,7 +38,11 @@ TEXTS = {
     "infix": "sin(x)^-2*(y - 3/4) + sqrt(x_1) - log(e, 10)*_ / 0.7e-3",
     "python": "def f(x, *y):\n    return [x + 1 for z in y if not z]\n",
 }
-NEEDS = {"smiles": "rdkit", "html": "lxml", **{name: f"tree_sitter_{name}" for name in LANGUAGES}}
+NEEDS = {
+    **dict.fromkeys(("smiles", "smiles_rings", "smiles_atoms"), "rdkit"),
+    "html": "lxml",
+    **{name: f"tree_sitter_{name}" for name in LANGUAGES},
+}
 """Notation to the package without which it is not read."""
 TYPED = r"2x(x + 1) - |y|½ + sin²2x^{10} √x + \frac{\sqrt[3]{x_1}}2 + xe^x sin^-1 y \cdot \log_2\left(_1\right) = ___"
 WRITERS: Mapping[str, Callable[[Tree], str]] = {

@@ -4,6 +4,7 @@ import argparse
 import shlex
 import sys
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from dgltree.commands.reading_options import given_reading
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
+from dgltree.read.smiles import OPEN
 from dgltree.training.options import FitOptions
 
 EXAMPLES = """\
@@ -39,9 +41,12 @@ def run(_: str, arguments: list[str]) -> int:
     reading = given_reading(options)
     settings: dict[str, Any] = {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
     FitOptions(**settings)  # impossible settings are reported before a long file is read
-    data = _read(options.file, reading, options)
-    given = {name: getattr(options, name) for name in ("validation", "test")}
-    splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in given.items() if path is not None}
+    named = {"train": options.file, "validation": options.validation, "test": options.test}
+    paths = {name: path for name, path in named.items() if path is not None}
+    splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
+    if splits["train"].reading.notation == OPEN and not options.folds:
+        splits = _molecules(paths, reading, options, FitOptions(**settings))
+    data = splits.pop("train")
     settings["cell"] = options.cell
     command = shlex.join(["dgltree", "fit", *arguments])
     if options.folds or options.seeds:
@@ -56,6 +61,22 @@ def run(_: str, arguments: list[str]) -> int:
     if first():
         print(f"the model is in {options.out}; its card: {Path(options.out) / 'card.md'}")
     return 0
+
+
+def _molecules(
+    paths: dict[str, str], reading: dict[str, Any], options: argparse.Namespace, settings: FitOptions
+) -> dict[str, TreeDataset]:
+    """The files of molecules, read as the trees that predict best."""
+
+    @cache
+    def read(notation: str) -> dict[str, TreeDataset]:
+        return {name: _read(path, {**reading, "notation": notation}, options) for name, path in paths.items()}
+
+    try:
+        from dgltree.training.molecules import chosen_tree
+    except ModuleNotFoundError:  # scikit-learn, without which there is no baseline either
+        return read(OPEN)
+    return read(chosen_tree(read, settings))
 
 
 def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:

@@ -16,6 +16,7 @@ from dgltree.read.networkx import read_node_link
 from dgltree.read.python import has_program, read_python
 from dgltree.read.sexpr import read_sexpr
 from dgltree.read.smiles import read_smiles
+from dgltree.read.smiles_atoms import read_smiles_atoms
 from dgltree.trees.tree import Tree
 
 _OPENING = re.compile(r"(?:\s|;[^\n]*\n)*\(")
@@ -92,6 +93,8 @@ NOTATIONS: dict[str, Notation] = {
         accepts=has_program,
     ),
     "smiles": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),  # nearly every word of capital letters
+    "smiles_rings": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),
+    "smiles_atoms": Notation(read_smiles_atoms, "c1ccccc1C(=O)O", detectable="never"),
     "c": _code("c", "int f(int x) { return x + 1; }"),
     "java": _code("java", "class A { int f(int x) { return x + 1; } }"),
     "javascript": _code("javascript", "const f = x => x + 1;"),

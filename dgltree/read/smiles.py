@@ -16,6 +16,7 @@ middle of that tree, and children are in RDKit's canonical order. The tree is ma
 texts with the same one have the same tree.
 """
 
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -25,15 +26,22 @@ from dgltree.trees.tree import Tree
 BONDS = {1.0: "", 1.5: "", 2.0: "=", 3.0: "#"}
 """Bond orders as they are written; an aromatic bond between two units is a single one for our purpose."""
 MIXTURE, RING = "mixture", "ring"
+OPEN = "smiles"
+"""The notation of molecules that leaves their tree to a training; elsewhere it is that of rings."""
 
 
 def read_smiles(text: str) -> Tree:
-    """The tree of a molecule.
+    """The tree of a molecule, of ring systems and chain atoms. Raises as :func:`molecule` does."""
+    return _Units(molecule(text)).tree()
+
+
+def molecule(text: str) -> Any:
+    """RDKit's molecule, with its atoms in the order of its canonical SMILES.
 
     Raises ``ValueError`` for what is no SMILES of at least one atom, with what RDKit says of it, and
     ``ModuleNotFoundError`` where RDKit is not installed.
     """
-    chem = _rdkit()
+    chem = rdkit()
     words = text.split()
     mol = chem.MolFromSmiles(words[0], sanitize=False) if len(words) == 1 else None
     if mol is None or not mol.GetNumAtoms():
@@ -43,7 +51,28 @@ def read_smiles(text: str) -> Tree:
         mol = chem.RemoveHs(mol)
     except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
         raise ValueError(f"{text!r:.80} is no molecule: {shown(str(error).strip())}") from None
-    return _Units(chem, _canonical(chem, mol)).tree()
+    return _canonical(chem, mol)
+
+
+def atom_name(atom: Any) -> str:
+    """The element of an atom with its isotope, hydrogens and charge, such as ``13CH4``."""
+    charge = atom.GetFormalCharge()
+    found = f"{atom.GetIsotope() or ''}{atom.GetSymbol()}H{atom.GetTotalNumHs()}"
+    return found + (f"{charge:+d}" if charge else "")
+
+
+def fragments(near: Sequence[Iterable[int]]) -> list[list[int]]:
+    """The numbers that are connected, in the order of breadth-first search from the lowest of each."""
+    found, left = [], set(range(len(near)))
+    while left:
+        seen = dict.fromkeys([min(left)])
+        for number in (order := list(seen)):  # it grows on the way
+            new = [other for other in sorted(near[number]) if other not in seen]
+            seen |= dict.fromkeys(new)
+            order += new
+        found.append(order)
+        left -= seen.keys()
+    return found
 
 
 def _canonical(chem: Any, mol: Any) -> Any:
@@ -59,7 +88,8 @@ def _canonical(chem: Any, mol: Any) -> Any:
 
 
 @cache
-def _rdkit() -> Any:
+def rdkit() -> Any:
+    """The package."""
     from rdkit import Chem, rdBase
 
     rdBase.DisableLog("rdApp.*")  # our errors say what is wrong
@@ -107,9 +137,9 @@ def _ring_systems(count: int, bonds: list[tuple[int, int]]) -> list[set[int]]:
 class _Units:
     """Ring systems and other atoms of a molecule, and the bonds between them."""
 
-    def __init__(self, chem: Any, mol: Any) -> None:
-        self.chem, self.mol = chem, mol
-        self.rank = list(chem.CanonicalRankAtoms(mol))
+    def __init__(self, mol: Any) -> None:
+        self.mol = mol
+        self.rank = list(rdkit().CanonicalRankAtoms(mol))
         bonds = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in mol.GetBonds()]
         self.atoms = _ring_systems(mol.GetNumAtoms(), bonds)
         self.atoms.sort(key=lambda atoms: min(self.rank[i] for i in atoms))
@@ -123,20 +153,8 @@ class _Units:
 
     def tree(self) -> Tree:
         """All fragments; one alone, or several below a common root."""
-        found, left = [], set(range(len(self.atoms)))
-        while left:
-            fragment = self._fragment(min(left))
-            left -= set(fragment)
-            found.append(self._rooted(self._middle(fragment)))
+        found = [self._rooted(self._middle(fragment)) for fragment in fragments(self.near)]
         return found[0] if len(found) == 1 else Tree(MIXTURE, found)
-
-    def _fragment(self, start: int) -> list[int]:
-        found = {start: None}
-        for unit in (order := [start]):  # it grows on the way
-            new = [other for other in sorted(self.near[unit]) if other not in found]
-            found |= dict.fromkeys(new)
-            order += new
-        return order
 
     def _middle(self, fragment: list[int]) -> int:
         """The unit that is left when the outermost ones are taken off again and again; of two the first."""
@@ -170,11 +188,6 @@ class _Units:
     def _node(self, unit: int, bond: str, children: list[Tree]) -> Tree:
         atoms = sorted(self.atoms[unit])
         if len(atoms) > 1:
-            return Tree(bond + RING, children, self.chem.MolFragmentToSmiles(self.mol, atoms))
+            return Tree(bond + RING, children, rdkit().MolFragmentToSmiles(self.mol, atoms))
         atom = self.mol.GetAtomWithIdx(atoms[0])
-        charge = atom.GetFormalCharge()
-        return Tree(
-            bond + atom.GetSymbol(),
-            children,
-            f"{atom.GetIsotope() or ''}{atom.GetSymbol()}H{atom.GetTotalNumHs()}" + (f"{charge:+d}" if charge else ""),
-        )
+        return Tree(bond + atom.GetSymbol(), children, atom_name(atom))

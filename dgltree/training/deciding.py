@@ -126,6 +126,17 @@ def labelled(data: TreeDataset, settings: FitOptions) -> TreeDataset:
     return found
 
 
+def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple[TreeDataset, Objective]:
+    """The training examples that :func:`decide` would have of the same files, and what they teach.
+
+    Raises ``ValueError`` as that does.
+    """
+    readout, _ = _readout(replace(settings, task=settings.task or asked(files["train"]).task))
+    kind = OBJECTIVES[readout.gives]
+    train = _splits({name: kind.labelled(data) for name, data in files.items()}, settings.seed)["train"]
+    return train, kind.of(train, settings.nodes, False)
+
+
 def _check_readable(data: TreeDataset) -> None:
     """``ValueError`` where over a tenth of a file's records could not be read, and nobody named its notation."""
     bad, count = len(data.bad), len(data) + len(data.bad)

@@ -11,6 +11,7 @@ from dgltree import Tree, TreeDataset
 pytest.importorskip("rdkit", reason="the chem extra is not installed")
 
 from dgltree.read.smiles import read_smiles
+from dgltree.read.smiles_atoms import read_smiles_atoms
 
 
 def test_chains_rings_bonds_and_charges() -> None:
@@ -40,6 +41,34 @@ def test_chains_rings_bonds_and_charges() -> None:
 )
 def test_a_molecule_has_one_tree_however_it_is_written(texts: tuple[str, ...]) -> None:
     assert len({read_smiles(text) for text in texts}) == 1
+    assert len({read_smiles_atoms(text) for text in texts}) == 1
+
+
+def test_a_ring_is_cut_open_and_both_ends_say_what_was_there() -> None:
+    def closure(token: str) -> Tree:
+        return Tree("closure", token=token)
+
+    ring = read_smiles_atoms("C1CN1")
+    assert ring == Tree("N", (Tree("C", (closure("CH2"),), "CH2"), Tree("C", (closure("CH2"),), "CH2")), "NH1")
+    assert {node.function for node in read_smiles_atoms("c1ccccc1C#N").preorder()} == {"c", "C", "#N", "closure"}
+    assert read_smiles_atoms("[Na+].[13CH4]") == Tree("mixture", (Tree("C", token="13CH4"), Tree("Na", token="NaH0+1")))
+    for text, rings in (("N->1CCN->[Pt]1", 1), ("Cl[Pt](Cl)(Cl)(Cl)1[NH2][C@@H]2CCCC[C@H]2[NH2]1", 2)):
+        names = [node.function for node in read_smiles_atoms(text).preorder()]
+        assert sum("closure" in name for name in names) == 2 * rings
+
+
+@pytest.mark.data
+def test_atoms_and_bonds_are_as_many_as_rdkit_has(published: Path) -> None:
+    from rdkit import Chem
+
+    with (published / "molecules" / "bace.csv").open() as file:
+        texts = [row["smiles"] for row in csv.DictReader(file)][::10]
+    for text in texts:
+        mol, tree = Chem.MolFromSmiles(text), read_smiles_atoms(text)
+        closures = sum("closure" in node.function for node in tree.preorder())
+        assert tree.size - closures == mol.GetNumAtoms()
+        assert closures == 2 * (mol.GetNumBonds() - mol.GetNumAtoms() + 1)
+        assert read_smiles_atoms(Chem.MolToSmiles(mol, rootedAtAtom=mol.GetNumAtoms() - 1, canonical=False)) == tree
 
 
 def test_rings_that_share_an_atom_are_one_node() -> None:

@@ -1,5 +1,6 @@
 """Which baseline a training has: by scikit-learn's cross-validation on the training set alone."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -70,6 +71,19 @@ def choose(train: TreeDataset, objective: Objective, scale: LabelScale = AS_THEY
     return Baseline(columns, model, True, objective, best.what, scale=scale)
 
 
+def score(train: TreeDataset, objective: Objective) -> float:
+    """The mean accuracy or R2 of the best candidate over the folds; NaN with too few examples.
+
+    ``train`` and ``objective`` are as of :func:`choose`.
+    """
+    train = _some(train)
+    counts = Columns.of(train.as_read())(train.as_read())
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        labels = objective.targets(train.labels).numpy()
+        return max(_scores(_candidates(counts, objective), counts, labels, train, objective), default=math.nan)
+
+
 def _narrow(weights: np.ndarray) -> np.ndarray:
     """Numbers of 32 bits, which a linear model has."""
     return np.asarray(weights, np.float32).astype(np.float64)
@@ -115,12 +129,24 @@ def _best(
     train: TreeDataset,
     objective: Objective,
 ) -> BaselineCandidate:
+    scores = _scores(candidates, counts, labels, train, objective)
+    return candidates[int(np.argmax(scores)) if scores else len(STRENGTHS) // 2]
+
+
+def _scores(
+    candidates: list[BaselineCandidate],
+    counts: csr_matrix,
+    labels: np.ndarray,
+    train: TreeDataset,
+    objective: Objective,
+) -> list[float]:
+    """The mean of each over the folds; none with too few examples."""
     rows = np.sort(np.random.default_rng(0).permutation(len(labels))[:EXAMPLES])
     groups = [train.groups[i] or f"alone {i}" for i in rows] if any(train.groups) else None
     if len(rows) < FEWEST or (groups and len(set(groups)) < FOLDS):
-        return candidates[len(STRENGTHS) // 2]
+        return []
     folds = _folds(bool(objective.classes), grouped=groups is not None)
-    scores = []
+    scores = list[float]()
     for one in candidates:
         try:
             found = cross_val_score(
@@ -131,10 +157,10 @@ def _best(
                 cv=folds,
                 scoring="accuracy" if objective.classes else "r2",
             )
-            scores.append(np.nanmean(found))
+            scores.append(float(np.nanmean(found)))
         except ValueError:  # no fold has two classes to train on
-            scores.append(-np.inf)
-    return candidates[int(np.argmax(scores))]
+            scores.append(-math.inf)
+    return scores
 
 
 def _folds(classes: bool, grouped: bool) -> Any:
