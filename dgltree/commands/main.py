@@ -45,10 +45,18 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
+    _open_closed_streams()
     try:
         return _main(sys.argv[1:] if arguments is None else list(arguments))
     except KeyboardInterrupt:  # outside a command, which has Interrupted
         return _interrupted()
+
+
+def _open_closed_streams() -> None:
+    """What goes to a standard stream that was closed goes nowhere; else the next file that is opened would be it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
 
 
 def _main(given: list[str]) -> int:

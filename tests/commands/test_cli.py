@@ -370,6 +370,14 @@ def test_a_closed_pipe_and_a_pipe_without_a_terminal_are_quiet(
     assert (done.stdout, done.stderr) == (shown, "")
 
 
+def test_what_goes_to_a_closed_stream_goes_nowhere(tmp_path: Path) -> None:
+    command = f"{VERIFY} 'x = x' >&-; echo $?; {VERIFY} 'x = x' 2>&- <&-; {VERIFY} 'x = ' >&-; echo $?"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=900, check=True)
+    assert done.stdout.splitlines()[0] == "0" and done.stdout.splitlines()[-1] == "1"
+    assert "x = x" in done.stdout
+    assert done.stderr.count("\n") == 1 and "Traceback" not in done.stderr
+
+
 def test_the_shipped_model_completes_the_main_example(capsys: pytest.CaptureFixture[str]) -> None:
     for order in ("textbook", "score"):
         assert main(["complete", "sin(x)^2 + _ = 1", "--json", "--order", order]) == 0
