@@ -4,11 +4,13 @@ import asyncio
 import importlib.util
 import os
 import shutil
+import sys
 import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -64,6 +66,31 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True if collection_path == ROOT / "tests" / "tasks" else None
     text = collection_path.read_bytes()
     return True if any(name in text for name in TRAINING) else None
+
+
+@pytest.fixture(autouse=True)
+def unpainted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training within a test makes its pictures and leaves empty files: to paint them takes more than half of it.
+
+    They are painted in fixtures of sessions and modules, in tests with the marker ``painted``, and in the first
+    training of a process, which imports what makes them.
+    """
+    finishing, charts = (sys.modules.get(f"dgltree.{name}") for name in ("training.finishing", "plotting.charts"))
+    if finishing is None or charts is None or request.node.get_closest_marker("painted"):
+        return
+
+    def left_empty(figure: Any, stem: Any) -> None:
+        assert figure.axes
+        for kind in ("png", "svg"):
+            Path(f"{stem}.{kind}").touch()
+
+    draw = finishing._draw
+
+    def drawn(*given: Any) -> Any:
+        with mock.patch.object(charts, "save", left_empty):
+            return draw(*given)
+
+    monkeypatch.setattr(finishing, "_draw", drawn)
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ from dgltree.models import EquationModel, EquationReadout
 VOCABULARY = Vocabulary([("var", 0), ("num", 0), *(f for f in FUNCTIONS if f[1] <= 3)], TOKENS)
 LONG_SUMS = ("beam_tree", "efficient_beam_tree")
 """Those whose gradients pass through the sum of the logarithms of all merges."""
-TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(40), random_tree(3, 3, 2), random_dag(6, 2, 3)]
+TREES = [square(), Tree("var", token="y"), random_tree(5, 3, 1), chain(17), random_tree(3, 3, 2), random_dag(6, 2, 3)]
 
 
 def make(name: str, dtype: torch.dtype = torch.float64, **options: Any) -> Encoder:

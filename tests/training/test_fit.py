@@ -149,6 +149,7 @@ def test_the_metrics_of_the_card_are_those_of_the_model_that_is_left(
     assert all(found[name] == pytest.approx(value) for name, value in card["metrics"]["validation"].items())
 
 
+@pytest.mark.painted
 def test_labels_with_dollar_signs_and_of_validation_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, valid = tmp_path / "trees.tsv", tmp_path / "valid.tsv"
     path.write_text(table(60).replace("\tpos", "\t$\\frac{$"), encoding="utf-8")
