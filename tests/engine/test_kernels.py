@@ -165,7 +165,7 @@ def test_one_call_and_steps_give_the_same_states_and_gradients(
     name: str, share: bool, dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell = make_cell(name).to(dtype)
-    trees, calls, forward = flat(cell, [*DAGS, *family(300)]), [], CompiledPass.forward
+    trees, calls, forward = flat(cell, [*DAGS, *family(60)]), [], CompiledPass.forward
     monkeypatch.setattr(CompiledPass, "forward", lambda *given: calls.append(1) or forward(*given))
 
     def run() -> dict[str, Tensor]:
