@@ -33,11 +33,12 @@ else:
 
 
 TRAINING = (b"lightning", b"fitted")  # what a file of tests names that trains
+MANY, EVERY = 12, 4  # --fast runs one of so many cases of a test that has many
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--clock", type=float, help="let time go by this many times as fast for what is tested")
-    parser.addoption("--fast", action="store_true", help="leave out tasks and what trains; draw few examples")
+    parser.addoption("--fast", action="store_true", help="leave out tasks, what trains and most cases")
 
 
 def _speed_up(name: str, factor: float) -> None:
@@ -66,6 +67,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True if collection_path == ROOT / "tests" / "tasks" else None
     text = collection_path.read_bytes()
     return True if any(name in text for name in TRAINING) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test of many cases, ``--fast`` runs every fourth."""
+    if not config.getoption("--fast"):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    items[:] = [case for of in cases.values() for case in (of[::EVERY] if len(of) > MANY else of)]
 
 
 @pytest.fixture(autouse=True)
