@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 import torch
@@ -132,6 +133,7 @@ def test_backward_can_be_repeated_and_gives_the_same_to_the_bit(name: str) -> No
         torch.autograd.grad(loss, wanted, allow_unused=True)
 
 
+@cache
 def family(count: int) -> list[Tree]:
     """Different nodes with the same two subtrees."""
     shared = [random_tree(4, 2, 1), random_tree(3, 2, 5)]

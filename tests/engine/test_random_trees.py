@@ -13,7 +13,7 @@ TREES = st.builds(random_tree, DEPTHS, st.integers(1, 6), st.integers(0, 10**6))
 DAGS = st.builds(random_dag, st.integers(1, 60), st.integers(1, 6), st.integers(0, 10**6))
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(name=st.sampled_from(list(ROWS)), trees=st.lists(st.one_of(TREES, DAGS), min_size=1, max_size=3))
 def test_drawn_trees_agree_with_recursion(name: str, trees: list[Tree]) -> None:
     cell = make_cell(name)
