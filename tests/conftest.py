@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
@@ -80,28 +79,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(autouse=True)
-def unpainted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A training within a test makes its pictures and leaves empty files: to paint them takes more than half of it.
+def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A training within a test leaves empty files for its pictures.
 
     They are painted in fixtures of sessions and modules, in tests with the marker ``painted``, and in the first
     training of a process, which imports what makes them.
     """
-    finishing, charts = (sys.modules.get(f"dgltree.{name}") for name in ("training.finishing", "plotting.charts"))
-    if finishing is None or charts is None or request.node.get_closest_marker("painted"):
+    needed = {"dgltree.training.finishing", "dgltree.plotting.charts"}
+    if request.node.get_closest_marker("painted") or not needed <= sys.modules.keys():
+        yield
         return
+    from pictures import unpainted
 
-    def left_empty(figure: Any, stem: Any) -> None:
-        assert figure.axes
-        for kind in ("png", "svg"):
-            Path(f"{stem}.{kind}").touch()
-
-    draw = finishing._draw
-
-    def drawn(*given: Any) -> Any:
-        with mock.patch.object(charts, "save", left_empty):
-            return draw(*given)
-
-    monkeypatch.setattr(finishing, "_draw", drawn)
+    with unpainted():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +115,21 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def start_page(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The start page of a freshly built documentation site."""
+    from test_site import SKIPPED, build
+
+    folder = tmp_path_factory.mktemp("search") / "site"
+    shutil.copytree(ROOT, folder, ignore=lambda _, names: SKIPPED & set(names))
+    built = build(folder)
+    assert built.returncode == 0, built.stderr
+    page = chromium.new_page()
+    page.goto((folder / "build" / "site" / "index.html").as_uri())
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="session")
