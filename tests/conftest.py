@@ -1,6 +1,7 @@
 """Fixtures that all tests share."""
 
 import asyncio
+import gc
 import importlib.util
 import os
 import shutil
@@ -66,6 +67,12 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return True if collection_path == ROOT / "tests" / "tasks" else None
     text = collection_path.read_bytes()
     return True if any(name in text for name in TRAINING) else None
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected, a million objects, is not looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
