@@ -45,9 +45,9 @@ def tree(depth: int, rng: random.Random) -> Tree:
     return Tree(rng.choice(["add", "pow"]), [tree(depth - 1, rng), tree(rng.randrange(depth), rng)])
 
 
-def trees_of(vocabulary: Vocabulary, count: int = 32) -> TreeBatch:
+def trees_of(vocabulary: Vocabulary, count: int = 32, depth: int = 7) -> TreeBatch:
     rng = random.Random(0)
-    return batch([tree(7, rng) for _ in range(count)], vocabulary)
+    return batch([tree(depth, rng) for _ in range(count)], vocabulary)
 
 
 def check(device: Device, most: int) -> None:
@@ -59,7 +59,7 @@ def check(device: Device, most: int) -> None:
 @pytest.mark.parametrize("name", ROWS)
 def test_a_planned_pass_of_a_cell_is_never_waited_for(name: str) -> None:
     cell = make_cell(name)
-    flat = trees_of(cell.vocabulary, 4)  # no read, however many they are
+    flat = trees_of(cell.vocabulary, 4, depth=5)  # no read, however many they are
     with second_device() as device, kernels("off"):
         planned = plan(flat, cell.to(DEVICE)).to(DEVICE)
         device.reads.clear()

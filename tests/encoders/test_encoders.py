@@ -62,7 +62,7 @@ def test_a_tree_alone_and_among_longer_ones_has_one_state_and_one_gradient(
     encoder = make(name, dtype)
     if dtype == torch.float32 and name in LONG_SUMS:
         tolerance = 1e-5
-    for tree in TREES:
+    for tree in TREES if dtype == torch.float64 else TREES[2:4]:
         alone, among = (states_and_gradients(encoder, trees, 1) for trees in ([tree], [tree, *TREES]))
         assert alone[0].abs().max() > 1e-3
         assert differ(among, alone) <= tolerance

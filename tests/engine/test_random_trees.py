@@ -1,4 +1,4 @@
-"""Engines against recursion on drawn trees and DAGs: depth to 200, arity to 6, mixed functions, every cell."""
+"""Engines against recursion on drawn trees and DAGs: depth to 100, arity to 6, mixed functions, every cell."""
 
 from engines import INSTALLED, by_recursion, compare
 from helpers import random_dag, random_tree, suited
@@ -8,7 +8,7 @@ from rows import ROWS, make_cell
 
 from dgltree import Tree, batch
 
-DEPTHS = st.one_of(st.integers(0, 20), st.integers(0, 20), st.integers(0, 200))  # a deep one takes most of the time
+DEPTHS = st.one_of(st.integers(0, 20), st.integers(0, 20), st.integers(0, 100))  # a deep one takes most of the time
 TREES = st.builds(random_tree, DEPTHS, st.integers(1, 6), st.integers(0, 10**6))
 DAGS = st.builds(random_dag, st.integers(1, 60), st.integers(1, 6), st.integers(0, 10**6))
 
