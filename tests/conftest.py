@@ -33,7 +33,7 @@ else:
 
 
 TRAINING = (b"lightning", b"fitted")  # what a file of tests names that trains
-MANY, EVERY = 12, 4  # --fast runs one of so many cases of a test that has many
+MANY, EVERY = 6, 6  # --fast runs one of so many cases of a test that has many
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -76,7 +76,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test of many cases, ``--fast`` runs every fourth."""
+    """Of a test of many cases, ``--fast`` runs every sixth."""
     if not config.getoption("--fast"):
         return
     cases: dict[str, list[pytest.Item]] = {}
