@@ -20,6 +20,8 @@ pytestmark = QUIET
 def test_a_training_leaves_a_model_its_metrics_and_its_card(fitted: Path) -> None:
     left = {path.name for path in (fitted / "model").iterdir()}
     assert {"model.safetensors", "reading.json", "card.md", "card.json", "confusion.tsv", "confusion.png"} <= left
+    pictures = [fitted / "model" / f"{name}.{kind}" for name in ("confusion", "learning") for kind in ("png", "svg")]
+    assert all(file.stat().st_size > 1000 for file in pictures), "they are painted"
     card = json.loads((fitted / "model" / "card.json").read_text())
     assert card["task"] == "classify"
     assert card["classes"] == ["neg", "pos"]
