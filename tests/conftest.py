@@ -1,9 +1,11 @@
 """Fixtures that all tests share."""
 
 import asyncio
+import gc
 import importlib.util
 import os
 import shutil
+import sys
 import time
 import zlib
 from collections.abc import Iterator
@@ -31,11 +33,12 @@ else:
 
 
 TRAINING = (b"lightning", b"fitted")  # what a file of tests names that trains
+MANY, EVERY = 6, 6  # --fast runs one of so many cases of a test that has many
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--clock", type=float, help="let time go by this many times as fast for what is tested")
-    parser.addoption("--fast", action="store_true", help="leave out tasks and what trains; draw few examples")
+    parser.addoption("--fast", action="store_true", help="leave out tasks, what trains and most cases")
 
 
 def _speed_up(name: str, factor: float) -> None:
@@ -66,6 +69,39 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if any(name in text for name in TRAINING) else None
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected, a million objects, is not looked through for garbage again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test of many cases, ``--fast`` runs every sixth."""
+    if not config.getoption("--fast"):
+        return
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
+    items[:] = [case for of in cases.values() for case in (of[::EVERY] if len(of) > MANY else of)]
+
+
+@pytest.fixture(autouse=True)
+def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A training within a test leaves empty files for its pictures.
+
+    They are painted in fixtures of sessions and modules, in tests with the marker ``painted``, and in the first
+    training of a process, which imports what makes them.
+    """
+    needed = {"dgltree.training.finishing", "dgltree.plotting.charts"}
+    if request.node.get_closest_marker("painted") or not needed <= sys.modules.keys():
+        yield
+        return
+    from pictures import unpainted
+
+    with unpainted():
+        yield
+
+
 @pytest.fixture(scope="session")
 def published() -> Path:
     """The folder of published data."""
@@ -86,6 +122,21 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def start_page(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The start page of a freshly built documentation site."""
+    from test_site import SKIPPED, build
+
+    folder = tmp_path_factory.mktemp("search") / "site"
+    shutil.copytree(ROOT, folder, ignore=lambda _, names: SKIPPED & set(names))
+    built = build(folder)
+    assert built.returncode == 0, built.stderr
+    page = chromium.new_page()
+    page.goto((folder / "build" / "site" / "index.html").as_uri())
+    yield page
+    page.close()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,6 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 import dgltree
 
@@ -32,6 +31,7 @@ HIDDEN = torch.device("meta", 1)
 MEMORY = 16 << 30
 """Bytes of the device."""
 ROOT = Path(dgltree.__file__).parents[1]
+OURS = tuple(f"{ROOT / package}{os.sep}" for package in ("dgltree", "tasks"))
 aten = torch.ops.aten
 WAITS = {
     aten._local_scalar_dense.default,
@@ -150,7 +150,8 @@ class Device(TorchDispatchMode):
             return self._run(function, args, kwargs)
 
     def _run(self, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        given, shape = tree_flatten((args, kwargs))
+        given: list[Any] = []
+        plain_args, plain_kwargs = _flattened(args, given), {name: _flattened(kwargs[name], given) for name in kwargs}
         ours = {id(each.behind): each for each in given if isinstance(each, Elsewhere)}
         target = kwargs.get("device")
         there = _is_ours(target)
@@ -166,8 +167,6 @@ class Device(TorchDispatchMode):
             self._count(self.flights if kwargs.get("non_blocking") else self.copies)
         back = bool(ours) and target is not None and not there
         self._look(function, args, given, back, kwargs)
-        plain = [each.behind if isinstance(each, Elsewhere) else each for each in given]
-        plain_args, plain_kwargs = tree_unflatten(plain, shape)
         if "device" in plain_kwargs:
             plain_kwargs["device"] = torch.device("cpu")
         plain_kwargs.pop("non_blocking", None) if function is aten._to_copy.default else None
@@ -178,9 +177,11 @@ class Device(TorchDispatchMode):
             return Elsewhere(found[0]), found[1]
         if function is aten.copy_.default and not isinstance(args[0], Elsewhere):
             return args[0]
-        return tree_map(lambda each: self._wrapped(each, ours), found)
+        return self._wrapped(found, ours)
 
     def _wrapped(self, each: Any, ours: dict[int, Elsewhere]) -> Any:
+        if isinstance(each, list | tuple):
+            return type(each)([self._wrapped(one, ours) for one in each])
         if not isinstance(each, Tensor) or isinstance(each, Elsewhere):
             return each
         known = ours.get(id(each))
@@ -253,6 +254,14 @@ class Made(TorchFunctionMode):
         return function(*args, **kwargs)
 
 
+def _flattened(each: Any, into: list[Any]) -> Any:
+    """An argument with what lies behind its tensors instead of them; all its parts are added to a list."""
+    if isinstance(each, list | tuple):  # pytree does this too, and takes half of a test for it
+        return type(each)([_flattened(one, into) for one in each])
+    into.append(each)
+    return each.behind if isinstance(each, Elsewhere) else each
+
+
 def _is_ours(device: Any) -> bool:
     return device is not None and torch.device(device) in (DEVICE, HIDDEN, torch.device("cuda"))
 
@@ -261,9 +270,8 @@ def line_of_ours() -> str:
     """``file:line`` of the nearest caller in dgltree or tasks."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        path = Path(frame.f_code.co_filename)
-        if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in ("dgltree", "tasks"):
-            return f"{path.relative_to(ROOT)}:{frame.f_lineno}"
+        if frame.f_code.co_filename.startswith(OURS):
+            return f"{Path(frame.f_code.co_filename).relative_to(ROOT)}:{frame.f_lineno}"
         frame = frame.f_back
     return "elsewhere"
 

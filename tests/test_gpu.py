@@ -54,7 +54,7 @@ def waits(run: Callable[[], object], emulated: Device | None) -> int:
 @pytest.mark.parametrize("name", ROWS)
 def test_a_gpu_gives_the_same_states_and_gradients(name: str, emulated: Device | None) -> None:
     cell = make_cell(name)
-    trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(5)]), cell.vocabulary)
+    trees = batch(suited(cell, [random_tree(4, 3, seed) for seed in range(3)]), cell.vocabulary)
     expected = propagate(trees, cell)
     wanted = gradients(cell, expected)
     found = propagate(plan(trees, cell.to("cuda")).to("cuda"), cell)

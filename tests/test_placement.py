@@ -54,7 +54,7 @@ def test_an_operation_that_mixes_devices_is_refused_and_a_read_is_counted(device
 @pytest.mark.parametrize("name", DOWNWARD)
 def test_both_sweeps_elsewhere_give_the_numbers_of_the_cpu(name: str, device: Device) -> None:
     up, down = make_downward(name)
-    trees = batch(suited(up, [random_tree(6, 3, seed) for seed in range(5)]), up.vocabulary)
+    trees = batch(suited(up, [random_tree(4, 3, seed) for seed in range(3)]), up.vocabulary)
     expected = propagate(trees, down, direction="down", up=propagate(trees, up))
     planned = plan(trees, up, share=True, downward=down).to(DEVICE)
     up, down = up.to(DEVICE), down.to(DEVICE)
@@ -70,7 +70,7 @@ def test_a_plan_made_for_a_cell_elsewhere_moves_to_it_and_gives_the_numbers_of_t
     name: str, device: Device
 ) -> None:
     cell = make_cell(name)
-    trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(5)]), cell.vocabulary)
+    trees = batch(suited(cell, [random_tree(4, 3, seed) for seed in range(3)]), cell.vocabulary)
     expected = propagate(trees, cell)
     planned = plan(trees, cell.to(DEVICE))
     assert planned.device.type == "cpu"
@@ -227,7 +227,7 @@ def test_a_pass_through_kernels_stays_on_the_device(name: str, device: Device, m
 def test_a_planned_pass_reads_no_value(name: str) -> None:
     """On "meta" there are none, whatever asks."""
     cell = make_cell(name)
-    trees = batch(suited(cell, [random_tree(6, 3, seed) for seed in range(3)]), cell.vocabulary)
+    trees = batch(suited(cell, [random_tree(4, 3, seed) for seed in range(2)]), cell.vocabulary)
     planned = plan(trees, cell.to("meta")).to("meta")
     with kernels("off"):
         states = propagate(planned, cell)

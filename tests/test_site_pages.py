@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_site_search import start_page  # noqa: F401
 
 PAGES = (
     "index",
@@ -27,9 +26,8 @@ BROKEN = "[...document.images].filter((one) => one.complete && !one.naturalWidth
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_no_fault(chromium: Any, start_page: Any, width: int, scheme: str) -> None:  # noqa: F811
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_no_fault(chromium: Any, start_page: Any, width: int, scheme: str) -> None:
     root = start_page.url.partition("#")[0].removesuffix("index.html")
     context = chromium.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme, bypass_csp=True)
     page, faults = context.new_page(), {}
@@ -43,7 +41,7 @@ def test_axe_finds_no_fault(chromium: Any, start_page: Any, width: int, scheme: 
     assert {name: found for name, found in faults.items() if found} == {}
 
 
-def test_axe_finds_no_fault_in_the_search_dialog(chromium: Any, start_page: Any) -> None:  # noqa: F811
+def test_axe_finds_no_fault_in_the_search_dialog(chromium: Any, start_page: Any) -> None:
     for width in (1280, 390):
         context = chromium.new_context(viewport={"width": width, "height": 844}, bypass_csp=True)
         page = context.new_page()

@@ -1,31 +1,15 @@
 """The search of the documentation site leads to the answer of a question, in Chromium, in pages opened as files."""
 
 import csv
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from test_site import ROOT, SKIPPED, build
 
 QUESTIONS = Path(__file__).with_name("search_questions.tsv")
 """Written before the search was tuned by them: a question, and the pages that answer it."""
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def start_page(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The start page of a freshly built site."""
-    folder = tmp_path_factory.mktemp("search") / "site"
-    shutil.copytree(ROOT, folder, ignore=lambda _, names: SKIPPED & set(names))
-    built = build(folder)
-    assert built.returncode == 0, built.stderr
-    page = chromium.new_page()
-    page.goto((folder / "build" / "site" / "index.html").as_uri())
-    yield page
-    page.close()
 
 
 def first_pages(page: Any, question: str) -> list[str]:

@@ -54,9 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _open_closed_streams() -> None:
     """What goes to a standard stream that was closed goes nowhere; else the next file that is opened would be it."""
+    from pathlib import Path
+
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - as long as the process
 
 
 def _main(given: list[str]) -> int:

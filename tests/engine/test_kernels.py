@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 import torch
@@ -132,6 +133,7 @@ def test_backward_can_be_repeated_and_gives_the_same_to_the_bit(name: str) -> No
         torch.autograd.grad(loss, wanted, allow_unused=True)
 
 
+@cache
 def family(count: int) -> list[Tree]:
     """Different nodes with the same two subtrees."""
     shared = [random_tree(4, 2, 1), random_tree(3, 2, 5)]
@@ -165,7 +167,7 @@ def test_one_call_and_steps_give_the_same_states_and_gradients(
     name: str, share: bool, dtype: torch.dtype, tolerance: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell = make_cell(name).to(dtype)
-    trees, calls, forward = flat(cell, [*DAGS, *family(300)]), [], CompiledPass.forward
+    trees, calls, forward = flat(cell, [*DAGS, *family(60)]), [], CompiledPass.forward
     monkeypatch.setattr(CompiledPass, "forward", lambda *given: calls.append(1) or forward(*given))
 
     def run() -> dict[str, Tensor]:

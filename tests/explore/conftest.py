@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,10 +55,17 @@ def client(opened: Any) -> Iterator[Any]:
         yield made
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def running() -> Iterator[Running]:
     pytest.importorskip("uvicorn", reason="the explore extra is not installed")
     made = Running()
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="session")
+def with_trees(fitted: Path) -> Iterator[Running]:
+    made = Running(str(fitted / "model"), "--trees", str(fitted / "trees.tsv"))
     yield made
     made.end()
 

@@ -1,6 +1,5 @@
 """The page by keyboard, by ear, on a phone and in the dark; axe-core finds no fault."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,7 @@ LOOKED_AT = {"batch": "step=1"}
 """Where a room is looked at elsewhere than where it begins."""
 
 
-@pytest.fixture(scope="module")
-def all_rooms(fitted: Path) -> Iterator[Running]:
-    made = Running(str(fitted / "model"), "--trees", str(fitted / "trees.tsv"))
-    yield made
-    made.end()
-
-
-WIDTHS = 1280, 390, 360
+WIDTHS = {1280: ("light", "dark"), 390: ("dark",), 360: ("light",)}
 UNDER = """
 () => [...document.querySelectorAll("main button, main select, main input[type=text], nav a, summary")]
   .filter((one) => one.checkVisibility()).map((one) => [one.outerHTML.slice(0, 120), one.getBoundingClientRect()])
@@ -44,9 +36,9 @@ async () => (await axe.run({ rules: { "target-size": { enabled: true } } })).vio
 
 
 @pytest.mark.parametrize("room", READY)
-def test_axe_finds_no_fault_and_a_phone_shows_everything(chromium: Any, all_rooms: Running, room: str) -> None:
+def test_axe_finds_no_fault_and_a_phone_shows_everything(chromium: Any, with_trees: Running, room: str) -> None:
     address, _, query = room.partition("?")
-    check_everywhere(chromium, f"{all_rooms.url}#{address}?{query or LOOKED_AT.get(room, '')}", READY[room])
+    check_everywhere(chromium, f"{with_trees.url}#{address}?{query or LOOKED_AT.get(room, '')}", READY[room])
 
 
 @pytest.mark.parametrize("model", ["numbers", "classes"])
@@ -68,7 +60,7 @@ def test_axe_finds_no_fault_in_a_matrix_of_86_classes(chromium: Any, graded: Run
 
 def check_everywhere(chromium: Any, address: str, ready: str) -> None:
     """Light and dark, on a desktop and on phones, where nothing scrolls sideways and what is pressed has 24 pixels."""
-    for width in WIDTHS:
+    for width, schemes in WIDTHS.items():
         phone = width < 1000
         context = chromium.new_context(
             bypass_csp=True, viewport={"width": width, "height": 844}, has_touch=phone, is_mobile=phone
@@ -78,7 +70,7 @@ def check_everywhere(chromium: Any, address: str, ready: str) -> None:
         page.locator(ready).first.wait_for()
         page.locator("main [aria-busy=true]").first.wait_for(state="detached")
         page.add_script_tag(path=AXE)
-        for scheme in ("light", "dark"):
+        for scheme in schemes:
             page.emulate_media(color_scheme=scheme)
             page.wait_for_timeout(300)
             faults = page.evaluate(FAULTS)
@@ -89,8 +81,8 @@ def check_everywhere(chromium: Any, address: str, ready: str) -> None:
         assert under == [], width
 
 
-def test_rooms_are_reached_by_keys(page: Any, all_rooms: Running) -> None:
-    page.goto(all_rooms.url)
+def test_rooms_are_reached_by_keys(page: Any, with_trees: Running) -> None:
+    page.goto(with_trees.url)
     page.locator(READY["equation"]).first.wait_for()
     rooms = [room for room in READY if "?" not in room]
     for key, room in zip("4321", reversed(rooms), strict=True):
@@ -106,13 +98,13 @@ def test_rooms_are_reached_by_keys(page: Any, all_rooms: Running) -> None:
     assert page.locator("#equation-text").input_value().endswith("4d")
 
 
-def test_the_first_key_leads_past_the_frame(page: Any, all_rooms: Running) -> None:
-    page.goto(all_rooms.url)
+def test_the_first_key_leads_past_the_frame(page: Any, with_trees: Running) -> None:
+    page.goto(with_trees.url)
     page.locator(READY["equation"]).first.wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the room"
 
 
-def test_what_is_read_is_said(page: Any, all_rooms: Running) -> None:
-    page.goto(f"{all_rooms.url}#equation?text=x+%2B+_+%3D+2")
+def test_what_is_read_is_said(page: Any, with_trees: Running) -> None:
+    page.goto(f"{with_trees.url}#equation?text=x+%2B+_+%3D+2")
     page.locator("#said", has_text="read as x + _ = 2").wait_for(state="attached")

@@ -1,7 +1,6 @@
 """The room of own trees in a browser."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,6 @@ from own_trees import QUIET, rows_of
 from dgltree.commands.main import main
 
 pytestmark = [pytest.mark.browser, *QUIET]
-
-
-@pytest.fixture(scope="module")
-def with_trees(fitted: Path) -> Iterator[Running]:
-    made = Running(str(fitted / "model"), "--trees", str(fitted / "trees.tsv"))
-    yield made
-    made.end()
 
 
 def test_mistakes_are_opened_field_by_field(page: Any, with_trees: Running) -> None:

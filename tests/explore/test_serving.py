@@ -20,13 +20,6 @@ from dgltree.explore.connections import MOST_AT_ONCE
 from dgltree.explore.serve import _launcher
 
 
-def test_it_ends_without_a_traceback_when_interrupted() -> None:
-    running = Running()
-    running.process.send_signal(signal.SIGINT)
-    out, err = running.process.communicate(timeout=900)
-    assert (running.process.returncode, out.strip(), err) == (0, "", "")
-
-
 @pytest.fixture(scope="module")
 def served() -> Iterator[Running]:
     running = Running()
@@ -77,7 +70,7 @@ def test_idle_connections_keep_nobody_out(served: Running) -> None:
                 assert answered(made).startswith(b"HTTP/1.1 200 OK")
 
 
-def test_the_connection_that_has_waited_longest_makes_room() -> None:
+def test_the_connection_that_has_waited_longest_makes_room_and_an_interrupt_ends_all_without_a_traceback() -> None:
     running = Running()
     try:
         with ExitStack() as open_:
@@ -90,6 +83,9 @@ def test_the_connection_that_has_waited_longest_makes_room() -> None:
             for made in (waiting[3], waiting[-1]):
                 with pytest.raises(TimeoutError):
                     made.recv(1)
+        running.process.send_signal(signal.SIGINT)
+        out, err = running.process.communicate(timeout=900)
+        assert (running.process.returncode, out.strip(), err) == (0, "", "")
     finally:
         running.end()
 
@@ -122,13 +118,11 @@ def test_the_command_line_of_the_browser_does_not_have_the_token() -> None:
     assert not file.parent.exists()
 
 
-def test_it_listens_to_this_machine_alone() -> None:
-    running = Running()
+def test_it_listens_to_this_machine_alone(served: Running) -> None:
     own = {address[4][0] for address in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)}
     for address in own - {"127.0.0.1"}:
-        with pytest.raises(OSError), socket.create_connection((address, running.port), timeout=2):
+        with pytest.raises(OSError), socket.create_connection((address, served.port), timeout=2):
             pass
-    running.end()
 
 
 def test_a_port_that_is_taken_and_a_model_that_is_none_are_told(

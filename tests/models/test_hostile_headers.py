@@ -109,7 +109,7 @@ def places(value: Any, path: tuple = ()) -> list[tuple]:
 def test_a_damaged_header_is_one_line_that_names_the_file(name: str, tmp_path: Path) -> None:
     header, tensors = model_file(name, tmp_path / "model")
     rng, before, refused = random.Random(0), most_memory(), 0
-    for _ in range(250):
+    for _ in range(120):
         damaged = copy.deepcopy(header)
         *way, last = rng.choice([place for place in places(header) if place])
         part = damaged
@@ -125,7 +125,7 @@ def test_a_damaged_header_is_one_line_that_names_the_file(name: str, tmp_path: P
             refused += 1
             assert str(error).startswith(f"{tmp_path / 'model'}: ")
             assert len(str(error).splitlines()) == 1
-    assert refused > 100
+    assert refused > 50
     assert most_memory() - before < 300e6
 
 

@@ -27,9 +27,8 @@ def results(model: torch.nn.Module, encoder: Encoder, trees: list) -> list[Tenso
 
 
 @pytest.mark.filterwarnings("ignore")  # of the compiler itself
-@pytest.mark.parametrize(
-    "name", [name if name == "tree_smu" else pytest.param(name, marks=pytest.mark.slow) for name in ENCODERS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENCODERS)
 def test_a_compiled_model_has_the_same_results_and_one_graph_for_all_batches(name: str) -> None:
     from torch._dynamo.testing import CompileCounter
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import lightning
 from command_line import quiet
+from pictures import unpainted
 
 
 def main(folder: Path, jobs: Path) -> None:
@@ -28,7 +29,7 @@ def main(folder: Path, jobs: Path) -> None:
                 file.write(json.dumps(float(result["loss"])) + "\n")
 
         lightning.LightningModule.on_train_batch_end = recorded  # type: ignore[method-assign]
-        with quiet():
+        with quiet(), unpainted():
             import_module(module).main(arguments)
 
 

@@ -28,7 +28,9 @@ def run(out: Path, *arguments: str, further: list[str] = TINY) -> int:
 
 @pytest.mark.slow
 def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shares = ["--variants", "100 %", "25 %", "--seeds", "0"]
+    assert run(tmp_path, "--variants", "100 %", "--seeds", "0") == 0  # in processes of their own, the others here
+    shares = ["--variants", "100 %", "25 %", "--seeds", "0", "--jobs", "1"]
+    assert capsys.readouterr().out.startswith("# listops\n\n2 of 2 trainings are done.")
     assert run(tmp_path, *shares) == 0
     report = capsys.readouterr().out
     assert report.startswith("# listops\n\n4 of 4 trainings are done.")
@@ -48,14 +50,13 @@ def test_models_and_shares_are_trained_once_and_reported(tmp_path: Path, capsys:
         run(tmp_path, *shares, further=[*TINY, "--fit.lr=0.1"])
 
 
-@pytest.mark.slow
 def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = {}
     monkeypatch.setattr(compare.charts, "accuracy_by", lambda axis, models, **_: shown.update({axis: models}))
     monkeypatch.setattr(compare.charts, "save", lambda *_: [])
-    assert run(tmp_path, "--models", "lstm", "--seeds", "0", "1", further=[*TINY, "--fit.epochs=2"]) == 0
+    assert run(tmp_path, "--models", "lstm", "--seeds", "0", "1", "--jobs", "1", further=[*TINY, "--fit.epochs=2"]) == 0
     first, second = (read_epochs(tmp_path / "100" / f"lstm-{seed}") for seed in (0, 1))
     means = [(one["accuracy"] + other["accuracy"]) / 2 for one, other in zip(first, second, strict=True)]
     assert [mean for mean, _ in shown["epoch"]["lstm"].values()] == pytest.approx(means)
@@ -63,9 +64,8 @@ def test_pictures_show_the_test_by_groups_and_validation_by_epochs(
     assert min(shown["words, up to"]["lstm"]) == 20
 
 
-@pytest.mark.slow
 def test_a_grid_is_one_table_in_which_validation_chooses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    grid = ["--models", "lstm", "--seeds", "0", "--grid", "fit.hidden_size=3,4", "fit.dropout=0,0.2"]
+    grid = ["--models", "lstm", "--seeds", "0", "--grid", "fit.hidden_size=3,4", "fit.dropout=0,0.2", "--jobs", "1"]
     assert run(tmp_path, *grid) == 0
     report = capsys.readouterr().out
     assert report.startswith("# listops\n\n4 of 4 trainings are done.")

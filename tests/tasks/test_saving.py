@@ -48,8 +48,8 @@ def being_hit(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 @pytest.fixture(scope="module")
-def whole(sets: Path, being_hit: tuple[Path, subprocess.Popen], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of an uninterrupted run, made while others are hit."""
+def whole(sets: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an uninterrupted run."""
     out = tmp_path_factory.mktemp("whole")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -58,8 +58,8 @@ def whole(sets: Path, being_hit: tuple[Path, subprocess.Popen], tmp_path_factory
 
 
 @pytest.fixture(scope="module")
-def hit(whole: Path, being_hit: tuple[Path, subprocess.Popen]) -> Path:
-    """The folder of runs that were hit while they saved."""
+def hit(being_hit: tuple[Path, subprocess.Popen], whole: Path) -> Path:
+    """The folder of runs that were hit while they saved, and meanwhile the uninterrupted one was made."""
     folder, run = being_hit
     output, errors = run.communicate(timeout=900)
     assert output.count("half written") == 5, errors

@@ -30,6 +30,7 @@ def test_it_trains_and_tests_to_its_last_line_and_file(name: str, data: Path, tm
         for each in arguments
         if each != "cpu" and not each.startswith(("--device", "--fit.device", "--trainer.accelerator"))
     ]
+    there += ["--epochs", "1"] if name in ("nodes", "numbers") else []
     with second_device() as device, kernels("off"), command_line.quiet():
         assert not importlib.import_module(module).main(there)
     assert (device.reads + device.flights).total() > 0, "nothing was computed on the device"

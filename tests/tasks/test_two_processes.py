@@ -106,7 +106,7 @@ def jobs(data: Path, out: Path, devices: int) -> list[tuple[str, str, list[str]]
 def start(out: Path, given: list[tuple[str, str, list[str]]]) -> subprocess.Popen:
     out.mkdir(exist_ok=True)
     (out / "jobs.json").write_text(json.dumps(given), encoding="utf-8")
-    path = os.pathsep.join(map(str, (ROOT, Path(losses.__file__).parent)))
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "tests", Path(losses.__file__).parent)))
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, losses.__file__, str(out), str(out / "jobs.json")]
     with (out / "output").open("w") as output:

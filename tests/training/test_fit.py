@@ -20,6 +20,8 @@ pytestmark = QUIET
 def test_a_training_leaves_a_model_its_metrics_and_its_card(fitted: Path) -> None:
     left = {path.name for path in (fitted / "model").iterdir()}
     assert {"model.safetensors", "reading.json", "card.md", "card.json", "confusion.tsv", "confusion.png"} <= left
+    pictures = [fitted / "model" / f"{name}.{kind}" for name in ("confusion", "learning") for kind in ("png", "svg")]
+    assert all(file.stat().st_size > 1000 for file in pictures), "they are painted"
     card = json.loads((fitted / "model" / "card.json").read_text())
     assert card["task"] == "classify"
     assert card["classes"] == ["neg", "pos"]
@@ -149,6 +151,7 @@ def test_the_metrics_of_the_card_are_those_of_the_model_that_is_left(
     assert all(found[name] == pytest.approx(value) for name, value in card["metrics"]["validation"].items())
 
 
+@pytest.mark.painted
 def test_labels_with_dollar_signs_and_of_validation_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, valid = tmp_path / "trees.tsv", tmp_path / "valid.tsv"
     path.write_text(table(60).replace("\tpos", "\t$\\frac{$"), encoding="utf-8")

@@ -18,6 +18,9 @@ from dgltree.read.notations import NOTATIONS
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
+from dgltree.training.building import build
+from dgltree.training.deciding import decide
+from dgltree.training.options import FitOptions
 from dgltree.training.sight import all_equal, sight_of
 
 pytestmark = QUIET
@@ -117,19 +120,24 @@ def trees_of(notation: str) -> dict[str, Tree]:
 
 def test_every_notation_that_keeps_an_order_has_trees_that_differ() -> None:
     assert set(NOTATIONS) - set(DIFFERENT) == {
-        *("smiles", "c", "java", "javascript", "html"),
+        *("smiles", "smiles_rings", "smiles_atoms", "c", "java", "javascript", "html"),
         *("ast_json", "estree", "node_list"),  # of keys, whose order is a part of the format
     }, "add texts here"
 
 
 @pytest.mark.parametrize("encoder", [None, *CELLS, *SEQUENCE_ENCODERS])
-def test_trees_that_differ_have_different_vectors_after_two_epochs(encoder: str | None, tmp_path: Path) -> None:
+def test_trees_that_differ_have_different_vectors(encoder: str | None, tmp_path: Path) -> None:
+    """As ``fit`` makes each encoder, and of the one that it takes by itself after two epochs."""
     notations = [name for name in DIFFERENT if name != "conllu" or encoder not in SEQUENCE_ENCODERS]
     named = {(name, what): tree for name in notations for what, tree in trees_of(name).items()}
     trees = list(named.values())
     data = TreeDataset(trees * 2, [str(i % 3) for i in range(2 * len(trees))])
     how: dict[str, Any] = {"encoder": encoder, "hidden_size": 16, "epochs": 2, "no_baseline": True}
-    model = dgltree.fit(data, validation=data, out=tmp_path / "model", **how)
+    if encoder is None:
+        model = dgltree.fit(data, validation=data, out=tmp_path / "model", **how)
+    else:
+        decision = decide({"train": data, "validation": data}, FitOptions(**how))
+        model = TrainedModel.of(decision, build(decision).model)
     assert not all_equal(model.encode(trees)), "its vectors collapsed"
     model.model.double()  # what is deep inside a tree changes the state of a plain network little
     vectors = dict(zip(named, model.encode(trees), strict=True))

@@ -29,7 +29,10 @@ def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=[file.stem for file in CONFIGS])
-def test_every_configuration_runs(sets: Path, tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_configuration_runs(
+    sets: Path, tmp_path: Path, config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LabelledEquations, "workers", 0)  # to fork this process takes longer than to read two batches
     run(sets, tmp_path, config, trainer__fast_dev_run="true")
     assert "test: accuracy" in capsys.readouterr().out
 

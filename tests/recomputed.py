@@ -1,0 +1,103 @@
+"""The numbers of a training's folder, recomputed from its table and its printed answers by numpy and scikit-learn."""
+
+import csv
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.metrics import (
+    accuracy_score,
+    confusion_matrix,
+    f1_score,
+    mean_absolute_error,
+    r2_score,
+    root_mean_squared_error,
+)
+
+OTHER = "(other)"
+BINS = 15
+
+
+class Rows(NamedTuple):
+    """Those of a split, or of a whole file, that can be read."""
+
+    labels: list[str]
+    answers: np.ndarray
+    """(rows, classes) probabilities, or (rows,) numbers."""
+    predicted: list[str]
+    left_out: int
+    names: tuple[str, ...] = ()
+    """The classes that the answers are of."""
+
+
+def rows_of(table: Path, bad: Mapping[str, str], printed: str) -> dict[str, Rows]:
+    """By split, and of all rows as "".
+
+    Args:
+        table: ``id, tree, label, split`` with tabs between them; an id that is used twice is bad the second time.
+        bad: the ids of other bad rows, with their splits.
+        printed: what ``predict`` printed of the table.
+    """
+    with table.open(encoding="utf-8", newline="") as file:
+        given = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    header, *answered = [line.split("\t") for line in printed.splitlines()]
+    seen: set[str] = set()
+    kept: dict[str, list[tuple[str, list[str]]]] = {}
+    left_out: Counter[str] = Counter()
+    for line, (row, answer) in enumerate(zip(given, answered, strict=True), 2):
+        assert answer[0] == (str(line) if row["id"] in seen else row["id"]), "a row of answers for every row, in order"
+        good = row["id"] not in bad and row["id"] not in seen
+        assert good == (answer[1] != ""), "and none for what is bad"
+        seen.add(row["id"])
+        for name in ("", row["split"]):
+            left_out[name] += not good
+            if good:
+                kept.setdefault(name, []).append((row["label"], answer[1:]))
+    return {name: _rows(found, left_out[name], tuple(header[2:])) for name, found in kept.items()}
+
+
+def _rows(found: Sequence[tuple[str, list[str]]], left_out: int, names: tuple[str, ...]) -> Rows:
+    labels = [label for label, _ in found]
+    predicted = [answer[0] for _, answer in found]
+    columns = np.array([[float(p) for p in (answer[1:] if names else answer[:1])] for _, answer in found])
+    return Rows(labels, columns if names else columns[:, 0], predicted, left_out, names)
+
+
+def metrics(rows: Rows) -> dict[str, float]:
+    """Of classes or of numbers."""
+    if not rows.names:
+        labels, answers = np.array(list(map(float, rows.labels))), rows.answers
+        return {
+            "r2": r2_score(labels, answers),
+            "rank_correlation": spearmanr(labels, answers).statistic,
+            "rmse": root_mean_squared_error(labels, answers),
+            "mae": mean_absolute_error(labels, answers),
+        }
+    assert rows.predicted == [rows.names[best] for best in rows.answers.argmax(1)], "the most probable class"
+    np.testing.assert_allclose(rows.answers.sum(1), 1, atol=1e-5)
+    labels = [label if label in rows.names else OTHER for label in rows.labels]
+    return {
+        "accuracy": accuracy_score(labels, rows.predicted),
+        "macro_f1": f1_score(labels, rows.predicted, average="macro", zero_division=0),
+        "most_frequent": max(labels.count(name) for name in rows.names) / len(labels),
+        "calibration_error": _calibration_error(rows, labels),
+    }
+
+
+def _calibration_error(rows: Rows, labels: list[str]) -> float:
+    """Guo et al. 2017, equation 5, bin by bin."""
+    sure, right = rows.answers.max(1), np.array(rows.predicted) == np.array(labels)
+    place = np.minimum((sure * BINS).astype(int), BINS - 1)
+    there = [(place == k).nonzero()[0] for k in range(BINS)]
+    return sum(len(k) / len(labels) * abs(sure[k].mean() - right[k].mean()) for k in there if len(k))
+
+
+def confusion(rows: Rows) -> list[list[Any]]:
+    """Name and counts of each row of ``confusion.tsv``."""
+    labels = [label if label in rows.names else OTHER for label in rows.labels]
+    names = [*rows.names, *([OTHER] if OTHER in labels else [])]
+    counts = confusion_matrix(labels, rows.predicted, labels=names)
+    return [[name, *row] for name, row in zip(names, counts.tolist(), strict=True)]
