@@ -46,6 +46,9 @@ def packages_for(module: str | None) -> str:
 def said_of(error: BaseException, command: str) -> str | None:
     """The one line, or None for another failure."""
     text = " ".join(str(error).split())
+    if isinstance(error, UnicodeEncodeError):
+        letters = error.object[error.start : error.end]
+        return f"{letters!a:.40} cannot be written in {error.encoding}; set PYTHONUTF8=1, or a locale with UTF-8"
     if NO_GPU.search(text):
         return f"{text.split('. ')[0]}; without --device cuda it is computed on the CPU"
     if not isinstance(error, MemoryError) and (isinstance(error, ValueError) or not NO_MEMORY.search(text)):

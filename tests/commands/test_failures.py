@@ -9,6 +9,7 @@ import torch
 from own_trees import QUIET, SMALL, table
 
 from dgltree.commands import inspect, verify
+from dgltree.commands.failures import said_of
 from dgltree.commands.main import main
 
 pytestmark = QUIET
@@ -119,3 +120,8 @@ def test_a_full_disk_under_standard_output_is_named(arguments: list[str], unbuff
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=900)
     assert done.stderr == "dgltree: [Errno 28] No space left on device: 'standard output'\n"
     assert done.returncode == 1
+
+
+def test_letters_that_the_encoding_of_the_output_lacks_are_named() -> None:
+    error = UnicodeEncodeError("ascii", "a │ b", 2, 3, "ordinal not in range(128)")
+    assert said_of(error, "inspect") == "'\\u2502' cannot be written in ascii; set PYTHONUTF8=1, or a locale with UTF-8"
