@@ -175,7 +175,7 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
-            "" if fillers else reason,
+            reason,
         )
 
 

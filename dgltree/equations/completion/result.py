@@ -58,7 +58,7 @@ class Completion:
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
     reason: str = ""
-    """Why there are no fillers, where that is known."""
+    """What is known of all fillers: why there are none, that no real number is one, or that they are no single numbers."""
 
     @property
     def found(self) -> bool:
@@ -80,7 +80,7 @@ class Completion:
         """The fillers as a table, with ``forms`` their other spellings below them, and what was tried."""
         texts = self._texts(write)
         width = max(map(len, texts), default=0)
-        lines = [] if self.found else [f"      {self._nothing()}"]
+        lines = [f"      {note}" for note in self._notes()]
         for place, (text, filler) in enumerate(zip(texts, self.fillers, strict=True), start=1):
             lines.append(f"{place:4}  {text:{width}}  {filler.remark}")
             lines += [f"      = {write(form)}" for form in filler.forms if forms]
@@ -94,14 +94,15 @@ class Completion:
         front = f"{', '.join(write(named(name)) for name in names.split(', '))} = " if names else ""
         return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]
 
-    def _nothing(self) -> str:
+    def _notes(self) -> list[str]:
+        """What is known of all fillers, or that none was found."""
         if self.reason:
-            return self.reason
-        return f"nothing was found that holds{'; guesses:' if self.fillers else ''}"
+            return [self.reason]
+        return [] if self.found else [f"nothing was found that holds{'; guesses:' if self.fillers else ''}"]
 
     def _repr_html_(self) -> str:
         """A table for notebooks, under 50 KB."""
-        notes = [] if self.found else [self._nothing()]
+        notes = self._notes()
         notes += [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         rows = [
             AnswerRow(text, list(map(write_infix, filler.forms)), filler.verdict.short, filler.source)

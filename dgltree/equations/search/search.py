@@ -22,17 +22,15 @@ from dgltree.equations.search.numbers import complex_constant, decimal, named, n
 from dgltree.equations.search.operations import Operations
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
+from dgltree.equations.search.real_solutions import RealSolutions
 from dgltree.equations.search.table import ValueTable
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.search.world import CIRCULAR, World, world
-from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
-from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.program import Program, rational
-from dgltree.equations.truth.real_roots import real_roots
-from dgltree.equations.truth.verdict import Domain, Grade
+from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.program import rational
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
@@ -42,6 +40,7 @@ QUICK = 12_000  # of the first table
 LOOKED_THROUGH = 16_000  # entries that are joined with others
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
+BESIDE_ROOTS = 2.0  # seconds for SymPy where all real solutions are known as decimals
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
@@ -89,10 +88,8 @@ class Search:
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
         self.tried = self.memory = 0
-        self.none, self.reason = False, ""
-        """Whether it is proved that no real number is a filler; what is known of all fillers."""
-        self.whole = False
-        """Whether all real solutions are known."""
+        self.line: RealSolutions | None = None
+        """The real solutions, as far as they were looked for."""
         self.roots: list[str] = []
         """Real fillers as decimals, where no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
@@ -114,16 +111,22 @@ class Search:
         if self._cheapest(self.fillers) < math.inf:
             return
         self._check_values()
+        if self.unknown is not None and not self.names:
+            self._look_at_the_line()
+            if self.reason and not self._wants_complex:
+                return
         if self.path is not None:
             for tree in filter(self._has_value, isolated(self.equation, self.path)):  # few, so however late it is
                 self.fillers.setdefault(self._order(tree), "isolated")
-        elif self.solves:
-            self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
-        if not self.names and (self.unknown is not None or not self._settled()):
+        elif self.solves and not self._all_named:
+            self._ask_algebra()
+        if self.line is None and not self.names and not self._settled():
             self._look_at_the_line()
-            if self.reason and not self.none:
-                return
+        if self.none and self.path is not None:
+            self._ask_algebra()  # all complex ones
         yield
+        if self._all_taken():
+            return
         for region in [COMPLEX] if self.none else self.regions:
             targets = self._targets(points(region, self.names, MORE))
             if targets:
@@ -134,56 +137,74 @@ class Search:
             return
         if not any(map(self._verdicts.likely, self.fillers)):
             yield from self._by_trial()
-        if not self.names and (not self._settled() or self._may_have_more()):
-            self._take_roots()
+        if self.line is not None and (not self._settled() or self._may_have_more()):
+            self._take_roots(self.line)
+
+    def _ask_algebra(self) -> None:
+        seconds = self.clock.to_search if self.line is None or not self.line.all_known else BESIDE_ROOTS
+        self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
+
+    @property
+    def none(self) -> bool:
+        """Whether it is proved that no real number is a filler."""
+        return self.line is not None and self.line.none
+
+    @property
+    def reason(self) -> str:
+        """What is known of all fillers."""
+        return "" if self.line is None else self.line.reason
+
+    @property
+    def _wants_complex(self) -> bool:
+        """Whether answers that are not real are looked for where there are no real ones."""
+        return self.none and (self.line is None or self.line.is_algebraic or has_imaginary_unit(*self.equation))
 
     def _may_have_more(self) -> bool:
         """Whether an equation may have more real solutions than SymPy found; those of periodic ones are not counted."""
         functions = {node.function for side in self.equation for node in side.distinct()}
-        return self.solves and self.unknown is not None and not self.whole and not functions & CIRCULAR
+        known = self.line is not None and self.line.all_known
+        return self.solves and self.unknown is not None and not known and not functions & CIRCULAR
 
     def _look_at_the_line(self) -> None:
-        """Find out whether no real number is a filler, or, where an unknown is asked for, infinitely many are."""
-        verdict = Judge().verdict(self._of_x)
-        if verdict.domain is Domain.NONE and verdict.only:
-            self.none, self.reason = True, "there is no real solution (proved)"
-            if self.path is not None:  # all complex ones
-                self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
-        elif self.unknown is not None and verdict.grade is Grade.PROVED:
-            self.whole = verdict.only
-            if verdict.domain is Domain.EVERYWHERE:
-                self.reason = f"every {self.unknown} is a solution: {verdict.short}"
-            elif not all(part.is_point for part in verdict.part):
-                self.reason = f"not single numbers: {verdict.short}"
-            for end in (part.low for part in verdict.part if part.is_point and part.low is not None):
-                self._take("a number", named(end.value))
+        """Find out whether no real number is a filler, or, where an unknown is asked for, what the solutions are."""
+        self.line = RealSolutions(self.equation, self.unknown)
+        for value in self.line.points:
+            self._take("a number", named(value))
 
-    def _take_roots(self) -> None:
-        """Real fillers: by their names, or else as decimals."""
-        try:
-            roots = real_roots(Program(self._of_x, school=True), self.unknown or "x")
-        except Unjudged:
-            return
+    @property
+    def _all_named(self) -> bool:
+        """Whether no other real solutions are to be found, by their names at least."""
+        if self.line is None or self.none or not self.line.isolated.whole:
+            return False
+        found = [self._named(root) for root in self.line.roots]
+        self._take("a number", [tree for tree in found if tree is not None])
+        return None not in found or self.line.is_mixed
+
+    def _all_taken(self) -> bool:
+        """Take all real solutions, where they are known to be all, and the unknown is at several places."""
+        if self.line is None or self.none or not self.solves or not self.line.isolated.whole:
+            return False
+        self._take_roots(self.line)
+        return True
+
+    def _named(self, root: str) -> Tree | None:
+        return next((tree for tree in named(float(root)) if self._verdicts.holds(tree)), None)
+
+    def _take_roots(self, line: RealSolutions) -> None:
+        """Real fillers: by their names, short expressions of their values, or else as decimals."""
         known = [
             complex(value(tree, points("mixed", [], 1), {}).flat[0])
             for tree in self.fillers
             if self._verdicts.holds(tree)
         ]
-        for root in roots:
+        for root in line.roots:
             if any(abs(float(root) - other) <= 1e-9 * max(1.0, abs(other)) for other in known):
                 continue
-            written = next((tree for tree in named(float(root)) if self._verdicts.holds(tree)), None)
+            written = self._named(root)
             if written is None:
                 self.roots.append(root)
             else:
                 self._take("a number", [written])
-
-    @property
-    def _of_x(self) -> Equation:
-        """The equation with a variable for the blank."""
-        return Equation(
-            *(substitute(side, {BLANK: Tree("Symbol", token=self.unknown or "x")}) for side in self.equation)
-        )
 
     def so_far(self) -> SearchResult:
         """The results so far."""

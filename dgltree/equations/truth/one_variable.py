@@ -124,7 +124,7 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
         )  # fmt: skip
     part = numeric_part(case.name, case.school) if _often(case, against[0]) else ()
     if not part:
-        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.differs_on_the_line, counterexample=shown)
+        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.has_no_root, counterexample=shown)
     return Verdict(
         Grade.TESTED, Domain.PART, case.name, part=part, window=WINDOW, counterexample=shown,
         notes=(ROOTS,) if case.roots else (),

@@ -25,7 +25,7 @@ def real_roots(program: Program, name: str) -> list[str]:
     """Decimals of 12 digits: at most 8, those next to 0, and none beyond some 900."""
     half = [fmpq(k * k, 400) + fmpq(1, 997) for k in range(STEPS)]
     at = [-x for x in reversed(half)] + half
-    signs = [(x, _sign(_difference(program, name, x, BITS))) for x in at]
+    signs = [(x, sign_at(program, name, x)) for x in at]
     brackets = [(low, high) for (low, a), (high, b) in pairwise(signs) if a * b < 0]
     roots: list[str] = []
     for low, high in sorted(brackets, key=_distance):
@@ -38,6 +38,11 @@ def real_roots(program: Program, name: str) -> list[str]:
 
 def _distance(bracket: tuple[fmpq, fmpq]) -> float:
     return abs(float(Fraction(int(bracket[0].p), int(bracket[0].q))))
+
+
+def sign_at(program: Program, name: str, x: fmpq) -> int:
+    """The sign of the difference of the sides; 0 where it is open, or has no real value."""
+    return _sign(_difference(program, name, x, BITS))
 
 
 def _root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
@@ -57,6 +62,21 @@ def _root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
         low, high = (middle, high) if found == sign else (low, middle)
     with ctx.workprec(FINE):
         return str(arb((low + high) / 2).str(DIGITS, radius=False))
+
+
+def isolated_root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
+    """The one root between two numbers at which the signs are opposite, of a continuous difference."""
+    sign = _sign(_difference(program, name, low, FINE))
+    for _ in range(HALVED):
+        middle = (low + high) / 2
+        found = _sign(_difference(program, name, middle, FINE))
+        if not found:  # too near to be told from 0
+            low = high = middle
+            break
+        low, high = (middle, high) if found == sign else (low, middle)
+    with ctx.workprec(FINE):
+        middle = arb((low + high) / 2)
+        return "0" if abs(middle) < arb(2) ** -(HALVED - 10) else str(middle.str(DIGITS, radius=False))
 
 
 def _is_continuous(program: Program, name: str, low: fmpq, high: fmpq) -> bool:
