@@ -176,6 +176,8 @@ class _Asked:
             self._unknown,
             name if has_unit or self._unit else None,
             reason,
+            of.period if isinstance(of, Search) else None,
+            isinstance(of, Search) and of.may_have_more,
         )
 
 

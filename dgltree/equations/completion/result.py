@@ -60,6 +60,11 @@ class Completion:
     reason: str = ""
     """What is known of all fillers: why there are none, that no real number is one, or that they are no single numbers."""
 
+    period: Tree | None = None
+    """Of which each whole multiple, added to a solution, gives another one."""
+    more: bool = False
+    """Whether there may be other real solutions."""
+
     @property
     def found(self) -> bool:
         """Whether any filler holds, on a part at least; else they are guesses."""
@@ -84,9 +89,17 @@ class Completion:
         for place, (text, filler) in enumerate(zip(texts, self.fillers, strict=True), start=1):
             lines.append(f"{place:4}  {text:{width}}  {filler.remark}")
             lines += [f"      = {write(form)}" for form in filler.forms if forms]
-        if self.unit is not None:
-            lines.append(f"      ({self.unit} is the imaginary unit)")
+        lines += [f"      ({remark})" for remark in self.remarks(write)]
         return [*lines, f"      ({self._effort()})"]
+
+    def remarks(self, write: Callable[[Tree], str] = write_infix) -> list[str]:
+        """What is to be said of the fillers: of the imaginary unit, the period, and solutions that are not shown."""
+        found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
+        if self.fillers and self.period is not None:
+            found.append(f"so is {self.unknown} + k*{_factor(self.period, write)} for each whole k")
+        if self.found and self.more:
+            found.append("there may be more solutions")
+        return found
 
     def _texts(self, write: Callable[[Tree], str]) -> list[str]:
         """The fillers, with the unknown or the blanks in front where they need a name."""
@@ -103,7 +116,7 @@ class Completion:
     def _repr_html_(self) -> str:
         """A table for notebooks, under 50 KB."""
         notes = self._notes()
-        notes += [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
+        notes += self.remarks()
         rows = [
             AnswerRow(text, list(map(write_infix, filler.forms)), filler.verdict.short, filler.source)
             for text, filler in zip(self._texts(write_infix), self.fillers, strict=True)
@@ -117,3 +130,9 @@ class Completion:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
         clock = "; stopped by the clock, there may be better ones" if self.stopped else ""
         return f"{self.tried:,} expressions tried in {in_seconds(self.seconds)} s{memory}{clock}"
+
+
+def _factor(tree: Tree, write: Callable[[Tree], str]) -> str:
+    """A period as a factor: ``2*pi``, ``(pi/2)``"""
+    text = write(tree)
+    return f"({text})" if "/" in text or "frac" in text else text

@@ -1,11 +1,13 @@
 """What is known of the real solutions of an equation for one unknown before anything is searched."""
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.isolation import Isolation, isolation
 from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.periods import Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_roots import isolated_root, real_roots
 from dgltree.equations.truth.verdict import Domain, Grade
@@ -60,17 +62,29 @@ class RealSolutions:
 
     @property
     def all_known(self) -> bool:
-        """Whether all real solutions are known, as points or between two numbers."""
-        return self._complete or self.isolated.whole
+        """Whether all real solutions are known, as points or between two numbers, of periodic ones those of a period."""
+        return self._complete or (self.isolated.whole and not self.isolated.doubtful)
+
+    @cached_property
+    def period(self) -> Period | None:
+        """That of the solutions."""
+        return period(self.equation)
 
     @cached_property
     def roots(self) -> list[str]:
-        """As decimals of 12 digits: all of them, or those that a grid shows."""
+        """As decimals of 12 digits: all of them, or those that a grid shows; of periodic ones those next to 0."""
         if self._program is None:
             return []
-        if self.isolated.whole:
-            return [isolated_root(self._program, self.name, *bracket) for bracket in self.isolated.brackets]
-        return real_roots(self._program, self.name)
+        isolated = [isolated_root(self._program, self.name, *bracket) for bracket in self.isolated.brackets]
+        if self.period is not None:
+            isolated = [_next_to_0(root, self.period.value) for root in isolated]
+        found = isolated if self.isolated.whole else [*isolated, *real_roots(self._program, self.name)]
+        return sorted(dict.fromkeys(found), key=float)
+
+    def is_known(self, root: float, others: Iterable[complex]) -> bool:
+        """Whether a root is among other numbers, or a number of periods from one."""
+        turn = None if self.period is None else self.period.value
+        return any(_same(root, other, turn) for other in others)
 
     @cached_property
     def _program(self) -> Program | None:
@@ -78,6 +92,18 @@ class RealSolutions:
             return Program(self.equation, school=True)
         except Unjudged:
             return None
+
+
+def _next_to_0(root: str, turn: float) -> str:
+    """The root from -turn/2, which is left out, to turn/2."""
+    x = float(root)
+    return f"{x - turn:.12g}" if x > turn / 2 * (1 + 1e-9) else root
+
+
+def _same(a: float, b: complex, turn: float | None) -> bool:
+    if turn is not None:
+        b -= round((b.real - a) / turn) * turn
+    return abs(a - b) <= 1e-9 * max(1.0, abs(b))
 
 
 def _is_algebraic(tree: Tree) -> bool:

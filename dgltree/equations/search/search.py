@@ -137,7 +137,7 @@ class Search:
             return
         if not any(map(self._verdicts.likely, self.fillers)):
             yield from self._by_trial()
-        if self.line is not None and (not self._settled() or self._may_have_more()):
+        if self.line is not None and (not self._settled() or self.may_have_more or self.line.period is not None):
             self._take_roots(self.line)
 
     def _ask_algebra(self) -> None:
@@ -159,12 +159,6 @@ class Search:
         """Whether answers that are not real are looked for where there are no real ones."""
         return self.none and (self.line is None or self.line.is_algebraic or has_imaginary_unit(*self.equation))
 
-    def _may_have_more(self) -> bool:
-        """Whether an equation may have more real solutions than SymPy found; those of periodic ones are not counted."""
-        functions = {node.function for side in self.equation for node in side.distinct()}
-        known = self.line is not None and self.line.all_known
-        return self.solves and self.unknown is not None and not known and not functions & CIRCULAR
-
     def _look_at_the_line(self) -> None:
         """Find out whether no real number is a filler, or, where an unknown is asked for, what the solutions are."""
         self.line = RealSolutions(self.equation, self.unknown)
@@ -176,7 +170,8 @@ class Search:
         """Whether no other real solutions are to be found, by their names at least."""
         if self.line is None or self.none or not self.line.isolated.whole:
             return False
-        found = [self._named(root) for root in self.line.roots]
+        found = [self._named(float(root)) for root in self.line.roots]
+        found += [self._named(x) for x in self.line.isolated.doubtful]
         self._take("a number", [tree for tree in found if tree is not None])
         return None not in found or self.line.is_mixed
 
@@ -185,26 +180,44 @@ class Search:
         if self.line is None or self.none or not self.solves or not self.line.isolated.whole:
             return False
         self._take_roots(self.line)
-        return True
+        return bool(self.line.all_known or self.roots or self._settled())
 
-    def _named(self, root: str) -> Tree | None:
-        return next((tree for tree in named(float(root)) if self._verdicts.holds(tree)), None)
+    def _named(self, root: float) -> Tree | None:
+        return next((tree for tree in named(root) if self._verdicts.holds(tree)), None)
 
     def _take_roots(self, line: RealSolutions) -> None:
-        """Real fillers: by their names, short expressions of their values, or else as decimals."""
+        """Real fillers: by their names, or else as decimals."""
+        if line.all_known and not has_imaginary_unit(*self.equation):
+            # three real roots of a cubic are decimals rather than roots of complex numbers
+            self.fillers = {tree: source for tree, source in self.fillers.items() if not has_imaginary_unit(tree)}
         known = [
-            complex(value(tree, points("mixed", [], 1), {}).flat[0])
+            complex(value(tree, points(COMPLEX, [], 1), {}).flat[0])
             for tree in self.fillers
             if self._verdicts.holds(tree)
         ]
         for root in line.roots:
-            if any(abs(float(root) - other) <= 1e-9 * max(1.0, abs(other)) for other in known):
+            if line.is_known(float(root), known):
                 continue
-            written = self._named(root)
+            written = self._named(float(root))
             if written is None:
                 self.roots.append(root)
             else:
                 self._take("a number", [written])
+
+    @property
+    def period(self) -> Tree | None:
+        """Of which each whole multiple may be added to a solution."""
+        period = self.line.period if self.line is not None and self.unknown is not None else None
+        return None if period is None or self.none or self.reason else period.tree
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether there may be other real solutions than those that were found."""
+        if self.line is None or self.unknown is None or self.reason:
+            return False
+        functions = {node.function for side in self.equation for node in side.distinct()}
+        inverted = self.path is not None and (not functions & CIRCULAR or self.line.period is not None)
+        return not (inverted or self.line.all_known)
 
     def so_far(self) -> SearchResult:
         """The results so far."""

@@ -119,7 +119,7 @@ class Case:
     @property
     def has_no_root(self) -> bool:
         """Whether it is proved that no real number is a solution: of sin(x) = 2, exp(x) = x."""
-        return isolation(self.equation, self.school) == ([], True)
+        return isolation(self.equation, self.school).proves_none
 
     @cached_property
     def line(self) -> Line | None:

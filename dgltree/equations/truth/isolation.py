@@ -5,6 +5,7 @@ signs at the ends tell whether it has its one root there (Moore, Kearfott and Cl
 2009, section 8.2).
 """
 
+from itertools import pairwise
 from math import inf
 from typing import NamedTuple
 
@@ -12,62 +13,103 @@ from flint import fmpq
 
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.enclosures import Enclosure, enclosure
+from dgltree.equations.truth.one_fraction import ONE, one_fraction
+from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.program import Program
-from dgltree.equations.truth.real_roots import sign_at
+from dgltree.equations.truth.real_roots import least, may_be_0, narrowed, sign_at
 from dgltree.equations.truth.spans import Span
-from dgltree.read.notation import MINUS_ONE
+from dgltree.read.notation import MINUS_ONE, number
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 MIDDLE, FAR = 16.0, 1e15
 """Up to where the line is cut evenly, and from where on nothing is cut any more."""
 PIECES = 64
-NARROW = 1e-9
+NARROW = 1e-4
+"""Width of an interval that is cut no further."""
 WORK = 1500
 """Intervals that are looked at."""
-ASIDE = 1 / 997
+ASIDE = 1 / 9973
 """By which ends are off the numbers at which roots often are."""
+
+
+ZERO = number("0")
 
 
 class Isolation(NamedTuple):
     """The roots that were found, each between two numbers at which the difference has opposite signs."""
 
     brackets: list[tuple[fmpq, fmpq]]
+    doubtful: list[float]
+    """Numbers next to which there may be roots."""
     whole: bool
-    """Whether it is proved that there are no others."""
+    """Whether there are surely no others, but for doubtful ones."""
+
+    @property
+    def proves_none(self) -> bool:
+        return self.whole and not self.brackets and not self.doubtful
 
 
 def isolation(equation: Equation, program: Program) -> Isolation:
-    """The real roots in order.
+    """The real roots in order; of a periodic equation those of one period around 0.
 
     Args:
         equation: in one variable.
         program: of the same equation.
     """
+    difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
+    turn, [name] = period(equation), program.variables
+    within = None if turn is None else turn.value
     try:
-        return _Isolating(equation, program).run()
+        found = _Isolating(difference, program, name, within).run()
+        top, bottom = one_fraction(difference)
+        if found.whole and not found.doubtful or bottom == ONE:
+            return found
+        other = _Isolating(top, Program(Equation(top, ZERO), school=True), name, within).run()
     except (Unjudged, RecursionError):
-        return Isolation([], False)
+        return Isolation([], [], False)
+    return _without_poles(other, top, bottom, name)
+
+
+def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isolation:
+    """The roots of a numerator at which the denominator is not 0; where that is open, they are doubtful."""
+    program = Program(Equation(top, ZERO), school=True)
+    brackets, doubtful = [], list(found.doubtful)
+    for bracket in found.brackets:
+        low, high = map(_inexactly, narrowed(program, name, *bracket))
+        if enclosure(bottom, Span(low, high)).has_no_zero:
+            brackets.append((_exactly(low), _exactly(high)))
+        else:
+            doubtful.append((low + high) / 2)
+    return Isolation(brackets, sorted(doubtful), found.whole)
 
 
 class _Isolating:
-    def __init__(self, equation: Equation, program: Program) -> None:
-        self.difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
-        self.program = program
-        [self.name] = program.variables
+    """The roots of an expression.
+
+    Args:
+        tree: of which the values are those of the difference of the sides of ``program``.
+        within: the period.
+    """
+
+    def __init__(self, tree: Tree, program: Program, name: str, within: float | None) -> None:
+        self.tree, self.program, self.name, self.within = tree, program, name, within
         self.work = WORK
         self.brackets: list[tuple[fmpq, fmpq]] = []
+        self.narrow: list[Span] = []
 
     def run(self) -> Isolation:
-        step = 2 * MIDDLE / PIECES
-        cuts = [-MIDDLE + step * k + ASIDE for k in range(PIECES + 1)]
-        tails = [self._tail(Span(-inf, cuts[0])), self._tail(Span(cuts[-1], inf))]
-        if None in tails:
-            return Isolation([], False)
-        cells = [cell for tail in tails for cell in tail or []]
-        cells += [Span(low, high) for low, high in zip(cuts, cuts[1:], strict=False)]
-        whole = all(map(self._resolved, cells))
-        return Isolation(sorted(self.brackets, key=lambda bracket: float(bracket[0].p) / float(bracket[0].q)), whole)
+        half = MIDDLE if self.within is None else self.within / 2
+        cuts = [half * (2 * k / PIECES - 1 + ASIDE) for k in range(PIECES + 1)]
+        tails: list[list[Span] | None] = []
+        if self.within is None:
+            tails = [self._tail(Span(-inf, cuts[0])), self._tail(Span(cuts[-1], inf))]
+        cells = [Span(low, high) for low, high in pairwise(cuts)]
+        cells += [cell for tail in tails for cell in tail or []]
+        for cell in cells:
+            self._resolve(cell)
+        brackets = sorted(self.brackets, key=_middle)
+        return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
     def _tail(self, tail: Span) -> list[Span] | None:
         """The intervals of a tail that are still to be looked at; None where it may have roots however far out."""
@@ -82,7 +124,7 @@ class _Isolating:
 
     def _is_free(self, tail: Span) -> bool:
         """Whether there is surely no root: from its end on the difference goes away from 0."""
-        found = enclosure(self.difference, tail)
+        found = enclosure(self.tree, tail)
         if found.has_no_zero:
             return True
         rises = self._rises(found)
@@ -92,13 +134,13 @@ class _Isolating:
     def _rises(self, found: Enclosure) -> int:
         return found.slope.sign if found.smooth and not found.off and found.slope is not None else 0
 
-    def _resolved(self, cell: Span) -> bool:
-        """Whether the roots of an interval are known; they are kept."""
+    def _resolve(self, cell: Span) -> None:
+        """Keep the roots of an interval, and where there may be some."""
         waiting = [cell]
-        while waiting:
+        while waiting and self.work >= 0:
             cell = waiting.pop()
             self.work -= 1
-            found = enclosure(self.difference, cell)
+            found = enclosure(self.tree, cell)
             if found.has_no_zero:
                 continue
             signs = self._sign(cell.low), self._sign(cell.high)
@@ -107,10 +149,27 @@ class _Isolating:
                     self.brackets.append((_exactly(cell.low), _exactly(cell.high)))
                 continue
             middle = (cell.low + cell.high) / 2
-            if self.work < 0 or cell.high - cell.low < NARROW * max(1.0, abs(middle)):
-                return False
-            waiting += [cell._replace(low=middle), cell._replace(high=middle)]
-        return True
+            if cell.high - cell.low >= NARROW * max(1.0, abs(middle)):
+                waiting += [cell._replace(low=middle), cell._replace(high=middle)]
+            elif not (cell.low < 0 < cell.high and self._is_free_beside_0(cell)):
+                self.narrow.append(cell)
+
+    def _is_free_beside_0(self, cell: Span) -> bool:
+        """Whether there is no root on either side of 0, where x*log(x) is not told from its opposite."""
+        sides = cell._replace(high=0.0, nonzero=True), cell._replace(low=0.0, nonzero=True)
+        return all(enclosure(self.tree, side).has_no_zero for side in sides) and not may_be_0(
+            self.program, self.name, fmpq(0)
+        )
+
+    def _doubtful(self) -> list[float]:
+        """Where the difference is least in each run of intervals that are next to each other."""
+        runs: list[Span] = []
+        for cell in sorted(self.narrow):
+            if runs and cell.low <= runs[-1].high:
+                runs[-1] = runs[-1]._replace(high=cell.high)
+            else:
+                runs.append(cell)
+        return [_inexactly(least(self.program, self.name, *map(_exactly, run[:2]))) for run in runs]
 
     def _sign(self, x: float) -> int:
         return sign_at(self.program, self.name, _exactly(x))
@@ -118,3 +177,11 @@ class _Isolating:
 
 def _exactly(x: float) -> fmpq:
     return fmpq(*x.as_integer_ratio())
+
+
+def _inexactly(x: fmpq) -> float:
+    return int(x.p) / int(x.q)
+
+
+def _middle(bracket: tuple[fmpq, fmpq]) -> float:
+    return (_inexactly(bracket[0]) + _inexactly(bracket[1])) / 2
