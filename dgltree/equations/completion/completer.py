@@ -12,7 +12,8 @@ from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
-from dgltree.equations.search.search import BUDGET, Search, SearchResult
+from dgltree.equations.search.search import BUDGET, Search
+from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
@@ -119,13 +120,13 @@ class Completer:
             for _ in search.steps():
                 if listener is not None and len(search.fillers) > heard:
                     heard = len(search.fillers)
-                    listener.hear(asked.completion(lines.of(search.fillers, top), search))
+                    listener.hear(asked.completion(lines.of(search.fillers, top), search.so_far()))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
         fillers = (lines.of(search.fillers, top) + [_rounded(root) for root in search.roots])[:top]
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
-        return asked.completion(fillers, search, search.reason)
+        return asked.completion(fillers, search.so_far())
 
     def _several(self, asked: "_Asked", top: int) -> Completion:
         """Several blanks."""
@@ -156,9 +157,7 @@ class _Asked:
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
         self.verdicts = Verdicts(self.equation, self.leaves, clock)
 
-    def completion(
-        self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult | Search, reason: str = ""
-    ) -> Completion:
+    def completion(self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult) -> Completion:
         """The answer, in the names of the question."""
         taken = {node.token for side in self._shown for node in side.distinct()}
         name = self._unit or next((name for name in UNITS if name not in taken), None)
@@ -175,9 +174,7 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
-            reason,
-            of.period if isinstance(of, Search) else None,
-            isinstance(of, Search) and of.may_have_more,
+            *((of.reason, of.period, of.more) if isinstance(of, SearchResult) else ()),
         )
 
 

@@ -58,7 +58,7 @@ class Completion:
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
     reason: str = ""
-    """What is known of all fillers: why there are none, that no real number is one, or that they are no single numbers."""
+    """What is known of all fillers: why there are none, that none is real, or that they are no single numbers."""
 
     period: Tree | None = None
     """Of which each whole multiple, added to a solution, gives another one."""
@@ -96,7 +96,7 @@ class Completion:
         """What is to be said of the fillers: of the imaginary unit, the period, and solutions that are not shown."""
         found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         if self.fillers and self.period is not None:
-            found.append(f"so is {self.unknown} + k*{_factor(self.period, write)} for each whole k")
+            found.append(f"so is {self.unknown} + {_factor(self.period, write)}*k for each whole k")
         if self.found and self.more:
             found.append("there may be more solutions")
         return found

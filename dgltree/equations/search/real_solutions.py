@@ -7,7 +7,7 @@ from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.isolation import Isolation, isolation
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.periods import Period, period
+from dgltree.equations.truth.periods import CIRCULAR, Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_roots import isolated_root, real_roots
 from dgltree.equations.truth.verdict import Domain, Grade
@@ -58,17 +58,28 @@ class RealSolutions:
 
     @cached_property
     def isolated(self) -> Isolation:
-        return Isolation([], False) if self._program is None else isolation(self.equation, self._program)
+        return Isolation([], [], False) if self._program is None else isolation(self.equation, self._program)
 
     @property
     def all_known(self) -> bool:
-        """Whether all real solutions are known, as points or between two numbers, of periodic ones those of a period."""
+        """Whether all real solutions are known, as points or between two numbers; or all of one period."""
         return self._complete or (self.isolated.whole and not self.isolated.doubtful)
 
     @cached_property
     def period(self) -> Period | None:
         """That of the solutions."""
         return period(self.equation)
+
+    @property
+    def period_of_solutions(self) -> Tree | None:
+        """Of which each whole multiple may be added to a solution."""
+        return None if self.period is None or self.none or self.reason else self.period.tree
+
+    def may_have_more(self, inverted: bool) -> bool:
+        """Whether there may be others than those that were found, by inverse functions alone or otherwise."""
+        circular = any(node.function in CIRCULAR for side in self.equation for node in side.distinct())
+        known = inverted and (not circular or self.period is not None)
+        return not (self.reason or known or self.all_known)
 
     @cached_property
     def roots(self) -> list[str]:

@@ -1,9 +1,7 @@
 """The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -12,49 +10,33 @@ from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.paths import Path, find_blank
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.search import finders
-from dgltree.equations.search.arithmetic import agree, rows_at_once, value
+from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import isolated, wanted
-from dgltree.equations.search.numbers import complex_constant, decimal, named, named_complex
-from dgltree.equations.search.operations import Operations
+from dgltree.equations.search.numbers import named
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.real_solutions import RealSolutions
-from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.search_result import SearchResult
+from dgltree.equations.search.stages import Stages
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.search.world import CIRCULAR, World, world
+from dgltree.equations.search.world import World, world
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
 from dgltree.equations.truth.imaginary import has_imaginary_unit
 from dgltree.equations.truth.program import rational
 from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
 BUDGET = 250_000  # values of a table
 QUICK = 12_000  # of the first table
-LOOKED_THROUGH = 16_000  # entries that are joined with others
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
 BESIDE_ROOTS = 2.0  # seconds for SymPy where all real solutions are known as decimals
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
-
-
-class SearchResult(NamedTuple):
-    """The result of a search."""
-
-    fillers: dict[Tree, str]
-    """Filler to where it comes from."""
-    tried: int
-    """Expressions whose values were looked at."""
-    stopped: bool
-    """Whether the clock ended it."""
-    memory: int
-    """Bytes of the largest table."""
 
 
 class Search:
@@ -87,7 +69,7 @@ class Search:
         self._order = TextbookOrder(equation)
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
-        self.tried = self.memory = 0
+        self._stages = Stages(self.world, self.clock, self._take)
         self.line: RealSolutions | None = None
         """The real solutions, as far as they were looked for."""
         self.roots: list[str] = []
@@ -162,8 +144,8 @@ class Search:
     def _look_at_the_line(self) -> None:
         """Find out whether no real number is a filler, or, where an unknown is asked for, what the solutions are."""
         self.line = RealSolutions(self.equation, self.unknown)
-        for value in self.line.points:
-            self._take("a number", named(value))
+        for point in self.line.points:
+            self._take("a number", named(point))
 
     @property
     def _all_named(self) -> bool:
@@ -190,38 +172,26 @@ class Search:
         if line.all_known and not has_imaginary_unit(*self.equation):
             # three real roots of a cubic are decimals rather than roots of complex numbers
             self.fillers = {tree: source for tree, source in self.fillers.items() if not has_imaginary_unit(tree)}
-        known = [
-            complex(value(tree, points(COMPLEX, [], 1), {}).flat[0])
-            for tree in self.fillers
-            if self._verdicts.holds(tree)
-        ]
+        at = points(COMPLEX, [], 1)
+        known = [complex(value(tree, at, {}).flat[0]) for tree in self.fillers if self._verdicts.holds(tree)]
         for root in line.roots:
-            if line.is_known(float(root), known):
-                continue
-            written = self._named(float(root))
-            if written is None:
-                self.roots.append(root)
-            else:
-                self._take("a number", [written])
-
-    @property
-    def period(self) -> Tree | None:
-        """Of which each whole multiple may be added to a solution."""
-        period = self.line.period if self.line is not None and self.unknown is not None else None
-        return None if period is None or self.none or self.reason else period.tree
+            if not line.is_known(float(root), known):
+                written = self._named(float(root))
+                self.roots += [] if written else [root]
+                self._take("a number", [written] if written else [])
 
     @property
     def may_have_more(self) -> bool:
         """Whether there may be other real solutions than those that were found."""
-        if self.line is None or self.unknown is None or self.reason:
-            return False
-        functions = {node.function for side in self.equation for node in side.distinct()}
-        inverted = self.path is not None and (not functions & CIRCULAR or self.line.period is not None)
-        return not (inverted or self.line.all_known)
+        return self.line is not None and self.unknown is not None and self.line.may_have_more(self.path is not None)
 
     def so_far(self) -> SearchResult:
         """The results so far."""
-        return SearchResult(self.fillers, self.tried, self.clock.late, self.memory)
+        line, stages = self.line, self._stages
+        period = None if line is None or self.unknown is None else line.period_of_solutions
+        return SearchResult(
+            self.fillers, stages.tried, self.clock.late, stages.memory, self.reason, period, self.may_have_more
+        )
 
     def _settled(self) -> bool:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
@@ -269,14 +239,7 @@ class Search:
         if number is None and BLANK in self.equation:
             number = rational(self.equation[1 - self.path.side])
         if number is not None:
-            self._take("a number", [*self._decimal(number), fraction(number)])
-
-    def _decimal(self, number: float | Fraction) -> list[Tree]:
-        """A number as a decimal, in an equation that has decimals."""
-        if not -1e15 < number < 1e15:
-            return []
-        written = decimal(float(number)) if any(tree.function == "Float" for tree in self.world.numbers) else None
-        return [] if written is None else [written]
+            self._take("a number", [*self._stages.decimal(number), fraction(number)])
 
     def _targets(self, many: Points) -> list[Array]:
         """Values (MORE,) that the blank may have; none where they cannot be worked out."""
@@ -292,9 +255,10 @@ class Search:
     def _by_value(self, region: str, targets: list[Array]) -> Iterator[None]:
         """Ever more work for an expression of a value, until one of a bearable length holds."""
         few, many = (points(region, self.names, count) for count in (COUNT, MORE))
-        table = self._table(few, self.world.operations(every=False), min(QUICK, self.budget))
+        table = self._stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
         forms = Forms(table)
-        for stage in (self._short,) if self.none else (self._short, self._joined, self._wrapped):
+        stages = self._stages
+        for stage in (stages.short,) if self.none else (stages.short, stages.joined, stages.wrapped):
             for target in targets:
                 stage(target, table, forms, many)
                 if self.clock.late:
@@ -303,46 +267,6 @@ class Search:
             if self._cheapest(self.fillers) <= BEARABLE or self.clock.late:
                 return
 
-    def _table(self, at: Points, operations: Operations, budget: int) -> ValueTable:
-        table = ValueTable(self.world.leaves(at), operations, budget, self.clock).fill()
-        self.tried += table.tried
-        self.memory = max(self.memory, table.nbytes)
-        return table
-
-    def _short(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
-        """A number, an entry, an entry and a number, a fitted sum."""
-        few = target[:COUNT]
-        number = finders.constant(target)
-        if number is not None:
-            self._take("a number", [*self._decimal(number), *named(number)])
-        elif (not_real := complex_constant(target)) is not None:
-            self._take("a number", named_complex(not_real))
-        self._take("search", finders.entries(few, table, forms))
-        if number is None:
-            self._fit(target, many, lambda tree: tree)
-            self._take("an expression and a number", finders.with_number(few, table, forms, LOOKED_THROUGH))
-
-    def _joined(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
-        """Two entries."""
-        self._take("two expressions", finders.pairs(target[:COUNT], table, forms, LOOKED_THROUGH))
-
-    def _wrapped(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
-        """A function of an entry, of two entries or of a fitted sum."""
-        names = ["square", "sqrt", "reciprocal", *(name for name in table.operations.unary if name in finders.WRAPS)]
-        for name in dict.fromkeys(names):
-            wrap = finders.WRAPS[name]
-            inner = wrap.argument(target)
-            if not np.isfinite(inner).all() or self.clock.late:
-                continue
-            few = inner[:COUNT]
-            self._take("search", map(wrap.written, finders.entries(few, table, forms)))
-            self._take("two expressions", map(wrap.written, finders.pairs(few, table, forms, LOOKED_THROUGH, 8)))
-            self._fit(inner, many, wrap.written)
-
-    def _fit(self, target: Array, many: Points, written: Callable[[Tree], Tree]) -> None:
-        for generators in [] if self.clock.late else self.world.generators(many):
-            self._take("a fitted sum", map(written, fitted(target, generators)))
-
     def _by_trial(self) -> Iterator[None]:
         """Each entry put into the blank, of a small table in each region and of large ones in the first."""
         small = min(QUICK, self.budget)
@@ -350,22 +274,11 @@ class Search:
         for size, every in ((small, False), *large):
             for region in self.regions if size == small else self.regions[:1]:
                 few = points(region, self.names, COUNT)
-                table = self._table(few, self.world.operations(every), size)
-                self._try_all(table, few)
+                table = self._stages.table(few, self.world.operations(every), size)
+                self._stages.try_all(self.equation, table, few)
                 yield
                 if self._settled():
                     return
-
-    def _try_all(self, table: ValueTable, few: Points) -> None:
-        forms, rows = Forms(table), rows_at_once(self.equation)
-        for start in range(0, len(table), rows):
-            values = table.values[start : start + rows]
-            left, right = (value(side, few, {BLANK: values}) for side in self.equation)
-            self.tried += len(values)
-            for entry in np.flatnonzero(np.broadcast_to(agree(left, right), len(values)))[:ENOUGH].tolist():
-                self._take("search", forms.of(start + entry, finders.MOST_FORMS))
-            if self.clock.late or len(self.fillers) >= MOST:
-                return
 
 
 def _path(equation: Equation) -> Path | None:

@@ -285,6 +285,7 @@ def _cosh_span(a: Span) -> Span:
 _MINUS = Enclosure(Span(-1.0, -1.0), ZERO)
 _MINUS_TWO = Span(-2.0, -2.0)
 _PI_HALF = (-1.5707963267948968, 1.5707963267948968)
+_QUARTER = Enclosure(Span(1.5707963267948963, 1.5707963267948968), ZERO)
 _FUNCTIONS: dict[str, Callable[..., Enclosure]] = {
     "exp": _exp,
     "abs": _abs,
@@ -300,4 +301,3 @@ _FUNCTIONS: dict[str, Callable[..., Enclosure]] = {
     "acosh": _monotone("acosh", (0.0, inf), lambda a: _minus_half(add(_one_plus(a), _MINUS_TWO)), (1.0, inf)),
     "atanh": _monotone("atanh", (-inf, inf), lambda a: reciprocal(_one_plus(a, -1)), (-1.0, 1.0)),
 }
-_QUARTER = Enclosure(Span(1.5707963267948963, 1.5707963267948968), ZERO)

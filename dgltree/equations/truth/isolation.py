@@ -63,7 +63,7 @@ def isolation(equation: Equation, program: Program) -> Isolation:
     try:
         found = _Isolating(difference, program, name, within).run()
         top, bottom = one_fraction(difference)
-        if found.whole and not found.doubtful or bottom == ONE:
+        if (found.whole and not found.doubtful) or bottom == ONE:
             return found
         other = _Isolating(top, Program(Equation(top, ZERO), school=True), name, within).run()
     except (Unjudged, RecursionError):
