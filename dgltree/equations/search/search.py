@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
 from dgltree.algebra.child import algebra
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.expressions.paths import Path, find_blank
+from dgltree.equations.expressions.paths import only_path
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
@@ -17,6 +18,7 @@ from dgltree.equations.search.inverse import isolated, wanted
 from dgltree.equations.search.numbers import named
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
+from dgltree.equations.search.polynomials import degree
 from dgltree.equations.search.real_solutions import RealSolutions
 from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.stages import Stages
@@ -36,6 +38,7 @@ QUICK = 12_000  # of the first table
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
 BESIDE_ROOTS = 2.0  # seconds for SymPy where all real solutions are known as decimals
+SHORT = 3  # degree of a polynomial from which on its roots have no short expression, mostly
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
 
@@ -64,7 +67,7 @@ class Search:
         self.unknown = unknown
         self.world: World = world(equation)
         self.names = variables(*equation)
-        self.path = _path(equation) if invert else None
+        self.path = only_path(equation) if invert else None
         self.solves = invert and self.path is None
         self._order = TextbookOrder(equation)
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
@@ -72,6 +75,7 @@ class Search:
         self._stages = Stages(self.world, self.clock, self._take)
         self.line: RealSolutions | None = None
         """The real solutions, as far as they were looked for."""
+        self.remark = ""  # why nothing was found
         self.roots: list[str] = []
         """Real fillers as decimals, where no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
@@ -118,12 +122,23 @@ class Search:
         if self.clock.late or self.none:
             return
         if not any(map(self._verdicts.likely, self.fillers)):
+            if self._degree >= SHORT:
+                self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters; no short one is known"
+                return
             yield from self._by_trial()
         if self.line is not None and (not self._settled() or self.may_have_more or self.line.period is not None):
             self._take_roots(self.line)
 
+    @cached_property
+    def _degree(self) -> int:
+        """Of the polynomial of which an unknown at several places is a root; 0 where it is none of one."""
+        if not (self.solves and self.unknown and self.names):
+            return 0
+        return degree(self.equation, self.unknown, self.names) or 0
+
     def _ask_algebra(self) -> None:
-        seconds = self.clock.to_search if self.line is None or not self.line.all_known else BESIDE_ROOTS
+        is_known = self.line.all_known if self.line is not None else self._degree >= SHORT
+        seconds = BESIDE_ROOTS if is_known else self.clock.to_search
         self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 
     @property
@@ -133,8 +148,7 @@ class Search:
 
     @property
     def reason(self) -> str:
-        """What is known of all fillers."""
-        return "" if self.line is None else self.line.reason
+        return self.remark if self.line is None else self.line.reason
 
     @property
     def _wants_complex(self) -> bool:
@@ -255,9 +269,9 @@ class Search:
     def _by_value(self, region: str, targets: list[Array]) -> Iterator[None]:
         """Ever more work for an expression of a value, until one of a bearable length holds."""
         few, many = (points(region, self.names, count) for count in (COUNT, MORE))
-        table = self._stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
-        forms = Forms(table)
         stages = self._stages
+        table = stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
+        forms = Forms(table)
         for stage in (stages.short,) if self.none else (stages.short, stages.joined, stages.wrapped):
             for target in targets:
                 stage(target, table, forms, many)
@@ -279,14 +293,6 @@ class Search:
                 yield
                 if self._settled():
                     return
-
-
-def _path(equation: Equation) -> Path | None:
-    """The way to the blank, None where it occurs at several places."""
-    try:
-        return find_blank(equation)
-    except ValueError:
-        return None
 
 
 def _short(tree: Tree) -> str:

@@ -14,12 +14,12 @@ from flint import arb, ctx
 from dgltree.equations.expressions.definitions import defined, is_reciprocal
 from dgltree.equations.truth.balls import Unjudged, ball, constant
 from dgltree.equations.truth.exact import exact
-from dgltree.equations.truth.spans import (
+from dgltree.equations.truth.real_intervals import (
     ALL,
     BITS,
     ONE,
     ZERO,
-    Span,
+    RealInterval,
     absolute,
     add,
     mul,
@@ -41,9 +41,9 @@ UNKNOWN, NOT_REAL = frozenset({0}), frozenset({1, -1})
 class Enclosure(NamedTuple):
     """What an expression can be on an interval."""
 
-    value: Span | None
+    value: RealInterval | None
     """Around its real values; None where it has none."""
-    slope: Span | None = None
+    slope: RealInterval | None = None
     """Around its derivative; None where it may have none, or a part may not be real."""
     smooth: bool = True
     """Whether it is real and continuous on the whole interval."""
@@ -55,7 +55,7 @@ class Enclosure(NamedTuple):
         return 0 not in self.off and (self.value is None or self.value.is_nonzero)
 
 
-def enclosure(tree: Tree, cell: Span) -> Enclosure:
+def enclosure(tree: Tree, cell: RealInterval) -> Enclosure:
     """Of an expression in one variable. Raises ``Unjudged`` for a function that is not known here."""
 
     def of(node: Tree, parts: list[Enclosure]) -> Enclosure:
@@ -133,7 +133,11 @@ def _off_product(a: Enclosure, b: Enclosure) -> frozenset[int]:
 
 
 def _chained(
-    of: Enclosure, value: Span | None, derivative: Span | None, smooth: bool = True, off: frozenset[int] = NOWHERE
+    of: Enclosure,
+    value: RealInterval | None,
+    derivative: RealInterval | None,
+    smooth: bool = True,
+    off: frozenset[int] = NOWHERE,
 ) -> Enclosure:
     """A function of a part: its values, its derivative, and what it is where the part is not real."""
     slope = None if derivative is None or of.slope is None or not smooth else mul(derivative, of.slope)
@@ -157,12 +161,12 @@ def _power(base: Enclosure, n: Fraction) -> Enclosure:
     return _chained(base, value, lower, smooth, off)
 
 
-def _derivative_of_power(a: Span, root: Span, n: Fraction) -> Span | None:
+def _derivative_of_power(a: RealInterval, root: RealInterval, n: Fraction) -> RealInterval | None:
     if n.denominator == 1:
         lower = whole_power(a, n.numerator - 1)
     else:
         lower = whole_power(root, n.numerator - n.denominator) if a.is_nonzero else None
-    return None if lower is None else mul(Span(*_around(n)), lower)
+    return None if lower is None else mul(RealInterval(*_around(n)), lower)
 
 
 def _around(n: Fraction) -> tuple[float, float]:
@@ -176,11 +180,11 @@ def _sine_sign(n: Fraction) -> int:
     return 1 if (n.numerator // n.denominator) % 2 == 0 else -1
 
 
-def _at_least(a: Span, low: float) -> Span | None:
+def _at_least(a: RealInterval, low: float) -> RealInterval | None:
     return None if a.high < low or (a.high == low and a.nonzero) else a._replace(low=max(a.low, low))
 
 
-def _root(a: Span, bottom: int) -> Span:
+def _root(a: RealInterval, bottom: int) -> RealInterval:
     def root(x: Any) -> Any:
         if x == 0:
             return arb(0)
@@ -200,8 +204,8 @@ def _variable_power(base: Enclosure, exponent: Enclosure) -> Enclosure:
     if size is None:
         return Enclosure(ALL, None, False, UNKNOWN)
     if a.low >= 0:
-        return Enclosure(Span(0.0, size.high), None, False, off)
-    return Enclosure(Span(-size.high, size.high, a.is_nonzero), None, False, off or NOT_REAL)
+        return Enclosure(RealInterval(0.0, size.high), None, False, off)
+    return Enclosure(RealInterval(-size.high, size.high, a.is_nonzero), None, False, off or NOT_REAL)
 
 
 def _log(of: Enclosure) -> Enclosure:
@@ -227,10 +231,10 @@ def _abs(of: Enclosure) -> Enclosure:
     if of.value is None:
         return Enclosure(None, None, False, UNKNOWN if of.off else NOWHERE)
     sign = of.value.sign
-    return _chained(of, absolute(of.value), Span(sign, sign) if sign else None)
+    return _chained(of, absolute(of.value), RealInterval(sign, sign) if sign else None)
 
 
-def _wave(name: str, derivative: Callable[[Span], Span]) -> Callable[[Enclosure], Enclosure]:
+def _wave(name: str, derivative: Callable[[RealInterval], RealInterval]) -> Callable[[Enclosure], Enclosure]:
     def apply(of: Enclosure) -> Enclosure:
         if of.value is None:
             return Enclosure(None, None, False, UNKNOWN if of.off else NOWHERE)
@@ -242,7 +246,7 @@ def _wave(name: str, derivative: Callable[[Span], Span]) -> Callable[[Enclosure]
 def _monotone(
     name: str,
     limits: tuple[float, float],
-    derivative: Callable[[Span], Span | None],
+    derivative: Callable[[RealInterval], RealInterval | None],
     domain: tuple[float, float] = (-inf, inf),
 ) -> Callable[[Enclosure], Enclosure]:
     """A rising function on its domain; outside it is not real."""
@@ -256,19 +260,19 @@ def _monotone(
         off = NOT_REAL if outside else NOWHERE
         if low > high:
             return Enclosure(None, None, False, UNKNOWN if of.off else off)
-        value = rising(Span(low, high), lambda x: getattr(x, name)(), *limits)
-        return _chained(of, value, None if outside else derivative(Span(low, high)), not outside, off)
+        value = rising(RealInterval(low, high), lambda x: getattr(x, name)(), *limits)
+        return _chained(of, value, None if outside else derivative(RealInterval(low, high)), not outside, off)
 
     return apply
 
 
-def _one_plus(a: Span, sign: int = 1) -> Span:
+def _one_plus(a: RealInterval, sign: int = 1) -> RealInterval:
     square = whole_power(a, 2)
     assert square is not None
     return add(ONE, square if sign > 0 else negated(square))
 
 
-def _minus_half(a: Span) -> Span | None:
+def _minus_half(a: RealInterval) -> RealInterval | None:
     return reciprocal(_root(a, 2)) if a.low > 0 else None
 
 
@@ -278,14 +282,14 @@ def _cosh(of: Enclosure) -> Enclosure:
     return _chained(of, _cosh_span(of.value), rising(of.value, lambda x: x.sinh(), -inf, inf))
 
 
-def _cosh_span(a: Span) -> Span:
+def _cosh_span(a: RealInterval) -> RealInterval:
     return rising(absolute(a), lambda x: x.cosh(), 1.0, inf)
 
 
-_MINUS = Enclosure(Span(-1.0, -1.0), ZERO)
-_MINUS_TWO = Span(-2.0, -2.0)
+_MINUS = Enclosure(RealInterval(-1.0, -1.0), ZERO)
+_MINUS_TWO = RealInterval(-2.0, -2.0)
 _PI_HALF = (-1.5707963267948968, 1.5707963267948968)
-_QUARTER = Enclosure(Span(1.5707963267948963, 1.5707963267948968), ZERO)
+_QUARTER = Enclosure(RealInterval(1.5707963267948963, 1.5707963267948968), ZERO)
 _FUNCTIONS: dict[str, Callable[..., Enclosure]] = {
     "exp": _exp,
     "abs": _abs,

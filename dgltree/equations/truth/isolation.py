@@ -16,8 +16,8 @@ from dgltree.equations.truth.enclosures import Enclosure, enclosure
 from dgltree.equations.truth.one_fraction import ONE, one_fraction
 from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.real_intervals import RealInterval
 from dgltree.equations.truth.real_roots import least, may_be_0, narrowed, sign_at
-from dgltree.equations.truth.spans import Span
 from dgltree.read.notation import MINUS_ONE, number
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -77,7 +77,7 @@ def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isol
     brackets, doubtful = [], list(found.doubtful)
     for bracket in found.brackets:
         low, high = map(_inexactly, narrowed(program, name, *bracket))
-        if enclosure(bottom, Span(low, high)).has_no_zero:
+        if enclosure(bottom, RealInterval(low, high)).has_no_zero:
             brackets.append((_exactly(low), _exactly(high)))
         else:
             doubtful.append((low + high) / 2)
@@ -96,24 +96,24 @@ class _Isolating:
         self.tree, self.program, self.name, self.within = tree, program, name, within
         self.work = WORK
         self.brackets: list[tuple[fmpq, fmpq]] = []
-        self.narrow: list[Span] = []
+        self.narrow: list[RealInterval] = []
 
     def run(self) -> Isolation:
         half = MIDDLE if self.within is None else self.within / 2
         cuts = [half * (2 * k / PIECES - 1 + ASIDE) for k in range(PIECES + 1)]
-        tails: list[list[Span] | None] = []
+        tails: list[list[RealInterval] | None] = []
         if self.within is None:
-            tails = [self._tail(Span(-inf, cuts[0])), self._tail(Span(cuts[-1], inf))]
-        cells = [Span(low, high) for low, high in pairwise(cuts)]
+            tails = [self._tail(RealInterval(-inf, cuts[0])), self._tail(RealInterval(cuts[-1], inf))]
+        cells = [RealInterval(low, high) for low, high in pairwise(cuts)]
         cells += [cell for tail in tails for cell in tail or []]
         for cell in cells:
             self._resolve(cell)
         brackets = sorted(self.brackets, key=_middle)
         return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
-    def _tail(self, tail: Span) -> list[Span] | None:
+    def _tail(self, tail: RealInterval) -> list[RealInterval] | None:
         """The intervals of a tail that are still to be looked at; None where it may have roots however far out."""
-        cells: list[Span] = []
+        cells: list[RealInterval] = []
         while not self._is_free(tail):
             cut = 4 * (tail.low if tail.high == inf else tail.high)
             if abs(cut) > FAR:
@@ -122,7 +122,7 @@ class _Isolating:
             tail = tail._replace(low=cut) if tail.high == inf else tail._replace(high=cut)
         return cells
 
-    def _is_free(self, tail: Span) -> bool:
+    def _is_free(self, tail: RealInterval) -> bool:
         """Whether there is surely no root: from its end on the difference goes away from 0."""
         found = enclosure(self.tree, tail)
         if found.has_no_zero:
@@ -134,7 +134,7 @@ class _Isolating:
     def _rises(self, found: Enclosure) -> int:
         return found.slope.sign if found.smooth and not found.off and found.slope is not None else 0
 
-    def _resolve(self, cell: Span) -> None:
+    def _resolve(self, cell: RealInterval) -> None:
         """Keep the roots of an interval, and where there may be some."""
         waiting = [cell]
         while waiting and self.work >= 0:
@@ -154,7 +154,7 @@ class _Isolating:
             elif not (cell.low < 0 < cell.high and self._is_free_beside_0(cell)):
                 self.narrow.append(cell)
 
-    def _is_free_beside_0(self, cell: Span) -> bool:
+    def _is_free_beside_0(self, cell: RealInterval) -> bool:
         """Whether there is no root on either side of 0, where x*log(x) is not told from its opposite."""
         sides = cell._replace(high=0.0, nonzero=True), cell._replace(low=0.0, nonzero=True)
         return all(enclosure(self.tree, side).has_no_zero for side in sides) and not may_be_0(
@@ -163,7 +163,7 @@ class _Isolating:
 
     def _doubtful(self) -> list[float]:
         """Where the difference is least in each run of intervals that are next to each other."""
-        runs: list[Span] = []
+        runs: list[RealInterval] = []
         for cell in sorted(self.narrow):
             if runs and cell.low <= runs[-1].high:
                 runs[-1] = runs[-1]._replace(high=cell.high)
