@@ -1,4 +1,4 @@
-"""What is known of the real solutions of an equation for one unknown before anything is searched."""
+"""The real solutions of an equation for one unknown, as far as they are known before anything is searched."""
 
 from collections.abc import Iterable
 from functools import cached_property

@@ -123,7 +123,7 @@ class Search:
             return
         if not any(map(self._verdicts.likely, self.fillers)):
             if self._degree >= SHORT:
-                self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters; no short one is known"
+                self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
                 return
             yield from self._by_trial()
         if self.line is not None and (not self._settled() or self.may_have_more or self.line.period is not None):

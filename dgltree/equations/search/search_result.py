@@ -17,7 +17,7 @@ class SearchResult(NamedTuple):
     memory: int
     """Bytes of the largest table."""
     reason: str = ""
-    """What is known of all fillers."""
+    """Why there are none, or that no real number is one."""
     period: Tree | None = None
     """Of which each whole multiple may be added to a solution."""
     more: bool = False

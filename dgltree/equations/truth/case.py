@@ -16,7 +16,7 @@ from dgltree.equations.truth.compare import (
     compare_settled,
     counts_against,
 )
-from dgltree.equations.truth.isolation import isolation
+from dgltree.equations.truth.isolation import has_no_root
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import proved
 from dgltree.equations.truth.rational import NoValue
@@ -119,7 +119,7 @@ class Case:
     @property
     def has_no_root(self) -> bool:
         """Whether it is proved that no real number is a solution: of sin(x) = 2, exp(x) = x."""
-        return isolation(self.equation, self.school).proves_none
+        return has_no_root(self.equation, self.school)
 
     @cached_property
     def line(self) -> Line | None:

@@ -1,7 +1,7 @@
-"""What an expression in one real variable can be on an interval, infinite ones among them: its real values and slopes.
+"""Intervals around the values and slopes of an expression in one real variable, on an interval that may be infinite.
 
-Where a part is not real, the sides may be real all the same: the sign of its imaginary part is kept, of which a sum or
-a product of such parts is told to be not real.
+Where a part is not real, the sides may be real all the same: the sign of its imaginary part is kept, which shows of
+many a sum or product with such a part that it is not real.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ UNKNOWN, NOT_REAL = frozenset({0}), frozenset({1, -1})
 
 
 class Enclosure(NamedTuple):
-    """What an expression can be on an interval."""
+    """Around the values of an expression on an interval."""
 
     value: RealInterval | None
     """Around its real values; None where it has none."""

@@ -27,8 +27,8 @@ MIDDLE, FAR = 16.0, 1e15
 PIECES = 64
 NARROW = 1e-4
 """Width of an interval that is cut no further."""
-WORK = 1500
-"""Intervals that are looked at."""
+WORK, FIRST_WORK = 1500, 150
+"""Intervals that are looked at: for all roots, and until there may be one."""
 ASIDE = 1 / 9973
 """By which ends are off the numbers at which roots often are."""
 
@@ -45,27 +45,31 @@ class Isolation(NamedTuple):
     whole: bool
     """Whether there are surely no others, but for doubtful ones."""
 
-    @property
-    def proves_none(self) -> bool:
-        return self.whole and not self.brackets and not self.doubtful
+
+def has_no_root(equation: Equation, program: Program) -> bool:
+    """Whether it is proved that no real number is a solution; it stops at the first place where one may be."""
+    return isolation(equation, program, FIRST_WORK, to_the_first=True) == Isolation([], [], True)
 
 
-def isolation(equation: Equation, program: Program) -> Isolation:
+def isolation(equation: Equation, program: Program, work: int = WORK, to_the_first: bool = False) -> Isolation:
     """The real roots in order; of a periodic equation those of one period around 0.
 
     Args:
         equation: in one variable.
         program: of the same equation.
+        work: intervals that are looked at, at most.
+        to_the_first: whether to stop at the first root, or where there may be one.
     """
     difference = Tree("Add", (equation.left, Tree("Mul", (MINUS_ONE, equation.right))))
     turn, [name] = period(equation), program.variables
     within = None if turn is None else turn.value
     try:
-        found = _Isolating(difference, program, name, within).run()
+        found = _Isolating(difference, program, name, within, work, to_the_first).run()
         top, bottom = one_fraction(difference)
-        if (found.whole and not found.doubtful) or bottom == ONE:
+        if (found.whole and not found.doubtful) or bottom == ONE or (found.brackets and to_the_first):
             return found
-        other = _Isolating(top, Program(Equation(top, ZERO), school=True), name, within).run()
+        over = Program(Equation(top, ZERO), school=True)
+        other = _Isolating(top, over, name, within, work, to_the_first).run()
     except (Unjudged, RecursionError):
         return Isolation([], [], False)
     return _without_poles(other, top, bottom, name)
@@ -90,11 +94,14 @@ class _Isolating:
     Args:
         tree: of which the values are those of the difference of the sides of ``program``.
         within: the period.
+        work, to_the_first: as of :func:`isolation`.
     """
 
-    def __init__(self, tree: Tree, program: Program, name: str, within: float | None) -> None:
+    def __init__(
+        self, tree: Tree, program: Program, name: str, within: float | None, work: int, to_the_first: bool
+    ) -> None:
         self.tree, self.program, self.name, self.within = tree, program, name, within
-        self.work = WORK
+        self.work, self.to_the_first = work, to_the_first
         self.brackets: list[tuple[fmpq, fmpq]] = []
         self.narrow: list[RealInterval] = []
 
@@ -106,8 +113,11 @@ class _Isolating:
             tails = [self._tail(RealInterval(-inf, cuts[0])), self._tail(RealInterval(cuts[-1], inf))]
         cells = [RealInterval(low, high) for low, high in pairwise(cuts)]
         cells += [cell for tail in tails for cell in tail or []]
+        if self.to_the_first and None in tails:
+            return Isolation([], [], False)
         for cell in cells:
-            self._resolve(cell)
+            if not (self.to_the_first and (self.brackets or self.narrow)):
+                self._resolve(cell)
         brackets = sorted(self.brackets, key=_middle)
         return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
