@@ -8,7 +8,7 @@ from dgltree.arguments import nearest
 from dgltree.equations.checking.forms import FORMS
 from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.rounding import rounds
-from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listed
+from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listed, thousands
 from dgltree.equations.completion.answers import question
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.coverage import covers
@@ -87,6 +87,11 @@ class Checker:
                 expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
                 raise ValueError(f"the equation has {blanks} blank{'s' * (blanks != 1)}, the answer {expressions}")
             return self._one(texts)
+        if (whole := thousands(text)) is not None:
+            one = self._one([whole])
+            if one.mark is Mark.RIGHT or text.count(",") > 1:
+                return self._list([one])
+            raise ValueError(f"'{text.strip()}' can mean {whole}, a decimal or two numbers; write the one you mean")
         if is_decimal(text) and (decimal := self._one([text])).mark is Mark.RIGHT:
             return self._list([decimal])
         return self._list([self._one([part]) for part in listed(text, self.asked.unknown)])
@@ -118,6 +123,11 @@ class Checker:
         strange = [name for name in variables(*fillers) if name not in (*self._names, *UNITS)]
         if strange and not self._names:
             raise ValueError(f"the answer has {strange[0]} in it, which is no variable here; write a number alone")
+        for name in strange:
+            letter = name.rstrip("0123456789")
+            if letter != name and letter in self._names:
+                readings = f"{letter}*{name[len(letter) :]} or a variable {name}"
+                raise ValueError(f"'{name}' can mean {readings}; write the one you mean")
 
     def _list(self, parts: list[Checked]) -> Checked:
         """The mark of several solutions, or of one."""
@@ -130,6 +140,10 @@ class Checker:
         if worst.mark is not Mark.RIGHT:
             said = f"{worst.answer} is {worst}"
             return worst._replace(answer=answer, notes=notes, said=said)
+        if self._every is not None:
+            all_of = f"every {self.asked.unknown} is one" if self._every.domain is Domain.EVERYWHERE else f"it {self._every.place}"
+            said = f"right, but not all solutions: {all_of}"
+            return Checked(answer, Mark.INCOMPLETE, self._every, notes=notes, said=said)
         missing = self._missing([read_typed_expression(part.answer, self._names) for part in parts])
         if missing:
             named = ", ".join(f"{self.asked.unknown} = {write_infix(tree)}" for tree in missing)
@@ -155,6 +169,21 @@ class Checker:
         return self._judge.verdict(Equation(solution, given)).holds or (self.rounded and rounds(given, solution))
 
     @cached_property
+    def _every(self) -> Verdict | None:
+        """The verdict that infinitely many numbers are solutions, if they are."""
+        if self._names or self._is_periodic:
+            return None
+        verdict = self._judge.verdict(self._whole)
+        many = verdict.domain in (Domain.EVERYWHERE, Domain.REALS) or not all(part.is_point for part in verdict.part)
+        return verdict if many and verdict.domain is not Domain.NONE and verdict.grade is Grade.PROVED else None
+
+    @property
+    def _whole(self) -> Equation:
+        """The equation with the unknown."""
+        variable = Tree("Symbol", token=self.asked.unknown)
+        return Equation(*(substitute(side, {BLANK: variable}) for side in self.asked.equation))
+
+    @cached_property
     def _solutions(self) -> list[Tree]:
         """Fillers of the blank, or solutions for the unknown: the real values where there are any."""
         found = Completer(seconds=SECONDS).answer(self.asked, MOST)
@@ -171,9 +200,7 @@ class Checker:
         unknown = self.asked.unknown
         if unknown is None:
             raise ValueError(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
-        variable = Tree("Symbol", token=unknown)
-        whole = Equation(*(substitute(side, {BLANK: variable}) for side in self.asked.equation))
-        verdict = self._judge.verdict(whole)
+        verdict = self._judge.verdict(self._whole)
         known = verdict.grade is not Grade.UNDECIDED
         if claim is ALL:
             right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)

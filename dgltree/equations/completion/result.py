@@ -58,7 +58,7 @@ class Completion:
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
     reason: str = ""
-    """What is known of all fillers: why there are none, that none is real, or that they are no single numbers."""
+    """Why there are no fillers, that none is real, or that they are no single numbers."""
 
     period: Tree | None = None
     """Of which each whole multiple, added to a solution, gives another one."""
@@ -93,7 +93,7 @@ class Completion:
         return [*lines, f"      ({self._effort()})"]
 
     def remarks(self, write: Callable[[Tree], str] = write_infix) -> list[str]:
-        """What is to be said of the fillers: of the imaginary unit, the period, and solutions that are not shown."""
+        """Remarks after the fillers: on the imaginary unit, the period, and solutions that are not shown."""
         found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
         if self.fillers and self.period is not None:
             found.append(f"so is {self.unknown} + {_factor(self.period, write)}*k for each whole k")
@@ -108,7 +108,7 @@ class Completion:
         return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]
 
     def _notes(self) -> list[str]:
-        """What is known of all fillers, or that none was found."""
+        """Remarks before the fillers: on all of them, or that none was found."""
         if self.reason:
             return [self.reason]
         return [] if self.found else [f"nothing was found that holds{'; guesses:' if self.fillers else ''}"]

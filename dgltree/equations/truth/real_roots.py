@@ -85,7 +85,7 @@ def narrowed(program: Program, name: str, low: fmpq, high: fmpq) -> tuple[fmpq, 
     for _ in range(HALVED):
         middle = (low + high) / 2
         found = _sign(_difference(program, name, middle, FINE))
-        if not found:  # too near to be told from 0
+        if not found:  # it may be 0
             return middle, middle
         low, high = (middle, high) if found == sign else (low, middle)
     return low, high
