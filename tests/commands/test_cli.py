@@ -259,10 +259,11 @@ def test_answers_come_in_the_order_of_the_input_refused_ones_in_their_place(
     assert main(["complete", "-", "--top", "1", *options, *(["--json"] if as_json else [])]) == 1
     found = told.getvalue().splitlines()
     if as_json:
-        assert [json.loads(line)["equation"] for line in found if line.startswith("{")] == lines
+        rows = [json.loads(line) for line in found if line.startswith("{")]
+        assert [(row["equation"], row["line"]) for row in rows] == [(line, i) for i, line in enumerate(lines, 1)]
         return
     bad = [line for line in lines if line in ("2 +", "x = x", "sni(x) = _")]
-    wanted = [f"dgltree: equation {i}, {line!r}: " if line in bad else line for i, line in enumerate(lines, 1)]
+    wanted = [f"dgltree: equation {i}, {line!r}: " if line in bad else f"{i}: {line}" for i, line in enumerate(lines, 1)]
     heads = [line for line in found if not line.startswith(" ")]
     for head, text in zip(heads, wanted, strict=True):
         assert head.startswith(text.replace("3x", "3*x"))
@@ -360,7 +361,7 @@ VERIFY = f"{shlex.quote(sys.executable)} -m dgltree verify"
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        (f"yes 'x = x' | head -2000 | {VERIFY} - | head -1", "x = x\n"),
+        (f"yes 'x = x' | head -2000 | {VERIFY} - | head -1", "1: x = x\n"),
         (f"{VERIFY} 'x = x' | true; echo ${{PIPESTATUS[0]}}", "0\n"),  # all is in a buffer when the command ends
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dgltree.algebra.child import algebra
+from dgltree.equations.completion.absolute import with_absolute_values
 from dgltree.equations.completion.lines import NAMED, Lines
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.expressions.names import variables
@@ -202,7 +203,13 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     for name in names:
         written = sorted(map(order, forms.get(name, [])), key=textbook_cost)
         best = next(filter(asked.verdicts.likely, written), None)
-        if best is not None:
+        sizes = [order(with_absolute_values(tree)) for tree in [side, *written]]
+        size = next(
+            (tree for tree in sizes if tree not in (*written, order(side)) and asked.verdicts.likely(tree)), None
+        )
+        if size is not None and name == "simplified":
+            found.setdefault(size, name)
+        if best is not None and order(with_absolute_values(best)) != size:
             found.setdefault(best, name)
     return found
 
