@@ -263,7 +263,9 @@ def test_answers_come_in_the_order_of_the_input_refused_ones_in_their_place(
         assert [(row["equation"], row["line"]) for row in rows] == [(line, i) for i, line in enumerate(lines, 1)]
         return
     bad = [line for line in lines if line in ("2 +", "x = x", "sni(x) = _")]
-    wanted = [f"dgltree: equation {i}, {line!r}: " if line in bad else f"{i}: {line}" for i, line in enumerate(lines, 1)]
+    wanted = [
+        f"dgltree: equation {i}, {line!r}: " if line in bad else f"{i}: {line}" for i, line in enumerate(lines, 1)
+    ]
     heads = [line for line in found if not line.startswith(" ")]
     for head, text in zip(heads, wanted, strict=True):
         assert head.startswith(text.replace("3x", "3*x"))

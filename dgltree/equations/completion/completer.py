@@ -124,7 +124,9 @@ class Completer:
                     listener.hear(asked.completion(lines.of(search.fillers, top), search.so_far()))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
-        fillers = (lines.of(search.fillers, top) + [_rounded(root) for root in search.roots])[:top]
+        fillers = lines.of(search.fillers, top)
+        nearest = sorted(search.roots, key=lambda root: abs(float(root)))[: top - len(fillers)]
+        fillers += [_rounded(root) for root in sorted(nearest, key=float)]
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
         return asked.completion(fillers, search.so_far())

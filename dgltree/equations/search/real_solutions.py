@@ -1,13 +1,17 @@
 """The real solutions of an equation for one unknown, as far as they are known before anything is searched."""
 
 from collections.abc import Iterable
+from fractions import Fraction
 from functools import cached_property
 
+from dgltree.equations.search import phrases
+from dgltree.equations.search.numbers import multiples
+from dgltree.equations.search.phrases import fraction
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.exact import exact
 from dgltree.equations.truth.isolation import Isolation, isolation
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.periods import CIRCULAR, Period, period
+from dgltree.equations.truth.periods import CIRCULAR, PI, Period, period
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.real_roots import isolated_root, real_roots
 from dgltree.equations.truth.verdict import Domain, Grade
@@ -71,9 +75,17 @@ class RealSolutions:
         return period(self.equation)
 
     @property
+    def has_roots(self) -> bool:
+        """Whether there are some between two numbers, or all are known."""
+        return self.all_known or bool(self.isolated.brackets)
+
+    @property
     def period_of_solutions(self) -> Tree | None:
         """Of which each whole multiple may be added to a solution."""
-        return None if self.period is None or self.none or self.reason else self.period.tree
+        if self.period is None or self.none or self.reason:
+            return None
+        unit = PI if self.period.power == 1 else phrases.power(PI, fraction(Fraction(self.period.power)))
+        return next(multiples(self.period.factor, unit)) if self.period.power else fraction(self.period.factor)
 
     def may_have_more(self, inverted: bool) -> bool:
         """Whether there may be others than those that were found, by inverse functions alone or otherwise."""

@@ -137,13 +137,12 @@ class Search:
         return degree(self.equation, self.unknown, self.names) or 0
 
     def _ask_algebra(self) -> None:
-        is_known = self.line.all_known if self.line is not None else self._degree >= SHORT
+        is_known = self.line.has_roots if self.line is not None else self._degree >= SHORT
         seconds = BESIDE_ROOTS if is_known else self.clock.to_search
         self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 
     @property
-    def none(self) -> bool:
-        """Whether it is proved that no real number is a filler."""
+    def none(self) -> bool:  # whether it is proved that no real number is a filler
         return self.line is not None and self.line.none
 
     @property
@@ -164,19 +163,20 @@ class Search:
     @property
     def _all_named(self) -> bool:
         """Whether no other real solutions are to be found, by their names at least."""
-        if self.line is None or self.none or not self.line.isolated.whole:
+        if self.line is None or self.none or not (self.line.isolated.whole or self.line.is_mixed):
             return False
         found = [self._named(float(root)) for root in self.line.roots]
         found += [self._named(x) for x in self.line.isolated.doubtful]
         self._take("a number", [tree for tree in found if tree is not None])
-        return None not in found or self.line.is_mixed
+        return self.line.has_roots if self.line.is_mixed else None not in found
 
     def _all_taken(self) -> bool:
         """Take all real solutions, where they are known to be all, and the unknown is at several places."""
-        if self.line is None or self.none or not self.solves or not self.line.isolated.whole:
+        line = self.line
+        if line is None or self.none or not self.solves or not (line.isolated.whole or line.is_mixed):
             return False
-        self._take_roots(self.line)
-        return bool(self.line.all_known or self.roots or self._settled())
+        self._take_roots(line)
+        return bool(line.all_known or self.roots or self._settled())
 
     def _named(self, root: float) -> Tree | None:
         return next((tree for tree in named(root) if self._verdicts.holds(tree)), None)

@@ -1,12 +1,12 @@
 """The period of an equation whose variable is in circular functions of multiples of it alone."""
 
 from fractions import Fraction
-from math import gcd, lcm, pi
+from math import gcd, lcm, pi, prod
 from typing import NamedTuple
 
 from dgltree.equations.truth.exact import exact
 from dgltree.read.functions import names
-from dgltree.read.notation import CONSTANTS, number
+from dgltree.read.notation import CONSTANTS
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
@@ -24,16 +24,6 @@ class Period(NamedTuple):
     @property
     def value(self) -> float:
         return float(self.factor) * pi**self.power
-
-    @property
-    def tree(self) -> Tree:
-        """``2*pi``, ``pi/2``, ``4``"""
-        top, bottom = self.factor.numerator, self.factor.denominator
-        factors = [number(str(top))] if top != 1 or not self.power else []
-        factors += [PI if self.power == 1 else Tree("Pow", (PI, number(str(self.power))))] if self.power else []
-        over = [] if bottom == 1 else [Tree("Pow", (number(str(bottom)), number("-1")))]
-        parts = [*factors, *over]
-        return parts[0] if len(parts) == 1 else Tree("Mul", tuple(parts))
 
 
 def period(equation: Equation) -> Period | None:
@@ -95,5 +85,9 @@ def _constant(tree: Tree) -> Period | None:
     if tree.function == "Pow" and (n := exact(tree.children[1])) is not None and n.denominator == 1:
         base = _constant(tree.children[0])
         return None if base is None or not base.factor else Period(base.factor ** int(n), base.power * int(n))
+    if tree.function == "Mul":
+        parts = [part for part in map(_constant, tree.children) if part is not None]
+        factor, power = prod(part.factor for part in parts), sum(part.power for part in parts)
+        return Period(Fraction(factor), power) if len(parts) == len(tree.children) else None
     value = exact(tree)
     return None if value is None else Period(value, 0)
