@@ -163,7 +163,7 @@ def test_a_sum_is_one_fraction(text: str, top: str, bottom: str) -> None:
         ("sin(x) = 1/2", ["pi/6", "5*pi/6"], ["so is x + 2*pi*k for each whole k"]),
         (
             "-0.4sin(x) + 0.25sin(2x) = 0",
-            ["0", "pi", "2*atan(1/3)", "-2*atan(1/3)"],
+            ["0", "pi", "acos(4/5)", "-acos(4/5)"],
             ["so is x + 2*pi*k for each whole k"],
         ),
         ("sin(x) + cos(x) = 1", ["0", "pi/2"], ["so is x + 2*pi*k for each whole k"]),

@@ -230,6 +230,22 @@ def test_extremes_and_units_are_judged_and_said(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("abs(sin(x)) = sin(x)", "holds for x from 0 to 3.14159, and so in each period of 2*pi (tested)"),
+        ("sqrt(1 - sin(x)^2) = cos(x)", "holds for x from -1.5708 to 1.5708, and so in each period of 2*pi (tested)"),
+        ("abs(tan(2*x)) = tan(2*x)", "holds for x from 0 to 0.785398, and so in each period of pi/2 (tested)"),
+        ("abs(cos(pi*x)) = -cos(pi*x)", "holds for x from -1 to -0.5 and from 0.5 to 1, and so in each period of 2"),
+        ("abs(sin(x)) = sin(abs(x))",
+         "holds for x from -3.14159 to 3.14159, and so in each period of 2*pi further from 0 (tested)"),
+        ("asin(sin(x)) = x", "between -20 and 20 it holds for x from -1.5708 to 1.5708 (tested)"),
+    ],
+)  # fmt: skip
+def test_the_part_of_a_periodic_equation_is_that_of_one_period(text: str, said: str) -> None:
+    assert str(verify(text)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
         ("cot(x)*tan(x) = 1", "but sin(x) = 0 or cos(x) = 0 (proved)"),
         ("cot(x) = 1/tan(x)", "but cos(x) = 0 (proved)"),
         ("tan(2x) = 2*tan(x)/(1 - tan(x)^2)", "but cos(x) = 0 (proved)"),  # at pi/4 neither side has a value

@@ -19,12 +19,14 @@ from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.read.infix_writer import write_equation
 from dgltree.read.notation import NUMBERS, number
 from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
 DEEPEST = 200  # nested so deep an equation is refused
+SHOWN = 60  # characters of an equation that is shown in a message
 MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
 LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only comes behind
 
@@ -216,11 +218,19 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     return found
 
 
+def _asked(equation: Equation) -> str:
+    """The question for the first variable of an equation, where that is short."""
+    written, names = write_equation(equation), variables(*equation)
+    return f"{written}, {names[0]} = _" if names and len(written) < SHOWN else "solve EQUATION"
+
+
 def _check(equation: Equation, blanks: Sequence[str]) -> None:
     looked = [_looked_through(side) for side in equation]
     there = {leaf for _, leaves in looked for leaf in leaves}
     if not there:
-        raise ValueError("the equation has no blank; write _ where something is missing, or solve EQUATION")
+        raise ValueError(
+            f"the equation has no blank; write _ where something is missing, or {_asked(equation)} to solve it"
+        )
     if there != {blank(name) for name in blanks}:
         raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
     if len(there) > MOST_BLANKS:

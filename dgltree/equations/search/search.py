@@ -15,7 +15,7 @@ from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import isolated, wanted
-from dgltree.equations.search.numbers import named
+from dgltree.equations.search.numbers import named, named_angle
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
 from dgltree.equations.search.polynomials import degree
@@ -141,13 +141,8 @@ class Search:
         seconds = BESIDE_ROOTS if is_known else self.clock.to_search
         self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 
-    @property
-    def none(self) -> bool:  # whether it is proved that no real number is a filler
-        return self.line is not None and self.line.none
-
-    @property
-    def reason(self) -> str:
-        return self.remark if self.line is None else self.line.reason
+    none = property(lambda self: self.line is not None and self.line.none)
+    reason = property(lambda self: self.remark if self.line is None else self.line.reason)
 
     @property
     def _wants_complex(self) -> bool:
@@ -179,15 +174,20 @@ class Search:
         return bool(line.all_known or self.roots or self._settled())
 
     def _named(self, root: float) -> Tree | None:
-        return next((tree for tree in named(root) if self._verdicts.holds(tree)), None)
+        angles = named_angle(root) if self.line is not None and self.line.period is not None else ()
+        return next((tree for tree in (*named(root), *angles) if self._verdicts.holds(tree)), None)
 
     def _take_roots(self, line: RealSolutions) -> None:
         """Real fillers: by their names, or else as decimals."""
         if line.all_known and not has_imaginary_unit(*self.equation):
             # three real roots of a cubic are decimals rather than roots of complex numbers
             self.fillers = {tree: source for tree, source in self.fillers.items() if not has_imaginary_unit(tree)}
-        at = points(COMPLEX, [], 1)
-        known = [complex(value(tree, at, {}).flat[0]) for tree in self.fillers if self._verdicts.holds(tree)]
+        at, known = points(COMPLEX, [], 1), list[complex]()
+        for tree in filter(self._verdicts.holds, list(self.fillers)):
+            number = complex(value(tree, at, {}).flat[0])
+            if line.period is not None and line.is_known(number.real, known):
+                del self.fillers[tree]  # 3*pi/2 next to -pi/2
+            known.append(number)
         for root in line.roots:
             if not line.is_known(float(root), known):
                 written = self._named(float(root))

@@ -25,6 +25,13 @@ class Period(NamedTuple):
     def value(self) -> float:
         return float(self.factor) * pi**self.power
 
+    def __str__(self) -> str:
+        """``2*pi``"""
+        unit = {0: "", 1: "pi"}.get(self.power, f"pi^{self.power}")
+        top, bottom = self.factor.numerator, self.factor.denominator
+        above = "*".join(part for part in (str(top) if top != 1 or not unit else "", unit) if part)
+        return above if bottom == 1 else f"{above}/{bottom}"
+
 
 def period(equation: Equation) -> Period | None:
     """Of both sides; None of an equation with a variable outside of circular functions."""
