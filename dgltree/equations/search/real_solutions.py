@@ -1,6 +1,6 @@
 """The real solutions of an equation for one unknown, as far as they are known before anything is searched."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -103,6 +103,10 @@ class RealSolutions:
             isolated = [_next_to_0(root, self.period.value) for root in isolated]
         found = isolated if self.isolated.whole else [*isolated, *real_roots(self._program, self.name)]
         return sorted(dict.fromkeys(found), key=float)
+
+    def is_periods_from(self, root: float, others: Sequence[complex]) -> bool:
+        """Whether a root is one or more periods from another number, and not among them."""
+        return self.is_known(root, others) and not any(_same(root, other, None) for other in others)
 
     def is_known(self, root: float, others: Iterable[complex]) -> bool:
         """Whether a root is among other numbers, or a number of periods from one."""

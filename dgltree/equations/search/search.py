@@ -185,7 +185,7 @@ class Search:
         at, known = points(COMPLEX, [], 1), list[complex]()
         for tree in filter(self._verdicts.holds, list(self.fillers)):
             number = complex(value(tree, at, {}).flat[0])
-            if line.period is not None and line.is_known(number.real, known):
+            if line.is_periods_from(number.real, known):
                 del self.fillers[tree]  # 3*pi/2 next to -pi/2
             known.append(number)
         for root in line.roots:
