@@ -7,10 +7,11 @@ import os
 import select
 import subprocess
 import sys
+import time
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 
 from dgltree.read.infix import read_infix
 from dgltree.read.infix_writer import write_infix
@@ -31,7 +32,7 @@ class Algebra:
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds, self._lock = seconds, Lock()
         self._process: subprocess.Popen[str] | None = None
-        self._owner, self._answered = 0, False
+        self._owner, self._ready = 0, False
 
     def start(self) -> None:
         """Let the process begin to load SymPy."""
@@ -53,7 +54,7 @@ class Algebra:
             if self._owner == os.getpid():
                 self._process.kill()
                 self._process.communicate()
-            self._process, self._answered = None, False
+            self._process, self._ready = None, False
 
     def _ask(self, what: str, trees: list[Tree], seconds: float) -> Any:
         if sum(tree.size for tree in trees) > LARGEST or seconds <= 0:
@@ -64,12 +65,16 @@ class Algebra:
             return None
         with self._lock:
             running = self._running()
-            limit = min(seconds, self._seconds) if self._answered else min(seconds, self._seconds + START)
             assert running.stdin is not None and running.stdout is not None
             try:
+                if not self._ready:  # of a deadline the start is a part
+                    begun = time.monotonic()
+                    self._ready = bool(_line(running.stdout, min(seconds, START)))
+                    seconds -= time.monotonic() - begun
+                limit = min(seconds, self._seconds) if self._ready else 0.0
                 running.stdin.write(json.dumps({"what": what, "trees": texts, "seconds": math.ceil(limit) + 1}) + "\n")
                 running.stdin.flush()
-                line = running.stdout.readline() if select.select([running.stdout], [], [], limit)[0] else ""
+                line = _line(running.stdout, limit)
             except OSError:  # it ended
                 line = ""
             except BaseException:  # an interrupt: its answer must not answer another question
@@ -78,7 +83,6 @@ class Algebra:
             if not line:
                 self.stop()
                 return None
-            self._answered = True
             return json.loads(line)
 
     def _running(self) -> "subprocess.Popen[str]":
@@ -92,8 +96,13 @@ class Algebra:
                 stderr=subprocess.DEVNULL,
                 text=True,
             )
-            self._owner, self._answered = os.getpid(), False
+            self._owner, self._ready = os.getpid(), False
         return self._process
+
+
+def _line(stream: IO[str], seconds: float) -> str:
+    """A line, nothing where none comes in time."""
+    return stream.readline() if seconds > 0 and select.select([stream], [], [], seconds)[0] else ""
 
 
 @lru_cache(maxsize=1)

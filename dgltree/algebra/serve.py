@@ -38,6 +38,7 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
     import sympy  # noqa: F401 - loaded before the first question
 
+    print(flush=True)  # ready
     for line in sys.stdin:
         question = json.loads(line)
         signal.alarm(question["seconds"])

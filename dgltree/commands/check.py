@@ -13,6 +13,8 @@ examples:
   dgltree check "2x^2 - 18 = _" "2(x^2 - 9)" --form factored
   dgltree check "x^2 = 16, x = _" "x = 4 or x = -4" "±4" -4 5 "no solution"
   dgltree check "x^2 - 5x + 6 = (x - _1)(x - _2)" "2, 3"
+  dgltree check "5 m + 20 cm = _" "5.2 m" "520 cm" 5.2 --units
+  dgltree check "5/2 = _" "2 1/2" --mixed
   cat answers.txt | dgltree check "sqrt(x^2) = _" - --json
 
 An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
@@ -36,9 +38,15 @@ def run(name: str, arguments: list[str]) -> int:
     made.add_argument(
         "--rounded", action="store_true", help="take a decimal that is the value rounded to its digits, and say so"
     )
+    made.add_argument("--mixed", action="store_true", help="read 2 1/2 as 2 + 1/2")
+    made.add_argument(
+        "--units", action="store_true", help="read names after numbers as units, and compare them (the extra units)"
+    )
     made.add_argument("--json", action="store_true", help="print a JSON object for each answer")
     options = made.parse_intermixed_args(shielded(made, arguments))
-    checker = Checker(options.equation.strip(), options.form, options.names, options.rounded)
+    checker = Checker(
+        options.equation.strip(), options.form, options.names, options.rounded, options.mixed, options.units
+    )
     if not options.json:
         for note in checker.asked.notes:
             print(f"({note})")

@@ -154,7 +154,7 @@ class CompleteCommand(EquationCommand):
             return
         notes = [f"      ({note})" for note in asked.typed.notes]
         understood = found.understood(write_latex_equation if latex else write_equation)
-        print("\n".join([understood, *found.lines(write, self.options.forms), *notes]), flush=True)
+        print("\n".join([asked.place + understood, *found.lines(write, self.options.forms), *notes]), flush=True)
         if wrong is not None:
             print(wrong, flush=True)
 
@@ -162,7 +162,7 @@ class CompleteCommand(EquationCommand):
         from dgltree.equations.completion.record import described
 
         more = {} if wrong is None else {"distractors": wrong.texts}
-        print(write_json({"equation": asked.text, **described(found, asked.typed.notes), **more}))
+        print(write_json({"equation": asked.text, **asked.line, **described(found, asked.typed.notes), **more}))
 
     def run(self, texts: list[str]) -> int:
         with self._kernels(texts) if self.completing.by_score else nullcontext():

@@ -21,6 +21,18 @@ class EquationInput(NamedTuple):
     text: str
     typed: Any
     """The result of the command's reader, or a ``ValueError``; a command gets only results."""
+    from_input: bool = False
+    """Whether it is a line of standard input, of which ``number`` is the number."""
+
+    @property
+    def place(self) -> str:
+        """``3: `` of a line of standard input."""
+        return f"{self.number}: " if self.from_input else ""
+
+    @property
+    def line(self) -> dict[str, int]:
+        """The same for JSON."""
+        return {"line": self.number} if self.from_input else {}
 
 
 def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.ArgumentParser:
@@ -142,12 +154,12 @@ class EquationCommand(ABC):
 
     def _asked(self, texts: list[str]) -> Iterator[EquationInput]:
         """All equations; blank lines count and are left out."""
-        lines = (line for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
-        for number, line in enumerate(lines, 1):
+        lines = ((line, text == "-") for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
+        for number, (line, from_input) in enumerate(lines, 1):
             text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
             if text:
                 for one, typed in self._read(line, text):
-                    yield EquationInput(number, one, typed)
+                    yield EquationInput(number, one, typed, from_input)
 
     def _read(self, line: str | bytes, text: str) -> "list[tuple[str, Any]]":
         from dgltree.read.text import decode
@@ -168,6 +180,6 @@ class EquationCommand(ABC):
     def _refuse(self, asked: EquationInput, error: ValueError) -> None:
         """Say what is wrong with an equation."""
         if self.as_json:
-            print(write_json({"equation": asked.text, "error": str(error)}))
+            print(write_json({"equation": asked.text, **asked.line, "error": str(error)}))
         shown = asked.text if len(asked.text) <= 120 else f"{asked.text[:100]} ..."
         print(f"dgltree: equation {asked.number}, {shown!r}: {error}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """``dgltree verify``."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dgltree.commands.equation_input import EquationCommand, EquationInput, parsed, parser
 from dgltree.commands.main import COMMANDS
@@ -43,10 +43,10 @@ class VerifyCommand(EquationCommand):
         if self.as_json:
             unit = {"imaginary_unit": found.unit} if found.unit else {}
             notes += [f"{found.variable} is a variable here"] if found.variable else []
-            row = {"equation": asked.text, "understood": understood}
+            row: dict[str, Any] = {"equation": asked.text, **asked.line, "understood": understood}
             print(write_json({**row, **found.verdict.described, **unit, "notes": notes}))
         else:
-            print("\n      ".join([understood, str(found), *(f"({note})" for note in notes)]))
+            print("\n      ".join([asked.place + understood, str(found), *(f"({note})" for note in notes)]))
 
 
 def run(name: str, arguments: list[str]) -> int:

@@ -150,8 +150,10 @@ def test_solutions_are_lines_with_the_unknown(capsys: pytest.CaptureFixture[str]
     assert main(["complete", "2x + 3 = 11, x = _", "x^2 + 4 = 0 => x = _"]) == 0
     first, second = capsys.readouterr().out.split("x^2 + 4 = 0, x = _\n")
     assert first.splitlines()[:2] == ["2*x + 3 = 11, x = _", "   1  x = 4  holds everywhere (proved)  (a number)"]
-    assert [line.split("  ")[2] for line in second.splitlines()[:2]] == ["x = 2*i", "x = -2*i"]
-    assert second.splitlines()[2] == "      (i is the imaginary unit)"
+    said, *found, unit, _ = second.splitlines()
+    assert said == "      there is no real solution (proved)"
+    assert [line.split("  ")[2] for line in found] == ["x = 2*i", "x = -2*i"]
+    assert unit == "      (i is the imaginary unit)"
 
 
 def test_several_blanks_have_a_filler_each(capsys: pytest.CaptureFixture[str]) -> None:
@@ -257,10 +259,13 @@ def test_answers_come_in_the_order_of_the_input_refused_ones_in_their_place(
     assert main(["complete", "-", "--top", "1", *options, *(["--json"] if as_json else [])]) == 1
     found = told.getvalue().splitlines()
     if as_json:
-        assert [json.loads(line)["equation"] for line in found if line.startswith("{")] == lines
+        rows = [json.loads(line) for line in found if line.startswith("{")]
+        assert [(row["equation"], row["line"]) for row in rows] == [(line, i) for i, line in enumerate(lines, 1)]
         return
     bad = [line for line in lines if line in ("2 +", "x = x", "sni(x) = _")]
-    wanted = [f"dgltree: equation {i}, {line!r}: " if line in bad else line for i, line in enumerate(lines, 1)]
+    wanted = [
+        f"dgltree: equation {i}, {line!r}: " if line in bad else f"{i}: {line}" for i, line in enumerate(lines, 1)
+    ]
     heads = [line for line in found if not line.startswith(" ")]
     for head, text in zip(heads, wanted, strict=True):
         assert head.startswith(text.replace("3x", "3*x"))
@@ -358,7 +363,7 @@ VERIFY = f"{shlex.quote(sys.executable)} -m dgltree verify"
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
-        (f"yes 'x = x' | head -2000 | {VERIFY} - | head -1", "x = x\n"),
+        (f"yes 'x = x' | head -2000 | {VERIFY} - | head -1", "1: x = x\n"),
         (f"{VERIFY} 'x = x' | true; echo ${{PIPESTATUS[0]}}", "0\n"),  # all is in a buffer when the command ends
     ],
 )

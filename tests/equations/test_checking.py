@@ -40,6 +40,76 @@ def test_what_pupils_type_gets_the_mark_that_was_written_before_the_code(row: di
     assert mark == row["mark"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer", "said"),
+    [
+        ("5 m + 20 cm = _", "5.2 m", "right: the same quantity"),
+        ("5 m + 20 cm = _", "520 cm", "right: the same quantity"),
+        ("5 m + 20 cm = _", r"5,2\,\mathrm{m}", "right: the same quantity"),
+        ("5 m + 20 cm = _", "5.3 m", "wrong: another quantity"),
+        ("5 m + 20 cm = _", "5.2", "wrong: the unit is missing, or another quantity"),
+        ("5 m + 20 cm = _", "5.2 kg", "wrong: another unit"),
+        ("60 km/h * 2 h = _", "120 km", "right: the same quantity"),
+        ("9.81 m/s² * 2 kg = _", "19.62 N", "right: the same quantity"),
+        ("x/2 = 3 m, x = _", "x = 600 cm", "right: the same quantity"),
+        ("2x + 3 = 11, x = _", "4 m", "wrong: another unit"),
+        ("60/4 = _", "15", "right: holds everywhere (proved)"),
+    ],
+)
+def test_units_are_compared_if_that_is_asked_for(asked: str, answer: str, said: str) -> None:
+    pytest.importorskip("pint")
+    found = check(asked, answer, units=True)
+    assert (found.answer, str(found)) == (answer, said)
+
+
+@pytest.mark.parametrize("answer", ["5.2 apples", "15 units", "20 °C"])
+def test_what_is_no_unit_is_refused(answer: str) -> None:
+    pytest.importorskip("pint")
+    with pytest.raises(ValueError, match=r"no unit|no multiple of a unit"):
+        check("5 m + 20 cm = _", answer, units=True)
+
+
+@pytest.mark.parametrize("answer", ["2 1/2", r"2\frac{1}{2}", r"2\tfrac12", "2½"])
+def test_a_mixed_number_is_a_sum_if_that_is_asked_for(answer: str) -> None:
+    assert check("5/2 = _", answer, mixed=True).mark is Mark.RIGHT
+    assert check("1 = _", answer, mixed=True).mark is Mark.WRONG
+    with pytest.raises(ValueError, match=r"can mean 2 \+ 1/2 or"):
+        check("5/2 = _", answer)
+
+
+def test_a_mixed_number_is_read_in_the_question_too_and_what_is_none_is_left() -> None:
+    assert check("2 1/2 + x = _", "x + 5/2", mixed=True).mark is Mark.RIGHT
+    assert check("3x^2 = _", "x^2 + 2x^2", mixed=True).mark is Mark.RIGHT
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "said"),
+    [
+        ("2(x - 3) = 2x - 6, x = _", "0", "right, but not all solutions: every x is one"),
+        ("x = |x|, x = _", "3", "right, but not all solutions: it holds for x ≥ 0"),
+        ("x/10 = 100, x = _", "1,000", "right: holds everywhere (proved)"),
+        ("e^x = x, x = _", "no solution", "right: there is no real solution (proved)"),
+        ("2x = 2x, x = _", r"x \in \mathbb{R}", "right: holds everywhere (proved)"),
+    ],
+)
+def test_solutions_that_are_no_short_list(asked: str, answer: str, said: str) -> None:
+    assert str(check(asked, answer)) == said
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "message"),
+    [
+        ("x^2 = x, x = _", "(0, 1)", "'(0, 1)' can mean an interval or a pair; write 0, 1 for two solutions"),
+        ("x/10 = 100, x = _", "1,001", "'1,001' can mean 1001, a decimal or two numbers; write the one you mean"),
+        ("2x = _", "x2", "'x2' can mean x*2 or a variable x2; write the one you mean"),
+    ],
+)
+def test_an_answer_with_two_meanings_is_refused_with_both(asked: str, answer: str, message: str) -> None:
+    with pytest.raises(ValueError) as refused:
+        check(asked, answer)
+    assert str(refused.value) == message
+
+
 def test_a_rounded_decimal_is_right_if_that_is_asked_for() -> None:
     for question, answer, exact in (("1/3 = _", "0.333", "1/3"), ("x^2 = 2, x = _", "±1.414", "sqrt(2)")):
         assert check(question, answer).mark is Mark.WRONG

@@ -76,6 +76,7 @@ def test_parts_between_numeric_ends_are_those_that_were_written_down() -> None:
         verdict = judged(row["equation"])
         low, high = verdict.window or (-INFINITE, INFINITE)
         label = [(max(a, low), min(b, high), *closed) for a, b, *closed in labelled(row["where"])]
+        label = [piece for piece in label if piece[0] < piece[1] or verdict.window is None]  # in the window
         if not near(named(verdict), label, 1e-6):
             other.append(row["equation"])
     assert other == ["acos(-x) = acos(x)"]  # at 0 alone

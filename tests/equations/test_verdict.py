@@ -208,7 +208,12 @@ def test_equal_parts_of_a_long_equation_are_one_object_and_huge_powers_take_litt
         ("e^x = -x^2 - 1", "holds for no real x"),
         ("sin(x) = 2", "holds for no real x"),
         ("cos(x) = 3/2", "holds for no real x"),
-        ("9^9^9 = 9^9^9 + 1", "undecided"),
+        ("9^9^9 = 9^9^9 + 1", "does not hold: left is 4.281e+369693099, right is more"),
+        ("9^9^9^9 + 1 = 9^9^9^9", "does not hold: left is too large to write, right is less"),
+        ("9^9^9^9 = 9^9^9^8", "undecided: the values are too large to compare"),
+        ("sin(pi/2) + cos(pi/2) = 1", "holds everywhere (proved)"),
+        ("e^x = x", "holds for no real x"),
+        ("1 + 1e-400 = 1", "does not hold: left is 1, right is that less 1.000e-400"),
         ("sin(x)^1000 + cos(x)^2 = cos(x)^2", "does not hold"),
         ("e^(i*k*x) = cos(k*x) + i*sin(k*x)", "holds everywhere (proved); i is the imaginary unit"),
         ("(u + i*v)*(u - i*v) = u^2 + v^2", "holds everywhere (proved); i is the imaginary unit"),
@@ -219,6 +224,22 @@ def test_equal_parts_of_a_long_equation_are_one_object_and_huge_powers_take_litt
     ],
 )
 def test_extremes_and_units_are_judged_and_said(text: str, said: str) -> None:
+    assert str(verify(text)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("abs(sin(x)) = sin(x)", "holds for x from 0 to 3.14159, and so in each period of 2*pi (tested)"),
+        ("sqrt(1 - sin(x)^2) = cos(x)", "holds for x from -1.5708 to 1.5708, and so in each period of 2*pi (tested)"),
+        ("abs(tan(2*x)) = tan(2*x)", "holds for x from 0 to 0.785398, and so in each period of pi/2 (tested)"),
+        ("abs(cos(pi*x)) = -cos(pi*x)", "holds for x from -1 to -0.5 and from 0.5 to 1, and so in each period of 2"),
+        ("abs(sin(x)) = sin(abs(x))",
+         "holds for x from -3.14159 to 3.14159, and so in each period of 2*pi further from 0 (tested)"),
+        ("asin(sin(x)) = x", "between -20 and 20 it holds for x from -1.5708 to 1.5708 (tested)"),
+    ],
+)  # fmt: skip
+def test_the_part_of_a_periodic_equation_is_that_of_one_period(text: str, said: str) -> None:
     assert str(verify(text)).startswith(said)
 
 

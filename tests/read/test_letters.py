@@ -15,8 +15,6 @@ from dgltree.read.typed.spelling import GREEK_LETTERS
 LINES = Path(__file__).parent / "letters.tsv"
 NAMES = str.maketrans(GREEK_LETTERS)
 MISSED = {
-    "y = a(x - h)^2 + k": "refused, as a(x - h) could be a function",
-    "y - y1 = m(x - x1)": "refused, as m(x - x1) could be a function",
     "AB = 2x + 3": "a product with a note: one length alone is not told from PV = nRT",
     "-ab = (-a)b": "the sign is that of a, as in strict infix: the same value",
 }

@@ -1,14 +1,16 @@
 """``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
 
-import re
 from collections.abc import Collection
 from functools import cached_property
+from typing import NamedTuple
 
 from dgltree.arguments import nearest
+from dgltree.equations.checking.answer_parts import parts
 from dgltree.equations.checking.forms import FORMS
 from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.rounding import rounds
-from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listed
+from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listed, thousands
+from dgltree.equations.checking.units import WithUnits, in_units, with_units
 from dgltree.equations.completion.answers import question
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.coverage import covers
@@ -20,6 +22,7 @@ from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.functions import names as functions
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
+from dgltree.read.typed.mixed import with_mixed_numbers
 from dgltree.trees.equation import BLANK, Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
@@ -30,6 +33,8 @@ def check(
     form: str | None = None,
     names: Collection[str] = (),
     rounded: bool = False,
+    mixed: bool = False,
+    units: bool = False,
 ) -> Checked:
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
@@ -40,20 +45,31 @@ def check(
         form: ``expanded``, ``factored``, ``lowest-terms``, ``one-fraction``, ``exact``, or None for any.
         names: runs of letters that are one name; others are products, as :func:`dgltree.complete` has it.
         rounded: whether a decimal is right that is the value rounded to its digits.
+        mixed: whether ``2 1/2`` is 2 + 1/2; else it is refused, as it can be a product.
+        units: whether names after numbers are units, compared by pint (the extra ``units``); else they are refused.
 
     An answer is right if it makes the equation true wherever the rest of the equation has a real value. Where an
     unknown is asked for, it lists all real solutions: ``"2, 3"``, ``"x = 2 or x = 3"``, ``"±2"``, ``"no solution"``.
 
     Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
     """
-    return Checker(equation, form, names, rounded).check(answer)
+    return Checker(equation, form, names, rounded, mixed, units).check(answer)
+
+
+class PlainText(NamedTuple):
+    """A text without mixed numbers and units."""
+
+    text: str
+    bases: frozenset[str]
+    """The base units in it."""
+    notes: tuple[str, ...]
 
 
 class Checker:
     """Marks many answers to one equation.
 
     Args:
-        equation, form, names, rounded: as of :func:`check`.
+        equation, form, names, rounded, mixed, units: as of :func:`check`.
     """
 
     def __init__(
@@ -62,38 +78,66 @@ class Checker:
         form: str | None = None,
         names: Collection[str] = (),
         rounded: bool = False,
+        mixed: bool = False,
+        units: bool = False,
     ) -> None:
         if form is not None and form not in FORMS:
             raise ValueError(f"unknown form {form!r} ({nearest(form, FORMS)}); the forms are {', '.join(FORMS)}")
-        self.asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
+        self._mixed, self._units, self._one_name, self._in = mixed, units, frozenset(names), frozenset[str]()
+        if isinstance(equation, str):
+            plain = self._plain(equation)
+            self.asked = read_question(plain.text, self._one_name | plain.bases)
+            self._in = plain.bases
+            self.asked = self.asked._replace(notes=(*plain.notes, *(() if plain.bases else self.asked.notes)))
+        else:
+            self.asked = question(equation)
         if not self.asked.blanks:
             raise ValueError("the equation has no blank; write _ where the answer goes, or x^2 = 16, x = _")
         self.form = form or (self.asked.form if self.asked.form in FORMS else None)
         self._names = variables(*self.asked.equation)
-        self._one_name, self.rounded = frozenset(names), rounded
-        self._judge = Judge()
+        self.rounded = rounded
+        self._judge, self._bases = Judge(), frozenset[str]()
 
     def check(self, answer: str | Tree) -> Checked:
         """The mark of one answer, which has all solutions where an unknown is asked for."""
         if isinstance(answer, Tree):
             return self._one([write_infix(answer)])
+        plain = self._plain(answer)
+        found = self._marked(plain.text, plain.bases)
+        notes = (*plain.notes, *found.notes)
+        return in_units(found, answer, plain.bases, self._in) if self._units else found._replace(notes=notes)
+
+    def _plain(self, text: str) -> PlainText:
+        """A text without mixed numbers and units, where these are read."""
+        text, notes = with_mixed_numbers(text) if self._mixed else (text, ())
+        found = with_units(text) if self._units else WithUnits(text, frozenset())
+        return PlainText(found.text, found.bases, notes)
+
+    def _marked(self, answer: str, bases: frozenset[str]) -> Checked:
+        """The mark of a text without units, in which these are names of base units."""
+        self._bases = bases
         text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
         if claim is not None:
             return self._claimed(claim, answer.strip())
         if self.asked.unknown is None:
             blanks = len(self.asked.blanks)
-            texts = _parts(text, blanks)
+            texts = parts(text, blanks)
             if len(texts) != blanks:
                 expressions = f"{len(texts)} expression{'s' * (len(texts) != 1)}"
                 raise ValueError(f"the equation has {blanks} blank{'s' * (blanks != 1)}, the answer {expressions}")
             return self._one(texts)
+        if (whole := thousands(text)) is not None:
+            one = self._one([whole])
+            if one.mark is Mark.RIGHT or text.count(",") > 1:
+                return self._list([one])
+            raise ValueError(f"'{text.strip()}' can mean {whole}, a decimal or two numbers; write the one you mean")
         if is_decimal(text) and (decimal := self._one([text])).mark is Mark.RIGHT:
             return self._list([decimal])
         return self._list([self._one([part]) for part in listed(text, self.asked.unknown)])
 
     def _one(self, texts: list[str]) -> Checked:
         """The mark of an expression for each blank."""
-        read = [read_noted_expression(text, self._names, names=self._one_name) for text in texts]
+        read = [read_noted_expression(text, self._names, names=self._one_name | self._bases) for text in texts]
         fillers, notes = [one.tree for one in read], tuple(note for one in read for note in one.notes)
         if self.asked.unknown in variables(*fillers):
             raise ValueError(f"the answer has {self.asked.unknown} in it, which is asked for")
@@ -115,31 +159,46 @@ class Checker:
 
     def _check_names(self, fillers: list[Tree]) -> None:
         """Raises ``ValueError`` for a word or a unit as the answer to an equation of numbers."""
-        strange = [name for name in variables(*fillers) if name not in (*self._names, *UNITS)]
+        strange = [name for name in variables(*fillers) if name not in (*self._names, *UNITS, *self._bases)]
+        if strange and self._units:
+            raise ValueError(f"the answer has {strange[0]} in it, which is no unit and no variable here")
         if strange and not self._names:
             raise ValueError(f"the answer has {strange[0]} in it, which is no variable here; write a number alone")
+        for name in strange:
+            letter = name.rstrip("0123456789")
+            if letter != name and letter in self._names:
+                readings = f"{letter}*{name[len(letter) :]} or a variable {name}"
+                raise ValueError(f"'{name}' can mean {readings}; write the one you mean")
 
-    def _list(self, parts: list[Checked]) -> Checked:
+    def _list(self, several: list[Checked]) -> Checked:
         """The mark of several solutions, or of one."""
-        parts = list({part.answer: part for part in parts}.values())
-        answer = ", ".join(part.answer for part in parts)
-        notes = tuple(dict.fromkeys(note for part in parts for note in part.notes))
-        worst = max(parts, key=lambda part: _SEVERITY.index(part.mark))
-        if len(parts) == 1 and worst.mark is not Mark.RIGHT:
+        several = list({part.answer: part for part in several}.values())
+        answer = ", ".join(part.answer for part in several)
+        notes = tuple(dict.fromkeys(note for part in several for note in part.notes))
+        worst = max(several, key=lambda part: _SEVERITY.index(part.mark))
+        if len(several) == 1 and worst.mark is not Mark.RIGHT:
             return worst
         if worst.mark is not Mark.RIGHT:
             said = f"{worst.answer} is {worst}"
             return worst._replace(answer=answer, notes=notes, said=said)
-        missing = self._missing([read_typed_expression(part.answer, self._names) for part in parts])
+        if self._every is not None:
+            all_of = (
+                f"every {self.asked.unknown} is one"
+                if self._every.domain is Domain.EVERYWHERE
+                else f"it {self._every.place}"
+            )
+            said = f"right, but not all solutions: {all_of}"
+            return Checked(answer, Mark.INCOMPLETE, self._every, notes=notes, said=said)
+        missing = self._missing([read_typed_expression(part.answer, self._names) for part in several])
         if missing:
             named = ", ".join(f"{self.asked.unknown} = {write_infix(tree)}" for tree in missing)
             said = f"right, but not all solutions: {named} {'is' if len(missing) == 1 else 'are'} missing"
             return Checked(answer, Mark.INCOMPLETE, worst.verdict, notes=notes, said=said)
         if self._is_periodic:
             notes = (*notes, f"more solutions may exist: {self.asked.unknown} is in a periodic function")
-        if len(parts) == 1:
+        if len(several) == 1:
             return worst._replace(notes=notes)
-        return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=f"right: {len(parts)} solutions")
+        return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=f"right: {len(several)} solutions")
 
     def _missing(self, given: list[Tree]) -> list[Tree]:
         """Solutions that are not given, as far as they are found; of periodic functions none is missed."""
@@ -153,6 +212,21 @@ class Checker:
 
     def _same(self, solution: Tree, given: Tree) -> bool:
         return self._judge.verdict(Equation(solution, given)).holds or (self.rounded and rounds(given, solution))
+
+    @cached_property
+    def _every(self) -> Verdict | None:
+        """The verdict that infinitely many numbers are solutions, if they are."""
+        if self._names or self._is_periodic:
+            return None
+        verdict = self._judge.verdict(self._whole)
+        many = verdict.domain in (Domain.EVERYWHERE, Domain.REALS) or not all(part.is_point for part in verdict.part)
+        return verdict if many and verdict.domain is not Domain.NONE and verdict.grade is Grade.PROVED else None
+
+    @property
+    def _whole(self) -> Equation:
+        """The equation with the unknown."""
+        variable = Tree("Symbol", token=self.asked.unknown)
+        return Equation(*(substitute(side, {BLANK: variable}) for side in self.asked.equation))
 
     @cached_property
     def _solutions(self) -> list[Tree]:
@@ -171,9 +245,7 @@ class Checker:
         unknown = self.asked.unknown
         if unknown is None:
             raise ValueError(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
-        variable = Tree("Symbol", token=unknown)
-        whole = Equation(*(substitute(side, {BLANK: variable}) for side in self.asked.equation))
-        verdict = self._judge.verdict(whole)
+        verdict = self._judge.verdict(self._whole)
         known = verdict.grade is not Grade.UNDECIDED
         if claim is ALL:
             right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
@@ -226,25 +298,3 @@ def _mark(verdict: Verdict, right: bool) -> Mark:
     if verdict.domain is Domain.NONE or (verdict.part and all(piece.is_point for piece in verdict.part)):
         return Mark.WRONG
     return Mark.PART
-
-
-def _parts(text: str, count: int) -> list[str]:
-    """The expressions between semicolons or commas outside of brackets; ``1,5`` is one where one is asked for."""
-    found = _split(_BETWEEN_EXPRESSIONS, text)
-    return found if len(found) == count else _split(_ANY_SEPARATOR, text)
-
-
-_BETWEEN_EXPRESSIONS = re.compile(r"(?<!\\)(?:;|,(?!\d)|(?<!\d),)")
-_ANY_SEPARATOR = re.compile(r"(?<!\\)[;,]")
-
-
-def _split(separator: re.Pattern[str], text: str) -> list[str]:
-    """The parts between separators outside of brackets."""
-    places, found, depth = {match.start() for match in separator.finditer(text)}, [""], 0
-    for place, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if place in places and not depth:
-            found.append("")
-        else:
-            found[-1] += character
-    return found

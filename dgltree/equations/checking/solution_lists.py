@@ -15,14 +15,19 @@ class Claim(enum.Enum):
 NONE, ALL = Claim.NONE, Claim.ALL
 _NONE = re.compile(
     r"(?:there (?:is|are) )?no (?:real )?(?:solutions?|answers?|roots?|numbers?)|none|dne|does not exist|impossible"
-    r"|undefined|not possible|never|∅|\\emptyset|\\varnothing|\{\s*\}",
+    r"|undefined|not possible|never|n/a|∅|\\emptyset|\\varnothing|\{\s*\}",
     re.IGNORECASE,
 )
 _ALL = re.compile(
-    r"(?:all|every|any) (?:real )?(?:numbers?|reals?|values?|x)|infinitely many(?: solutions)?|ℝ|always", re.IGNORECASE
+    r"(?:all|every|any) (?:real )?(?:numbers?|reals?|values?|x)|infinitely many(?: solutions)?|always"
+    r"|(?:x ?(?:∈|\\in) ?)?(?:ℝ|(?-i:R)|\\mathbb\{?R\}?)",
+    re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"(?<!\\);|(?<!\\),|\s(?:or|and|oder|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_SEMICOLON = re.compile(r"(?<!\\);")
+_PAIR = re.compile(r"\s*[(\[][^()\[\]]*,[^()\[\]]*[)\]]\s*")
 _DECIMAL = re.compile(r"\s*[-−]?\s*[0-9]+,[0-9]+\s*")
+_THOUSANDS = re.compile(r"\s*[-−]?\s*[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
 _BRACES = re.compile(r"\s*\\?\{(.*?)\\?\}\s*", re.DOTALL)
 _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
 _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
@@ -50,11 +55,23 @@ def is_decimal(text: str) -> bool:
     return _DECIMAL.fullmatch(text) is not None
 
 
+def thousands(text: str) -> str | None:
+    """``1000`` of ``1,000``; None of what has no such commas."""
+    return text.replace(",", "") if _THOUSANDS.fullmatch(text) else None
+
+
 def listed(text: str, unknown: str) -> list[str]:
-    """The solutions of a list, one by one, both of ``±2``."""
+    """The solutions of a list, one by one, both of ``±2``; next to semicolons, commas are those of decimals.
+
+    Raises ``ValueError`` for ``(2, 3)`` and ``[2, 3]``, a pair or an interval.
+    """
     if found := _BRACES.fullmatch(text):
         text = found[1]
-    parts = [part for part in _BETWEEN.split(text) if part.strip()] or [text]
+    if _PAIR.fullmatch(text):
+        inside = text.strip()[1:-1].strip()
+        raise ValueError(f"'{text.strip()}' can mean an interval or a pair; write {inside} for two solutions")
+    between = _SEMICOLON if _SEMICOLON.search(text) else _BETWEEN
+    parts = [part for part in between.split(text) if part.strip()] or [text]
     return [one for part in parts for one in _both(bare(part, unknown, ()))]
 
 

@@ -6,23 +6,27 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dgltree.algebra.child import algebra
+from dgltree.equations.completion.absolute import with_absolute_values
 from dgltree.equations.completion.lines import NAMED, Lines
 from dgltree.equations.completion.result import Completion, Filler
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.expressions.textbook_order import TextbookOrder
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import MultiBlankResult, search_multi_blank
-from dgltree.equations.search.search import BUDGET, Search, SearchResult
+from dgltree.equations.search.search import BUDGET, Search
+from dgltree.equations.search.search_result import SearchResult
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
 from dgltree.equations.truth.imaginary import UNITS, has_imaginary_unit, imaginary_unit, named_unit, with_unit
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.read.infix_writer import write_equation
 from dgltree.read.notation import NUMBERS, number
 from dgltree.read.typed import Question
 from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
 DEEPEST = 200  # nested so deep an equation is refused
+SHOWN = 60  # characters of an equation that is shown in a message
 MOST_BLANKS = 12  # of different names: each further one doubles at least what is tried
 LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only comes behind
 
@@ -119,13 +123,15 @@ class Completer:
             for _ in search.steps():
                 if listener is not None and len(search.fillers) > heard:
                     heard = len(search.fillers)
-                    listener.hear(asked.completion(lines.of(search.fillers, top), search))
+                    listener.hear(asked.completion(lines.of(search.fillers, top), search.so_far()))
         if lines.is_one_sided and not _has_number(asked, search.fillers):
             search.fillers.update(_rewritten(asked, NAMED))
-        fillers = (lines.of(search.fillers, top) + [_rounded(root) for root in search.roots])[:top]
+        fillers = lines.of(search.fillers, top)
+        nearest = sorted(search.roots, key=lambda root: abs(float(root)))[: top - len(fillers)]
+        fillers += [_rounded(root) for root in sorted(nearest, key=float)]
         if not fillers and not search.reason:
             fillers = self._guesses(asked, lines, search.fillers, top)
-        return asked.completion(fillers, search, search.reason)
+        return asked.completion(fillers, search.so_far())
 
     def _several(self, asked: "_Asked", top: int) -> Completion:
         """Several blanks."""
@@ -156,9 +162,7 @@ class _Asked:
         self.equation = equation if self._unit is None else with_unit(equation, self._unit)
         self.verdicts = Verdicts(self.equation, self.leaves, clock)
 
-    def completion(
-        self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult | Search, reason: str = ""
-    ) -> Completion:
+    def completion(self, fillers: Sequence[Filler], of: SearchResult | MultiBlankResult) -> Completion:
         """The answer, in the names of the question."""
         taken = {node.token for side in self._shown for node in side.distinct()}
         name = self._unit or next((name for name in UNITS if name not in taken), None)
@@ -175,7 +179,7 @@ class _Asked:
             of.memory,
             self._unknown,
             name if has_unit or self._unit else None,
-            "" if fillers else reason,
+            *((of.reason, of.period, of.more) if isinstance(of, SearchResult) else ()),
         )
 
 
@@ -203,16 +207,30 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
     for name in names:
         written = sorted(map(order, forms.get(name, [])), key=textbook_cost)
         best = next(filter(asked.verdicts.likely, written), None)
-        if best is not None:
+        sizes = [order(with_absolute_values(tree)) for tree in [side, *written]]
+        size = next(
+            (tree for tree in sizes if tree not in (*written, order(side)) and asked.verdicts.likely(tree)), None
+        )
+        if size is not None and name == "simplified":
+            found.setdefault(size, name)
+        if best is not None and order(with_absolute_values(best)) != size:
             found.setdefault(best, name)
     return found
+
+
+def _asked(equation: Equation) -> str:
+    """The question for the first variable of an equation, where that is short."""
+    written, names = write_equation(equation), variables(*equation)
+    return f"{written}, {names[0]} = _" if names and len(written) < SHOWN else "solve EQUATION"
 
 
 def _check(equation: Equation, blanks: Sequence[str]) -> None:
     looked = [_looked_through(side) for side in equation]
     there = {leaf for _, leaves in looked for leaf in leaves}
     if not there:
-        raise ValueError("the equation has no blank; write _ where something is missing, or solve EQUATION")
+        raise ValueError(
+            f"the equation has no blank; write _ where something is missing, or {_asked(equation)} to solve it"
+        )
     if there != {blank(name) for name in blanks}:
         raise ValueError(f"the equation's blanks are not {', '.join(blanks)}")
     if len(there) > MOST_BLANKS:

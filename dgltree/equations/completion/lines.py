@@ -66,7 +66,10 @@ class Lines:
             if filler is not None:
                 full = covers(self._equation, filler.trees[0], filler.verdict)
                 (shown if full else on_a_part).append(filler)
-        lines = [*shown, *(filler for filler in on_a_part if not self._is_longer_part(filler, shown))]
+        lines = list(shown)
+        for filler in on_a_part:
+            if not self._is_longer_part(filler, lines):
+                lines.append(filler)
         if not has_imaginary_unit(*self._equation):
             real = [filler for filler in lines if self._values.is_real(filler.trees[0])]
             lines = real or lines

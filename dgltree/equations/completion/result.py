@@ -58,7 +58,12 @@ class Completion:
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
     reason: str = ""
-    """Why there are no fillers, where that is known."""
+    """Why there are no fillers, that none is real, or that they are no single numbers."""
+
+    period: Tree | None = None
+    """Of which each whole multiple, added to a solution, gives another one."""
+    more: bool = False
+    """Whether there may be other real solutions."""
 
     @property
     def found(self) -> bool:
@@ -80,13 +85,21 @@ class Completion:
         """The fillers as a table, with ``forms`` their other spellings below them, and what was tried."""
         texts = self._texts(write)
         width = max(map(len, texts), default=0)
-        lines = [] if self.found else [f"      {self._nothing()}"]
+        lines = [f"      {note}" for note in self._notes()]
         for place, (text, filler) in enumerate(zip(texts, self.fillers, strict=True), start=1):
             lines.append(f"{place:4}  {text:{width}}  {filler.remark}")
             lines += [f"      = {write(form)}" for form in filler.forms if forms]
-        if self.unit is not None:
-            lines.append(f"      ({self.unit} is the imaginary unit)")
+        lines += [f"      ({remark})" for remark in self.remarks(write)]
         return [*lines, f"      ({self._effort()})"]
+
+    def remarks(self, write: Callable[[Tree], str] = write_infix) -> list[str]:
+        """Remarks after the fillers: on the imaginary unit, the period, and solutions that are not shown."""
+        found = [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
+        if self.fillers and self.period is not None:
+            found.append(f"so is {self.unknown} + {_factor(self.period, write)}*k for each whole k")
+        if self.found and self.more:
+            found.append("there may be more solutions")
+        return found
 
     def _texts(self, write: Callable[[Tree], str]) -> list[str]:
         """The fillers, with the unknown or the blanks in front where they need a name."""
@@ -94,15 +107,16 @@ class Completion:
         front = f"{', '.join(write(named(name)) for name in names.split(', '))} = " if names else ""
         return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]
 
-    def _nothing(self) -> str:
+    def _notes(self) -> list[str]:
+        """Remarks before the fillers: on all of them, or that none was found."""
         if self.reason:
-            return self.reason
-        return f"nothing was found that holds{'; guesses:' if self.fillers else ''}"
+            return [self.reason]
+        return [] if self.found else [f"nothing was found that holds{'; guesses:' if self.fillers else ''}"]
 
     def _repr_html_(self) -> str:
         """A table for notebooks, under 50 KB."""
-        notes = [] if self.found else [self._nothing()]
-        notes += [] if self.unit is None else [f"{self.unit} is the imaginary unit"]
+        notes = self._notes()
+        notes += self.remarks()
         rows = [
             AnswerRow(text, list(map(write_infix, filler.forms)), filler.verdict.short, filler.source)
             for text, filler in zip(self._texts(write_infix), self.fillers, strict=True)
@@ -116,3 +130,9 @@ class Completion:
         memory = f", {self.memory / 1e6:.0f} MB" if self.memory else ""
         clock = "; stopped by the clock, there may be better ones" if self.stopped else ""
         return f"{self.tried:,} expressions tried in {in_seconds(self.seconds)} s{memory}{clock}"
+
+
+def _factor(tree: Tree, write: Callable[[Tree], str]) -> str:
+    """A period as a factor: ``2*pi``, ``(pi/2)``"""
+    text = write(tree)
+    return f"({text})" if "/" in text or "frac" in text else text

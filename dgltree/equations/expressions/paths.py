@@ -36,3 +36,11 @@ def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
         steps.append((node, slot))
         node = node.children[slot]
     return Path(side, tuple(reversed(steps)))
+
+
+def only_path(equation: Equation) -> Path | None:
+    """The way to the blank, None where it occurs at several places."""
+    try:
+        return find_blank(equation)
+    except ValueError:
+        return None

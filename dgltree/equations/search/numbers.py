@@ -66,6 +66,23 @@ def named(x: float) -> Iterator[Tree]:
         yield Tree("log", (fraction(power), EXP1))
 
 
+def named_angle(x: float) -> Iterator[Tree]:
+    """Ways to write a number from -pi to pi of which a circular function is a fraction: ``acos(4/5)``."""
+    for inverse, value in (("acos", math.cos(x)), ("asin", math.sin(x)), ("atan", math.tan(x))):
+        part = ratio(value, SMALL_PART)
+        if part is None:
+            continue
+        angle = Tree(inverse, (fraction(part),))
+        if inverse == "acos":
+            yield phrases.negated(angle) if x < 0 else angle
+        elif abs(x) <= math.pi / 2:
+            yield angle
+        elif inverse == "asin":
+            yield phrases.subtract(PI if x > 0 else phrases.negated(PI), angle)
+        else:
+            yield phrases.add(angle, PI) if x > 0 else phrases.subtract(angle, PI)
+
+
 def named_complex(z: complex) -> Iterator[Tree]:
     """Ways to write a number that is not real: ``2*i``, ``1/2 - 1/2*i``."""
     for size in named(abs(z.imag)):

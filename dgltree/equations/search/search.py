@@ -1,61 +1,45 @@
 """The search for fillers of a blank: from short to long, stopped by the first that hold, a budget, or a clock."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from fractions import Fraction
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 import numpy as np
 
 from dgltree.algebra.child import algebra
 from dgltree.equations.expressions.canonical_form import restates
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.expressions.paths import Path, find_blank
+from dgltree.equations.expressions.paths import only_path
 from dgltree.equations.expressions.textbook_order import TextbookOrder
-from dgltree.equations.search import finders
-from dgltree.equations.search.arithmetic import agree, rows_at_once, value
+from dgltree.equations.search.arithmetic import agree, value
 from dgltree.equations.search.clock import Clock
-from dgltree.equations.search.fit import fitted
 from dgltree.equations.search.forms import Forms
 from dgltree.equations.search.inverse import isolated, wanted
-from dgltree.equations.search.numbers import complex_constant, decimal, named, named_complex
-from dgltree.equations.search.operations import Operations
+from dgltree.equations.search.numbers import named, named_angle
 from dgltree.equations.search.phrases import fraction
 from dgltree.equations.search.points import COMPLEX, COUNT, MORE, Points, points, regions
-from dgltree.equations.search.table import ValueTable
+from dgltree.equations.search.polynomials import degree
+from dgltree.equations.search.real_solutions import RealSolutions
+from dgltree.equations.search.search_result import SearchResult
+from dgltree.equations.search.stages import Stages
 from dgltree.equations.search.textbook_cost import textbook_cost
 from dgltree.equations.search.verdicts import Verdicts
-from dgltree.equations.search.world import CIRCULAR, World, world
-from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.search.world import World, world
 from dgltree.equations.truth.elementary import Array
 from dgltree.equations.truth.exact import exact_blank
-from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.program import Program, rational
-from dgltree.equations.truth.real_roots import real_roots
-from dgltree.equations.truth.verdict import Domain, Grade
+from dgltree.equations.truth.imaginary import has_imaginary_unit
+from dgltree.equations.truth.program import rational
 from dgltree.read.infix_writer import write_infix
-from dgltree.trees.equation import BLANK, Equation, substitute
+from dgltree.trees.equation import BLANK, Equation
 from dgltree.trees.tree import Tree
 
 BUDGET = 250_000  # values of a table
 QUICK = 12_000  # of the first table
-LOOKED_THROUGH = 16_000  # entries that are joined with others
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
+BESIDE_ROOTS = 2.0  # seconds for SymPy where all real solutions are known as decimals
+SHORT = 3  # degree of a polynomial from which on its roots have no short expression, mostly
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
-
-
-class SearchResult(NamedTuple):
-    """The result of a search."""
-
-    fillers: dict[Tree, str]
-    """Filler to where it comes from."""
-    tried: int
-    """Expressions whose values were looked at."""
-    stopped: bool
-    """Whether the clock ended it."""
-    memory: int
-    """Bytes of the largest table."""
 
 
 class Search:
@@ -83,16 +67,15 @@ class Search:
         self.unknown = unknown
         self.world: World = world(equation)
         self.names = variables(*equation)
-        self.path = _path(equation) if invert else None
+        self.path = only_path(equation) if invert else None
         self.solves = invert and self.path is None
         self._order = TextbookOrder(equation)
         self.regions = [*regions()] if self.names else ["mixed", COMPLEX]
         self.fillers: dict[Tree, str] = {}
-        self.tried = self.memory = 0
-        self.none, self.reason = False, ""
-        """Whether it is proved that no real number is a filler; what is known of all fillers."""
-        self.whole = False
-        """Whether all real solutions are known."""
+        self._stages = Stages(self.world, self.clock, self._take)
+        self.line: RealSolutions | None = None
+        """The real solutions, as far as they were looked for."""
+        self.remark = ""  # why nothing was found
         self.roots: list[str] = []
         """Real fillers as decimals, where no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
@@ -114,16 +97,22 @@ class Search:
         if self._cheapest(self.fillers) < math.inf:
             return
         self._check_values()
+        if self.unknown is not None and not self.names:
+            self._look_at_the_line()
+            if self.reason and not self._wants_complex:
+                return
         if self.path is not None:
             for tree in filter(self._has_value, isolated(self.equation, self.path)):  # few, so however late it is
                 self.fillers.setdefault(self._order(tree), "isolated")
-        elif self.solves:
-            self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
-        if not self.names and (self.unknown is not None or not self._settled()):
+        elif self.solves and not self._all_named:
+            self._ask_algebra()
+        if self.line is None and not self.names and not self._settled():
             self._look_at_the_line()
-            if self.reason and not self.none:
-                return
+        if self.none and self.path is not None:
+            self._ask_algebra()  # all complex ones
         yield
+        if self._all_taken():
+            return
         for region in [COMPLEX] if self.none else self.regions:
             targets = self._targets(points(region, self.names, MORE))
             if targets:
@@ -133,61 +122,90 @@ class Search:
         if self.clock.late or self.none:
             return
         if not any(map(self._verdicts.likely, self.fillers)):
+            if self._degree >= SHORT:
+                self.remark = f"{self.unknown} is a root of a polynomial of degree {self._degree} in the other letters"
+                return
             yield from self._by_trial()
-        if not self.names and (not self._settled() or self._may_have_more()):
-            self._take_roots()
+        if self.line is not None and (not self._settled() or self.may_have_more or self.line.period is not None):
+            self._take_roots(self.line)
 
-    def _may_have_more(self) -> bool:
-        """Whether an equation may have more real solutions than SymPy found; those of periodic ones are not counted."""
-        functions = {node.function for side in self.equation for node in side.distinct()}
-        return self.solves and self.unknown is not None and not self.whole and not functions & CIRCULAR
+    @cached_property
+    def _degree(self) -> int:
+        """Of the polynomial of which an unknown at several places is a root; 0 where it is none of one."""
+        if not (self.solves and self.unknown and self.names):
+            return 0
+        return degree(self.equation, self.unknown, self.names) or 0
 
-    def _look_at_the_line(self) -> None:
-        """Find out whether no real number is a filler, or, where an unknown is asked for, infinitely many are."""
-        verdict = Judge().verdict(self._of_x)
-        if verdict.domain is Domain.NONE and verdict.only:
-            self.none, self.reason = True, "there is no real solution (proved)"
-            if self.path is not None:  # all complex ones
-                self._take("solved", algebra().solutions(self.equation, self.clock.to_search))
-        elif self.unknown is not None and verdict.grade is Grade.PROVED:
-            self.whole = verdict.only
-            if verdict.domain is Domain.EVERYWHERE:
-                self.reason = f"every {self.unknown} is a solution: {verdict.short}"
-            elif not all(part.is_point for part in verdict.part):
-                self.reason = f"not single numbers: {verdict.short}"
-            for end in (part.low for part in verdict.part if part.is_point and part.low is not None):
-                self._take("a number", named(end.value))
+    def _ask_algebra(self) -> None:
+        is_known = self.line.has_roots if self.line is not None else self._degree >= SHORT
+        seconds = BESIDE_ROOTS if is_known else self.clock.to_search
+        self._take("solved", algebra().solutions(self.equation, min(seconds, self.clock.to_search)))
 
-    def _take_roots(self) -> None:
-        """Real fillers: by their names, or else as decimals."""
-        try:
-            roots = real_roots(Program(self._of_x, school=True), self.unknown or "x")
-        except Unjudged:
-            return
-        known = [
-            complex(value(tree, points("mixed", [], 1), {}).flat[0])
-            for tree in self.fillers
-            if self._verdicts.holds(tree)
-        ]
-        for root in roots:
-            if any(abs(float(root) - other) <= 1e-9 * max(1.0, abs(other)) for other in known):
-                continue
-            written = next((tree for tree in named(float(root)) if self._verdicts.holds(tree)), None)
-            if written is None:
-                self.roots.append(root)
-            else:
-                self._take("a number", [written])
+    none = property(lambda self: self.line is not None and self.line.none)
+    reason = property(lambda self: self.remark if self.line is None else self.line.reason)
 
     @property
-    def _of_x(self) -> Equation:
-        """The equation with a variable for the blank."""
-        return Equation(
-            *(substitute(side, {BLANK: Tree("Symbol", token=self.unknown or "x")}) for side in self.equation)
-        )
+    def _wants_complex(self) -> bool:
+        """Whether answers that are not real are looked for where there are no real ones."""
+        return self.none and (self.line is None or self.line.is_algebraic or has_imaginary_unit(*self.equation))
+
+    def _look_at_the_line(self) -> None:
+        """Find out whether no real number is a filler, or, where an unknown is asked for, what the solutions are."""
+        self.line = RealSolutions(self.equation, self.unknown)
+        for point in self.line.points:
+            self._take("a number", named(point))
+
+    @property
+    def _all_named(self) -> bool:
+        """Whether no other real solutions are to be found, by their names at least."""
+        if self.line is None or self.none or not (self.line.isolated.whole or self.line.is_mixed):
+            return False
+        found = [self._named(float(root)) for root in self.line.roots]
+        found += [self._named(x) for x in self.line.isolated.doubtful]
+        self._take("a number", [tree for tree in found if tree is not None])
+        return self.line.has_roots if self.line.is_mixed else None not in found
+
+    def _all_taken(self) -> bool:
+        """Take all real solutions, where they are known to be all, and the unknown is at several places."""
+        line = self.line
+        if line is None or self.none or not self.solves or not (line.isolated.whole or line.is_mixed):
+            return False
+        self._take_roots(line)
+        return bool(line.all_known or self.roots or self._settled())
+
+    def _named(self, root: float) -> Tree | None:
+        angles = named_angle(root) if self.line is not None and self.line.period is not None else ()
+        return next((tree for tree in (*named(root), *angles) if self._verdicts.holds(tree)), None)
+
+    def _take_roots(self, line: RealSolutions) -> None:
+        """Real fillers: by their names, or else as decimals."""
+        if line.all_known and not has_imaginary_unit(*self.equation):
+            # three real roots of a cubic are decimals rather than roots of complex numbers
+            self.fillers = {tree: source for tree, source in self.fillers.items() if not has_imaginary_unit(tree)}
+        at, known = points(COMPLEX, [], 1), list[complex]()
+        for tree in filter(self._verdicts.holds, list(self.fillers)):
+            number = complex(value(tree, at, {}).flat[0])
+            if line.is_periods_from(number.real, known):
+                del self.fillers[tree]  # 3*pi/2 next to -pi/2
+            known.append(number)
+        for root in line.roots:
+            if not line.is_known(float(root), known):
+                written = self._named(float(root))
+                self.roots += [] if written else [root]
+                self._take("a number", [written] if written else [])
+
+    @property
+    def may_have_more(self) -> bool:
+        """Whether there may be other real solutions than those that were found."""
+        return self.line is not None and self.unknown is not None and self.line.may_have_more(self.path is not None)
 
     def so_far(self) -> SearchResult:
         """The results so far."""
-        return SearchResult(self.fillers, self.tried, self.clock.late, self.memory)
+        line, stages = self.line, self._stages
+        period = None if line is None or self.unknown is None else line.period_of_solutions
+        return SearchResult(
+            self.fillers, stages.tried, self.clock.late, stages.memory, self.reason, period, self.may_have_more
+        )
 
     def _settled(self) -> bool:
         """Whether a filler holds that does not restate a side, or the clock has run out."""
@@ -235,14 +253,7 @@ class Search:
         if number is None and BLANK in self.equation:
             number = rational(self.equation[1 - self.path.side])
         if number is not None:
-            self._take("a number", [*self._decimal(number), fraction(number)])
-
-    def _decimal(self, number: float | Fraction) -> list[Tree]:
-        """A number as a decimal, in an equation that has decimals."""
-        if not -1e15 < number < 1e15:
-            return []
-        written = decimal(float(number)) if any(tree.function == "Float" for tree in self.world.numbers) else None
-        return [] if written is None else [written]
+            self._take("a number", [*self._stages.decimal(number), fraction(number)])
 
     def _targets(self, many: Points) -> list[Array]:
         """Values (MORE,) that the blank may have; none where they cannot be worked out."""
@@ -258,9 +269,10 @@ class Search:
     def _by_value(self, region: str, targets: list[Array]) -> Iterator[None]:
         """Ever more work for an expression of a value, until one of a bearable length holds."""
         few, many = (points(region, self.names, count) for count in (COUNT, MORE))
-        table = self._table(few, self.world.operations(every=False), min(QUICK, self.budget))
+        stages = self._stages
+        table = stages.table(few, self.world.operations(every=False), min(QUICK, self.budget))
         forms = Forms(table)
-        for stage in (self._short,) if self.none else (self._short, self._joined, self._wrapped):
+        for stage in (stages.short,) if self.none else (stages.short, stages.joined, stages.wrapped):
             for target in targets:
                 stage(target, table, forms, many)
                 if self.clock.late:
@@ -269,46 +281,6 @@ class Search:
             if self._cheapest(self.fillers) <= BEARABLE or self.clock.late:
                 return
 
-    def _table(self, at: Points, operations: Operations, budget: int) -> ValueTable:
-        table = ValueTable(self.world.leaves(at), operations, budget, self.clock).fill()
-        self.tried += table.tried
-        self.memory = max(self.memory, table.nbytes)
-        return table
-
-    def _short(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
-        """A number, an entry, an entry and a number, a fitted sum."""
-        few = target[:COUNT]
-        number = finders.constant(target)
-        if number is not None:
-            self._take("a number", [*self._decimal(number), *named(number)])
-        elif (not_real := complex_constant(target)) is not None:
-            self._take("a number", named_complex(not_real))
-        self._take("search", finders.entries(few, table, forms))
-        if number is None:
-            self._fit(target, many, lambda tree: tree)
-            self._take("an expression and a number", finders.with_number(few, table, forms, LOOKED_THROUGH))
-
-    def _joined(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
-        """Two entries."""
-        self._take("two expressions", finders.pairs(target[:COUNT], table, forms, LOOKED_THROUGH))
-
-    def _wrapped(self, target: Array, table: ValueTable, forms: Forms, many: Points) -> None:
-        """A function of an entry, of two entries or of a fitted sum."""
-        names = ["square", "sqrt", "reciprocal", *(name for name in table.operations.unary if name in finders.WRAPS)]
-        for name in dict.fromkeys(names):
-            wrap = finders.WRAPS[name]
-            inner = wrap.argument(target)
-            if not np.isfinite(inner).all() or self.clock.late:
-                continue
-            few = inner[:COUNT]
-            self._take("search", map(wrap.written, finders.entries(few, table, forms)))
-            self._take("two expressions", map(wrap.written, finders.pairs(few, table, forms, LOOKED_THROUGH, 8)))
-            self._fit(inner, many, wrap.written)
-
-    def _fit(self, target: Array, many: Points, written: Callable[[Tree], Tree]) -> None:
-        for generators in [] if self.clock.late else self.world.generators(many):
-            self._take("a fitted sum", map(written, fitted(target, generators)))
-
     def _by_trial(self) -> Iterator[None]:
         """Each entry put into the blank, of a small table in each region and of large ones in the first."""
         small = min(QUICK, self.budget)
@@ -316,30 +288,11 @@ class Search:
         for size, every in ((small, False), *large):
             for region in self.regions if size == small else self.regions[:1]:
                 few = points(region, self.names, COUNT)
-                table = self._table(few, self.world.operations(every), size)
-                self._try_all(table, few)
+                table = self._stages.table(few, self.world.operations(every), size)
+                self._stages.try_all(self.equation, table, few)
                 yield
                 if self._settled():
                     return
-
-    def _try_all(self, table: ValueTable, few: Points) -> None:
-        forms, rows = Forms(table), rows_at_once(self.equation)
-        for start in range(0, len(table), rows):
-            values = table.values[start : start + rows]
-            left, right = (value(side, few, {BLANK: values}) for side in self.equation)
-            self.tried += len(values)
-            for entry in np.flatnonzero(np.broadcast_to(agree(left, right), len(values)))[:ENOUGH].tolist():
-                self._take("search", forms.of(start + entry, finders.MOST_FORMS))
-            if self.clock.late or len(self.fillers) >= MOST:
-                return
-
-
-def _path(equation: Equation) -> Path | None:
-    """The way to the blank, None where it occurs at several places."""
-    try:
-        return find_blank(equation)
-    except ValueError:
-        return None
 
 
 def _short(tree: Tree) -> str:

@@ -5,8 +5,6 @@ from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
-from flint import acb, arb
-
 from dgltree.equations.truth.balls import Unjudged
 from dgltree.equations.truth.breakpoints import next_to_breakpoints, on_cuts
 from dgltree.equations.truth.compare import (
@@ -18,6 +16,7 @@ from dgltree.equations.truth.compare import (
     compare_settled,
     counts_against,
 )
+from dgltree.equations.truth.isolation import has_no_root
 from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.proof import proved
 from dgltree.equations.truth.rational import NoValue
@@ -37,8 +36,6 @@ HOLES = 2
 """Points at which one side alone may lack a value, of an equation that holds."""
 WITH_POLES = ("factorial", "binomial")
 """Functions with poles at whole numbers, which are among the points: there any number of holes is no reason."""
-WHOLE = (64,)
-"""Bits with which a whole line is compared."""
 ON_CUTS = 320
 """Bits with which values on cuts are compared: the points are known to more."""
 MOST_NAMES = 12
@@ -120,10 +117,9 @@ class Case:
         return self.names[0]
 
     @property
-    def differs_on_the_line(self) -> bool:
-        """Whether the sides' values on the whole real line do not meet: sin(x) and 2."""
-        whole = acb(arb(0, inf))
-        return compare(self.school, {self.name: whole}, "real", WHOLE).outcome is PointOutcome.DIFFER
+    def has_no_root(self) -> bool:
+        """Whether it is proved that no real number is a solution: of sin(x) = 2, exp(x) = x."""
+        return has_no_root(self.equation, self.school)
 
     @cached_property
     def line(self) -> Line | None:

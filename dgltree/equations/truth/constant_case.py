@@ -1,14 +1,18 @@
 """Verdicts on equations without a variable."""
 
-from flint import acb, fmpq
+from flint import acb, arb, fmpq
 
+from dgltree.equations.truth.balls import ball
 from dgltree.equations.truth.case import ROOTS, Case, no_value
 from dgltree.equations.truth.compare import Comparison, PointOutcome, compare
-from dgltree.equations.truth.counterexamples import counterexample, written
-from dgltree.equations.truth.proof import proved
+from dgltree.equations.truth.counterexamples import FEWEST, counterexample, written
+from dgltree.equations.truth.proof import gap, proved
 from dgltree.equations.truth.rational import NoValue
 from dgltree.equations.truth.region import Region
-from dgltree.equations.truth.verdict import Domain, Grade, Tested, Verdict, undecided
+from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Tested, Verdict, undecided
+
+LARGE = 300
+"""Powers of ten beyond which values are called large, or small."""
 
 
 def constant(case: Case) -> Verdict:
@@ -18,7 +22,7 @@ def constant(case: Case) -> Verdict:
     if found.outcome is PointOutcome.DIFFER:
         return Verdict(Grade.REFUTED, counterexample=counterexample({}, found))
     if found.outcome is not PointOutcome.AGREE:
-        return undecided(no_value(found) or "the values cannot be told apart with 1,024 bits")
+        return _blurred(case, found)
     both = school.outcome is principal.outcome
     domain = Domain.EVERYWHERE if principal.outcome is PointOutcome.AGREE else Domain.REALS
     notes = () if both else (_constant_note(domain, principal),)
@@ -29,6 +33,26 @@ def constant(case: Case) -> Verdict:
     if sure or (isinstance(found.left, fmpq) and isinstance(found.right, fmpq)):
         return Verdict(Grade.PROVED, domain, notes=notes)
     return Verdict(Grade.TESTED, domain, tested=Tested(1, 0, "", ""), notes=notes)
+
+
+def _blurred(case: Case, found: Comparison) -> Verdict:
+    """Where numbers do not tell the values apart, the difference may: 9^9^9 is not 9^9^9 + 1."""
+    if no_value(found):
+        return undecided(no_value(found))
+    sign = gap(case.equation)
+    if sign == 0:
+        return Verdict(Grade.PROVED, Domain.EVERYWHERE)
+    if sign is not None:
+        left = written(found.left, FEWEST) if ball(found.left).is_finite() else "too large to write"
+        right = "is more" if sign < 0 else "is less"
+        return Verdict(Grade.REFUTED, counterexample=Counterexample({}, f"is {left}", right))
+    balls = [ball(side) for side in (found.left, found.right) if side is not None]
+    sizes = [abs(one).mid() for one in balls]
+    if not all(one.is_finite() for one in balls) or max(sizes) > arb(10) ** LARGE:
+        return undecided("the values are too large to compare")
+    if max(sizes) < arb(10) ** -LARGE:
+        return undecided("the values are too small to compare")
+    return undecided("the values cannot be told apart with 1,024 bits")
 
 
 def _constant_note(domain: Domain, principal: Comparison) -> str:

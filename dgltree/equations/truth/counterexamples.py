@@ -26,9 +26,14 @@ def counterexample(point: Mapping[str, Any], found: Comparison) -> Counterexampl
             digits += 4
         else:
             if found.left is not None and found.right is not None:
-                off = written(ball(found.left) - ball(found.right), FEWEST)
-                left, right = _side(found.left, FEWEST), f"is that less {off}"
+                off = written(_difference(found.left, found.right), FEWEST)
+                less = f"plus {off[1:]}" if off.startswith("-") else f"less {off}"
+                left, right = _side(found.left, FEWEST), f"is that {less}"
         return Counterexample({name: _value(value) for name, value in point.items()}, left, right)
+
+
+def _difference(left: Ball, right: Ball) -> Ball:
+    return left - right if isinstance(left, fmpq) and isinstance(right, fmpq) else ball(left) - ball(right)
 
 
 def _is_same(left: str, right: str) -> bool:
@@ -76,6 +81,6 @@ def written(value: Ball, digits: int) -> str:
 def _number(real: Any, digits: int) -> str:
     """A real number as ``%g`` writes it."""
     middle = real.mid().str(digits + 2, radius=False)
-    short = digits <= 15 and abs(real) < arb(10) ** 300
+    short = digits <= 15 and arb(10) ** -305 < abs(real) < arb(10) ** 300
     text = f"{float(middle):.{digits}g}" if short else real.mid().str(digits, radius=False)
     return "0" if text in ("-0", "0.0") else text

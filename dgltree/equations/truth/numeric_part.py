@@ -13,20 +13,24 @@ from dgltree.equations.truth.program import Program
 WINDOW = (-20, 20)
 STEPS = 4
 """Points to a unit."""
+FEWEST = 48
+"""Points of a short window."""
 WITHIN = 16
 """Further points of an interval at which it has to hold."""
 HALVED = 44
 """How often the way to an end is halved: to 1e-13."""
 
 
-def numeric_part(name: str, program: Program) -> Part:
-    """The intervals between -20 and 20; none where the equation holds at single points only."""
+def numeric_part(name: str, program: Program, window: tuple[float, float] = WINDOW) -> Part:
+    """The intervals between two numbers; none where the equation holds at single points only."""
 
     def holds(x: Any) -> bool:
         return compare(program, {name: x}, "real").outcome is PointOutcome.AGREE
 
-    low, high = WINDOW
-    grid = [fmpq(low), *(fmpq(k, STEPS) + fmpq(1, 1000) for k in range(low * STEPS, high * STEPS)), fmpq(high)]
+    low, high = (fmpq(*float(end).as_integer_ratio()) for end in window)
+    count = max(FEWEST, int(STEPS * (window[1] - window[0])))
+    between = (low + (high - low) * fmpq(k, count) + fmpq(1, 1000) for k in range(count))
+    grid = [low, *between, high]
     inside = [holds(x) for x in grid]
     return tuple(_intervals(grid, inside, holds))
 

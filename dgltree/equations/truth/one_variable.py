@@ -10,9 +10,12 @@ from dgltree.equations.truth.compare import PointOutcome, compare
 from dgltree.equations.truth.counterexamples import counterexample
 from dgltree.equations.truth.exceptions import exceptions
 from dgltree.equations.truth.numeric_part import WINDOW, numeric_part
+from dgltree.equations.truth.periods import period
 from dgltree.equations.truth.real_line import CellState, Line, real_line
 from dgltree.equations.truth.sample_points import Angle, Point, points
 from dgltree.equations.truth.verdict import Counterexample, Domain, Grade, Verdict, undecided
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 
 
 def one_variable(case: Case) -> Verdict:
@@ -122,13 +125,29 @@ def _numeric(case: Case, line: Line | None) -> Verdict:
             Grade.PROVED, Domain.PART, case.name, part=line.part, counterexample=shown,
             notes=_root_notes(case, line),
         )  # fmt: skip
-    part = numeric_part(case.name, case.school) if _often(case, against[0]) else ()
+    window, turn = _window(case)
+    part = numeric_part(case.name, case.school, window) if _often(case, against[0]) else ()
     if not part:
-        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.differs_on_the_line, counterexample=shown)
+        return Verdict(Grade.REFUTED, Domain.NONE, case.name, only=case.has_no_root, counterexample=shown)
     return Verdict(
-        Grade.TESTED, Domain.PART, case.name, part=part, window=WINDOW, counterexample=shown,
+        Grade.TESTED, Domain.PART, case.name, part=part, window=window, counterexample=shown, period=turn,
         notes=(ROOTS,) if case.roots else (),
     )  # fmt: skip
+
+
+def _window(case: Case) -> tuple[tuple[float, float], str]:
+    """Where the parts are looked for, and the period if that is one; sin(abs(x)) has one on either side of 0."""
+    turn = period(case.equation)
+    if turn is not None:
+        return (-turn.value / 2, turn.value / 2), str(turn)
+    variable = Tree("Symbol", token=case.name)
+    size = Tree("abs", (variable,))
+
+    def without_size(node: Tree, parts: list[Tree]) -> Tree:
+        return variable if node == size else node.replace(children=parts) if parts else node
+
+    turn = period(Equation(*(side.fold(without_size) for side in case.equation)))
+    return (WINDOW, "") if turn is None else ((-turn.value, turn.value), f"{turn} further from 0")
 
 
 def _often(case: Case, against: Point) -> bool:

@@ -6,15 +6,19 @@ from typing import Any, NamedTuple
 
 from flint import acb, arb, ctx, fmpq
 
+from dgltree.equations.truth.exact import exact_value
 from dgltree.equations.truth.kernels import Again, Kernels, Units
 from dgltree.equations.truth.rational import Fraction, NoValue, Poly, TooLarge
 from dgltree.equations.truth.region import Region
 from dgltree.equations.truth.translation import Translator
 from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
 
 ROUNDS = 12
 """Translations with ever smaller units, at most."""
 BITS = 400
+LARGEST_POWER = 10**5
+"""An exponent beyond which a power of a number is not worked out."""
 MOST_NORMED = 60
 """Terms of a polynomial of which a norm is taken."""
 LARGEST_ROOT = 4
@@ -43,6 +47,44 @@ def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
         except TooLarge:
             return False
     return False
+
+
+def gap(equation: Equation) -> int | None:
+    """The sign of left less right, of constants that are real; None where it is open.
+
+    Powers that are too large to be worked out are letters: a - (a + 1) is -1 whatever a is.
+    """
+    equation, names = _with_letters(equation)
+    units = Units()
+    for _ in range(ROUNDS):
+        try:
+            found = difference(equation, names, Region("real"), units)
+            if is_zero(found):
+                return 0
+            sign = found.kernels.sign(found.value)
+            return sign // 2 if sign in (2, -2) and (not names or found.kernels.is_constant(*found.value)) else None
+        except Again:
+            continue
+        except (TooLarge, NoValue, ArithmeticError, OverflowError):
+            return None
+    return None
+
+
+def _with_letters(equation: Equation) -> tuple[Equation, list[str]]:
+    large = [node for side in equation for node in side.distinct() if _is_large_power(node)]
+    letters = {node: Tree("Symbol", token=f"large_{k}") for k, node in enumerate(dict.fromkeys(large))}
+
+    def replaced(node: Tree, parts: list[Tree]) -> Tree:
+        return letters.get(node) or node.replace(children=parts)
+
+    return Equation(*(side.fold(replaced) for side in equation)), [letter.token or "" for letter in letters.values()]
+
+
+def _is_large_power(node: Tree) -> bool:
+    if node.function != "Pow":
+        return False
+    exponent = exact_value(node.children[1])
+    return bool(node.children[1].children) if exponent is None else abs(exponent) > LARGEST_POWER
 
 
 def difference(equation: Equation, names: Sequence[str], region: Region, units: Units) -> ReducedDifference:

@@ -68,12 +68,14 @@ def points(names: Sequence[str], kind: str) -> Iterator[Point]:
 def plain_first(names: Sequence[str], kind: str) -> Iterator[Point]:
     """The same after some points of small whole numbers, for a reader to work out."""
     counts = range(1, len(names) + 1)
-    rows = [
+    rows: list[list[Any]] = [
         list(counts),
         list(reversed(counts)),
         [count + 1 for count in counts],
         [1 for _ in names],
         [2 for _ in names],
+        [fmpq(1, 2), *counts[:-1]],
+        [*counts[:-1], fmpq(1, 2)],
     ]
     for signs in [(1, 1)] if kind == "positive" else [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
         for row in rows:

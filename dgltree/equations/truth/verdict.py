@@ -80,6 +80,8 @@ class Verdict:
     """Whether it holds nowhere else on the real line."""
     window: tuple[float, float] | None = None
     """Between which numbers ``part`` was looked for; None: on the whole line."""
+    period: str = ""
+    """The period of an equation of which ``window`` is one."""
     conditions: tuple[str, ...] = ()
     """Where it does not hold although it does all around, or may not: ``x = -3``, ``x + y = 0``."""
     both_real: bool = False
@@ -131,6 +133,8 @@ class Verdict:
             return f"holds for {written(self.part, self.variable)}{only}"
         low, high = (f"{end:g}" for end in self.window)
         pieces = " and ".join(f"from {piece.low or low} to {piece.high or high}" for piece in self.part)
+        if self.period:
+            return f"holds for {self.variable} {pieces}, and so in each period of {self.period}"
         return f"between {low} and {high} it holds for {self.variable} {pieces}"
 
     @property
@@ -157,6 +161,8 @@ class Verdict:
         if self.part:
             row["part"] = [piece.described for piece in self.part]
             row["only"] = self.only
+        if self.period:
+            row["period"] = self.period
         if self.conditions:
             row["conditions"] = list(self.conditions)
         if self.tested is not None:

@@ -34,6 +34,8 @@ class Runs(NamedTuple):
     """Runs that are products, with their factors."""
     kept: tuple[str, ...]
     """Runs that are names."""
+    before_brackets: tuple[str, ...] = ()
+    """Letters before a sum in brackets that are factors, and no functions."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -46,6 +48,8 @@ class Runs(NamedTuple):
         if self.kept:
             one = "is one name" if len(self.kept) == 1 else "are one name each"
             notes.append(f"{', '.join(self.kept)} {one}; write * for a product")
+        if self.before_brackets:
+            notes.append(f"before brackets {', '.join(self.before_brackets)} is a factor, not a function")
         return tuple(notes)
 
 

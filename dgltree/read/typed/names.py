@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 
 from dgltree.read.text import error_at
 from dgltree.read.typed.letters import PART, Letters, Runs, is_run, is_word
@@ -15,6 +15,9 @@ _ARGUMENT = rf"(?:{'|'.join(GREEK)}|[^\W\d_])"
 # the atomic group makes a name of many functions linear
 GLUED = re.compile(rf"(?:[^\W\d_])??(?:(?>{_FUNCTIONS})(?:[0-9]+)?(?:{_ARGUMENT})?)+")
 _GLUED_PART = re.compile(rf"(?P<function>{_FUNCTIONS})|(?P<number>[0-9]+)|(?P<name>{_ARGUMENT})")
+UNKNOWNS = frozenset("xyz")
+FACTORS = UNKNOWNS | frozenset("abcdkmnrABK")
+"""Letters that rarely are functions, as f, g and P are."""
 OBVIOUS = frozenset("xyz") | frozenset(GREEK) | frozenset(GREEK_LETTERS)
 """Names that are read as an argument after a function even if they occur nowhere else."""
 
@@ -75,6 +78,29 @@ def standing(tokens: list[Token]) -> set[str]:
         for token, following in zip_longest(tokens, tokens[1:])
         if token.kind in ("name", "word") and not opens(following)
     }
+
+
+def factors_of_sums(tokens: list[Token]) -> set[str]:
+    """Letters before brackets with a sum of other letters in them, which are no functions: ``a(x - h)^2``."""
+    found: set[str] = set()
+    for place, (token, following) in enumerate(pairwise(tokens)):
+        if token.kind == "name" and token.text in FACTORS and opens(following):
+            inside = _inside(tokens, place + 1)
+            others = {other.text for other in inside if other.kind == "name"} - {token.text}
+            is_sum = any(other.kind in "+-" for other in inside[1:])
+            if is_sum and len(others) >= (1 if token.text in UNKNOWNS else 2):
+                found.add(token.text)
+    return found
+
+
+def _inside(tokens: list[Token], opening: int) -> list[Token]:
+    """The tokens between a bracket and the one that closes it."""
+    depth = 0
+    for place in range(opening, len(tokens)):
+        depth += (tokens[place].kind == "open") - (tokens[place].kind == "close")
+        if not depth:
+            return tokens[opening + 1 : place]
+    return []
 
 
 def opens(token: Token | None) -> bool:

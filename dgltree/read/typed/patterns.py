@@ -17,6 +17,7 @@ TOKENS = re.compile(  # each group is a method of the lexer
       (?P<space> (?:\s|[&$~])+ | \\(?:begin|end)\{{(?:equation|align|aligned|gather|gathered|split|math)\*?\}} )
     | (?P<dots> \.{{2,}} | … )
     | (?P<braced> [0-9]+\{{,\}}[0-9]+ )
+    | (?P<thousands> [1-9][0-9]{{0,2}}(?:,[0-9]{{3}}){{2,}}(?![0-9,]) )
     | (?P<repeating> [0-9]*\.[0-9]*(?:\([0-9]+\)|\\overline\s*\{{\s*[0-9]+\s*\}}) )
     | (?P<number> {NUMBER} )
     | (?P<fraction> [{"".join(FRACTIONS)}] )

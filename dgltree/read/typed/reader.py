@@ -11,7 +11,7 @@ from dgltree.read.text import error_at
 from dgltree.read.typed.brackets import levels
 from dgltree.read.typed.items import Pieces, TextPiece, flat
 from dgltree.read.typed.letters import Runs
-from dgltree.read.typed.names import split_names, standing
+from dgltree.read.typed.names import factors_of_sums, split_names, standing
 from dgltree.read.typed.postfix import with_postfixes
 from dgltree.read.typed.separators import with_separators
 from dgltree.read.typed.sheets import without_layout
@@ -49,7 +49,7 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     signs = [token for token in found if token.kind == "="]
     if len(signs) > 1:
         raise error_at(text, signs[1].start, "a second '='; an equation is left = right, and a system is not read")
-    sides = levels(text, found, standing(found).union(*runs.split.values()))
+    sides = levels(text, found, standing(found).union(runs.before_brackets, *runs.split.values()))
     if not signs:
         raise error_at(text, len(text.rstrip()), "there is no '='; an equation is left = right")
     blanks = dict.fromkeys(token.text for token in found if token.kind == "blank")
@@ -98,7 +98,7 @@ def read_noted_expression(
         if token.kind == "=":
             raise error_at(text, token.start, "unexpected '='; an expression has none")
     builder = _WrittenBuilder if as_written else _TypedBuilder
-    factors = standing(found).union(known, *runs.split.values())
+    factors = standing(found).union(known, runs.before_brackets, *runs.split.values())
     return TypedExpression(_built(text, levels(text, found, factors), "expression", builder), runs.notes)
 
 
@@ -106,6 +106,8 @@ def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[
     check_subject(text)
     split, runs = split_names(text, with_separators(text, tokens(text)), known, names)
     found = with_postfixes(text, split)
+    alone = standing(found).union(known, *runs.split.values())
+    runs = runs._replace(before_brackets=tuple(sorted(factors_of_sums(found) - alone)))
     if len({token.text for token in found if token.kind == "blank"}) > 1:
         return found, runs
     return [token._replace(text="_") if token.kind == "blank" else token for token in found], runs

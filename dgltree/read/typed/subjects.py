@@ -75,7 +75,7 @@ SUBJECTS = (
     ),
     _subject(
         "the number of an equation",
-        r"(?:\\q?quad|\s{2,})\s*\([0-9]+[a-z]?(?:\.[0-9]+)?\)\s*$|\\tag\*?\s*\{[^{}]*\}?",
+        r"(?:\\q?quad|\s{2,})\s*\([0-9]+[a-z]?(?:\.[0-9]+)?\)\s*$",
         "delete it, or write * before it for a factor",
     ),
     _subject("a unit", r"[€£¥]|(?<=[0-9])\s*(?:[°º]\s?[CF]|℃|℉)(?!\w)", "write numbers alone"),

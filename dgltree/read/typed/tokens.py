@@ -97,6 +97,9 @@ class _Lexer:
             message = f"'{grouped[0]}' can mean {number} or {shown}; write the one you mean"
             raise self.error(match.start(), message)
 
+    def _thousands(self, match: re.Match[str]) -> Iterator[Token]:
+        yield self.token("number", match[0].replace(",", ""), match.end())  # 1,000,000
+
     def _repeating(self, match: re.Match[str]) -> Iterator[Token]:
         """``0.1(6)`` and ``0.1\\overline{6}`` are 1/6."""
         whole, _, rest = match[0].partition(".")

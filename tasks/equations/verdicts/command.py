@@ -19,16 +19,16 @@ from dgltree import write_equation
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.judge import Judge
 from tasks.equations.verdicts.claims import check
-from tasks.equations.verdicts.mutations import equation
+from tasks.equations.verdicts.mutations import equation, extreme
 from tasks.processes import pool_map
 
 Row = dict[str, Any]
 
 
-def row(job: tuple[int, int]) -> Row:
-    """The verdict on the equation of a number and a seed, and what contradicts it."""
-    number, seed = job
-    asked = equation(number, seed)
+def row(job: tuple[int, int, bool]) -> Row:
+    """The verdict on the equation of a number and a seed, at extremes or not, and what contradicts it."""
+    number, seed, extremes = job
+    asked = (extreme if extremes else equation)(number, seed)
     started = time.process_time()
     verdict = Judge().verdict(asked)
     seconds = time.process_time() - started
@@ -83,10 +83,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=20_000, help="equations (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="which equations (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="processes (default: %(default)s)")
+    parser.add_argument(
+        "--extremes", action="store_true", help="with huge and tiny numbers, high powers and periodic functions"
+    )
     options = parser.parse_args(arguments)
     rows = known(options.out)
     there = {one["number"] for one in rows}
-    missing = [(number, options.seed) for number in range(options.count) if number not in there]
+    missing = [(number, options.seed, options.extremes) for number in range(options.count) if number not in there]
     with (
         options.out.open("a", encoding="utf-8") as file,
         pool_map(options.workers) as pool,

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from dgltree import Equation
+from dgltree import Equation, Tree, read_infix
 from tasks.equations.generator.growth import begun, grown
 from tasks.equations.generator.identities import WORLDS
 from tasks.equations.generator.places import Places
@@ -51,3 +51,37 @@ def _bent(places: Places, random: Random) -> Word:
     place = places.any_place(random)
     before, behind = random.choice(_AROUND)
     return places.replaced(place, before + places.at(place) + behind)
+
+
+def extreme(number: int, seed: int) -> Equation:
+    """The same with numbers around a node that are huge or tiny, a high power, or a function with a period."""
+    asked, random = equation(number, seed), Random(f"extremes {seed} {number}")
+    nodes = [node for side in asked for node in side.distinct_preorder()]
+    chosen, around = random.choice(nodes), random.choice(_EXTREMES)
+    power, whole = str(random.choice((20, 50, 100, 300, 400))), str(random.choice((15, 40, 99, 1000)))
+    numbers = {"k": power, "n": whole}
+    around = around.fold(lambda node, parts: _numbered(node, numbers) if not parts else node.replace(children=parts))
+
+    def bent(node: Tree, parts: list[Tree]) -> Tree:
+        if node != chosen:
+            return node.replace(children=parts) if parts else node
+        inside = node.replace(children=parts) if parts else node
+        return around.fold(lambda leaf, below: inside if leaf == _NODE else leaf.replace(children=below))
+
+    return Equation(*(side.fold(bent) for side in asked))
+
+
+def _numbered(leaf: Tree, numbers: dict[str, str]) -> Tree:
+    return read_infix(numbers[leaf.token]) if leaf.token in numbers else leaf
+
+
+_NODE = Tree("Symbol", token="t")
+_EXTREMES = [
+    read_infix(text)
+    for text in (
+        "t + 10^k - 10^k", "t*10^k/10^k", "t + 10^(-k)", "t*(1 + 10^(-k))", "t^n/t^(n - 1)", "(t^n)^(1/n)",
+        "t + (1/2)^n", "(10^(-k)*t)*10^k", "asin(sin(t))", "t + sin(n*pi)", "t + cos(t)^n",
+        "t*cos(2*pi*n)", "t + abs(sin(t)) - sin(abs(t))", "acos(cos(t))", "t + 10^k*sin(t)", "t + 10^(-k)*cos(t)",
+    )
+]  # fmt: skip
+"""A node t with something around it: k and n are large whole numbers."""

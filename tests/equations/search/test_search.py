@@ -8,7 +8,7 @@ import pytest
 
 from dgltree import Equation, read_equation, read_infix, write_infix
 from dgltree.equations.expressions.canonical_form import canonical
-from dgltree.equations.search import clock, multi_blank, search
+from dgltree.equations.search import clock, multi_blank, stages
 from dgltree.equations.search.clock import Clock
 from dgltree.equations.search.multi_blank import search_multi_blank
 from dgltree.equations.search.points import regions
@@ -108,7 +108,7 @@ def test_the_tables_of_a_search_ask_its_clock(monkeypatch: pytest.MonkeyPatch) -
         return ValueTable(*args)
 
     ours = Clock(60)
-    monkeypatch.setattr(search, "ValueTable", table)
+    monkeypatch.setattr(stages, "ValueTable", table)
     Search(read_equation("sin(x)^2 + _ = 1"), clock=ours).run()
     assert clocks
     assert all(asked is ours for asked in clocks)

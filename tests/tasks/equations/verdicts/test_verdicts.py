@@ -25,7 +25,7 @@ def tried(text: str, verdict: Verdict) -> Check:
 
 
 def test_no_claim_about_a_sample_is_contradicted() -> None:
-    rows = [row((number, 7)) for number in range(SAMPLE)]
+    rows = [row((number, 7, False)) for number in range(SAMPLE)]
     assert [one for one in rows if one["wrong"]] == []
     assert sum(one["points"] > 0 for one in rows) > SAMPLE / 3
 

@@ -1,0 +1,100 @@
+"""The period of an equation whose variable is in circular functions of multiples of it alone."""
+
+from fractions import Fraction
+from math import gcd, lcm, pi, prod
+from typing import NamedTuple
+
+from dgltree.equations.truth.exact import exact
+from dgltree.read.functions import names
+from dgltree.read.notation import CONSTANTS
+from dgltree.trees.equation import Equation
+from dgltree.trees.tree import Tree
+
+PI = CONSTANTS["pi"]
+CIRCULAR = frozenset(names("circular", inverse=False))
+HALF_TURN = ("tan", "cot")
+
+
+class Period(NamedTuple):
+    """A rational number times a power of pi."""
+
+    factor: Fraction
+    power: int
+
+    @property
+    def value(self) -> float:
+        return float(self.factor) * pi**self.power
+
+    def __str__(self) -> str:
+        """``2*pi``"""
+        unit = {0: "", 1: "pi"}.get(self.power, f"pi^{self.power}")
+        top, bottom = self.factor.numerator, self.factor.denominator
+        above = "*".join(part for part in (str(top) if top != 1 or not unit else "", unit) if part)
+        return above if bottom == 1 else f"{above}/{bottom}"
+
+
+def period(equation: Equation) -> Period | None:
+    """Of both sides; None of an equation with a variable outside of circular functions."""
+    found: list[tuple[Period, bool]] = []
+    if not all(_collect(side, found) for side in equation) or not found:
+        return None
+    powers = {one.power for one, _ in found}
+    if len(powers) > 1:
+        return None
+    turns = [one.factor / 2 if half else one.factor for one, half in found]
+    top = lcm(*(turn.numerator for turn in turns))
+    return Period(Fraction(top, gcd(*(turn.denominator for turn in turns))), powers.pop())
+
+
+def _collect(tree: Tree, found: list[tuple[Period, bool]]) -> bool:
+    """Collect the periods of circular functions, and whether each is one half; False where a variable is elsewhere."""
+    if tree.function == "Symbol":
+        return False
+    if tree.function not in CIRCULAR or not _has_variable(tree):
+        return all(_collect(child, found) for child in tree.children)
+    slope = _slope(tree.children[0])
+    if slope is None or not slope.factor:
+        return False
+    found.append((Period(2 / abs(slope.factor), 1 - slope.power), tree.function in HALF_TURN))
+    return True
+
+
+def _has_variable(tree: Tree) -> bool:
+    return any(node.function == "Symbol" for node in tree.distinct())
+
+
+def _slope(tree: Tree) -> Period | None:
+    """The factor of the variable in a linear expression."""
+    if tree.function == "Symbol":
+        return Period(Fraction(1), 0)
+    if tree.function == "Add":
+        slopes = [_slope(child) for child in tree.children if _has_variable(child)]
+        known = [slope for slope in slopes if slope is not None]
+        if len(known) < len(slopes) or len({slope.power for slope in known}) != 1:
+            return None
+        return Period(sum((slope.factor for slope in known), Fraction(0)), known[0].power)
+    if tree.function != "Mul":
+        return None
+    factor, power, variables = Fraction(1), 0, 0
+    for child in tree.children:
+        variables += _has_variable(child)
+        part = _slope(child) if _has_variable(child) else _constant(child)
+        if part is None or variables > 1:
+            return None
+        factor, power = factor * part.factor, power + part.power
+    return Period(factor, power)
+
+
+def _constant(tree: Tree) -> Period | None:
+    """A rational number, pi, or a whole power of one."""
+    if tree == PI:
+        return Period(Fraction(1), 1)
+    if tree.function == "Pow" and (n := exact(tree.children[1])) is not None and n.denominator == 1:
+        base = _constant(tree.children[0])
+        return None if base is None or not base.factor else Period(base.factor ** int(n), base.power * int(n))
+    if tree.function == "Mul":
+        parts = [part for part in map(_constant, tree.children) if part is not None]
+        factor, power = prod(part.factor for part in parts), sum(part.power for part in parts)
+        return Period(Fraction(factor), power) if len(parts) == len(tree.children) else None
+    value = exact(tree)
+    return None if value is None else Period(value, 0)

@@ -1,0 +1,24 @@
+"""Mixed numbers, ``2 1/2``, as sums; what is no mixed number stays as it is."""
+
+import re
+
+from dgltree.read.typed.spelling import FRACTIONS
+
+_DIGITS = r"(?:\{\s*([0-9]+)\s*\}|([0-9]))"
+_PLAIN = re.compile(r"(?<![\w.,/^)}])([0-9]+)\s+([0-9]+)\s*/\s*([0-9]+)(?![\w.,/^])")
+_LATEX = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*(?:\\[,;! ])?\s*\\[dtc]?frac\s*{_DIGITS}\s*{_DIGITS}(?!\s*\^)")
+_SIGN = re.compile(rf"(?<![\w.,/^)}}])([0-9]+)\s*([{''.join(FRACTIONS)}])(?![\w^])")
+
+
+def with_mixed_numbers(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with ``(2 + 1/2)`` for ``2 1/2``, and a note for each."""
+    notes: list[str] = []
+
+    def replaced(found: re.Match[str]) -> str:
+        whole, *parts = (part for part in found.groups() if part)
+        notes.append(f"{found[0].strip()} is {whole} + {'/'.join(parts)}")
+        return f"({whole} + {'/'.join(parts)})"
+
+    for pattern in (_PLAIN, _LATEX, _SIGN):
+        text = pattern.sub(replaced, text)
+    return text, tuple(dict.fromkeys(notes))

@@ -1,0 +1,189 @@
+"""All real roots of an equation, against decimals of another library, and proofs that there are none."""
+
+import csv
+import math
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from flint import fmpq
+
+from dgltree import complete, read_equation
+from dgltree.equations.truth.balls import Unjudged
+from dgltree.equations.truth.enclosures import enclosure
+from dgltree.equations.truth.isolation import Isolation, has_no_root, isolation
+from dgltree.equations.truth.one_fraction import one_fraction
+from dgltree.equations.truth.periods import period
+from dgltree.equations.truth.program import Program
+from dgltree.equations.truth.real_intervals import RealInterval
+from dgltree.equations.truth.real_roots import isolated_root
+from dgltree.equations.truth.verdict import Grade
+from dgltree.read.infix import read_infix
+from dgltree.read.infix_writer import write_infix
+
+with (Path(__file__).parent / "no_answer.tsv").open(encoding="utf-8") as opened:
+    LINES = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
+"""60 equations without a solution or without a closed form, labelled by mpmath before the code."""
+
+
+TURN = "so is x + 2*pi*k for each whole k"
+
+
+def isolated(text: str) -> tuple[list[float], Isolation]:
+    equation = read_equation(text)
+    program = Program(equation, school=True)
+    found = isolation(equation, program)
+    return [float(isolated_root(program, "x", *bracket)) for bracket in found.brackets], found
+
+
+@pytest.mark.parametrize(
+    "row", [pytest.param(row, id=row["line"], marks=pytest.mark.slow if k % 5 else ()) for k, row in enumerate(LINES)]
+)
+def test_an_equation_without_an_answer_says_so_or_has_all_roots_as_numbers(row: dict[str, str]) -> None:
+    found = complete(row["line"])
+    assert all(filler.verdict.grade is not Grade.REFUTED for filler in found.fillers)
+    if row["roots"] == "none":
+        assert found.reason == "there is no real solution (proved)"
+        assert all("i" in str(filler) for filler in found.fillers)
+        return
+    assert not found.reason
+    wanted = [float(root) for root in row["roots"].split(" ; ")]
+    assert sorted(float(str(filler)) for filler in found.fillers) == pytest.approx(wanted, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("text", "roots"),
+    [
+        ("exp(x) = 3*x", [0.619061286736, 1.51213455166]),
+        ("sin(x) = x/2", [-1.89549426703, 0, 1.89549426703]),
+        ("x*(x - 3) = 0", [0, 3]),
+        ("1/(x^2 - 4) = 1/(x - 1)", [(1 - math.sqrt(13)) / 2, (1 + math.sqrt(13)) / 2]),
+        ("x*log(x) = 3", [2.85739078351]),
+        ("sin(x) + cos(x) = 1", [0, math.pi / 2]),
+        ("sin(2*x) = sin(3*x/2)", [2 * math.pi * k / 7 for k in (-5, -3, -1, 0, 1, 3, 5, 7)]),
+        ("tan(x) = 2*sin(x)", [-math.pi / 3, 0, math.pi / 3, math.pi]),
+    ],
+)
+def test_the_roots_are_all_there_are(text: str, roots: list[float]) -> None:
+    found, known = isolated(text)
+    assert known.whole
+    assert found == pytest.approx(roots, rel=1e-11, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    "text", ["(x - 1)^2 = 0", "x + cos(x)^2 = x + 1 - sin(x)^2", "abs(x) = x", "sin(x) = sin(1/x)"]
+)
+def test_what_is_not_proved_is_not_said_to_be_whole(text: str) -> None:
+    _, known = isolated(text)
+    assert not known.whole or known.doubtful
+
+
+@pytest.mark.parametrize(
+    "text", ["exp(x) = x", "log(x) = x", "asin(x) = 2", "2^x + 3^x = 0", "cos(x) = x^2 + 2", "tanh(x) = 2"]
+)
+def test_that_there_is_no_root_is_proved(text: str) -> None:
+    equation = read_equation(text)
+    assert has_no_root(equation, Program(equation, school=True))
+
+
+@pytest.mark.parametrize(
+    "text", ["exp(x) = 3*x", "sqrt(x)^2 = -4", "log(x) + log(-x) = pi*sqrt(-1)", "x^x = -1", "1/x = 1/x", "cos(x) = 1"]
+)
+def test_where_there_is_a_root_or_may_be_one_nothing_is_proved(text: str) -> None:
+    equation = read_equation(text)
+    assert not has_no_root(equation, Program(equation, school=True))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["exp(x) - x^3", "x^(1/3)*abs(x)", "sqrt(x)/(x - 1)", "log(x^2)*sin(x)", "atan(1/x)", "x^x", "acos(x)", "sec(x)"],
+)
+def test_values_and_slopes_are_in_their_enclosures(text: str) -> None:
+    tree = read_infix(text)
+    program = Program(read_equation(f"{text} = 0*x"), school=True)
+    for low, high in ((-3.0, -1.0), (-0.5, 0.25), (0.1, 0.2), (0.5, 4.0), (2.0, math.inf), (-math.inf, -1.5)):
+        found = enclosure(tree, RealInterval(low, high))
+        for share in (0.01, 0.3, 0.77):
+            x = max(low, -50.0) + share * (min(high, 50.0) - max(low, -50.0))
+            value = program.at({"x": fmpq(*x.as_integer_ratio())}, 200)[0]
+            if value is None:
+                continue
+            ball = complex(value) if not isinstance(value, fmpq) else complex(int(value.p) / int(value.q))
+            if ball.imag:
+                assert found.off
+            else:
+                assert found.value is not None
+                assert (
+                    found.value.low <= ball.real * (1 + 1e-12) + 1e-15
+                    and ball.real * (1 - 1e-12) - 1e-15 <= found.value.high
+                )
+
+
+def test_a_function_without_an_enclosure_is_not_judged() -> None:
+    with pytest.raises(Unjudged, match="factorial"):
+        enclosure(read_infix("factorial(x)"), RealInterval(0.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [
+        ("sin(x) = 1/2", (2, 1)),
+        ("tan(x) = 1", (1, 1)),
+        ("sin(2*x) = cos(3*x)", (2, 1)),
+        ("sin(x/2) + tan(x/3) = 0", (12, 1)),
+        ("cos(pi*x) = sin(2*pi*x + 1)", (2, 0)),
+        ("sin(3*x + pi/6) = 0", (Fraction(2, 3), 1)),
+        ("sin(x/pi) = 0", (2, 2)),
+        ("sin(x) = x", None),
+        ("sin(x^2) = 0", None),
+        ("sin(x) = sin(pi*x)", None),
+        ("exp(x) = 1", None),
+    ],
+)
+def test_the_period_is_that_of_all_functions(text: str, turn: tuple[float, int] | None) -> None:
+    assert period(read_equation(text)) == turn
+
+
+@pytest.mark.parametrize(
+    ("text", "top", "bottom"),
+    [
+        ("1/x + 1/(x - 1)", "x + -1 + x", "x*(x + -1)"),
+        ("tan(x) - 2", "sin(x) + -(2)*cos(x)", "cos(x)"),
+        ("x + 1", "x + 1", "1"),
+    ],
+)
+def test_a_sum_is_one_fraction(text: str, top: str, bottom: str) -> None:
+    found = one_fraction(read_infix(text))
+    assert [write_infix(part) for part in found] == [top, bottom]
+
+
+@pytest.mark.parametrize(
+    ("line", "found", "remarks"),
+    [
+        ("sin(x) = 1/2", ["pi/6", "5*pi/6"], ["so is x + 2*pi*k for each whole k"]),
+        (
+            "-0.4sin(x) + 0.25sin(2x) = 0",
+            ["0", "pi", "acos(4/5)", "-acos(4/5)"],
+            ["so is x + 2*pi*k for each whole k"],
+        ),
+        ("sin(x) + cos(x) = 1", ["0", "pi/2"], ["so is x + 2*pi*k for each whole k"]),
+        ("sin(pi x) = 1/2", ["1/6", "5/6"], ["so is x + 2*k for each whole k"]),
+        ("sin(3x) = cos(3x)", ["pi/12", "-pi/4"], ["so is x + (2*pi/3)*k for each whole k"]),
+        ("x^3 - 3x + 1 = 0", ["-1.87938524157", "0.347296355334", "1.53208888624"], []),
+        ("x^2 = 4", ["2", "-2"], []),
+    ],
+)
+def test_periodic_equations_have_the_solutions_of_one_period(line: str, found: list[str], remarks: list[str]) -> None:
+    answer = complete(f"{line}, x = _")
+    assert [str(filler) for filler in answer.fillers] == found
+    assert answer.remarks() == remarks
+
+
+def test_that_more_solutions_may_exist_is_said() -> None:
+    assert complete("tan(x) = x, x = _").remarks() == ["there may be more solutions"]
+
+
+def test_a_root_of_a_polynomial_of_other_letters_is_said_to_be_one() -> None:
+    welch = "n = (s1^2/n1 + s2^2/n2)^2/((s1^2/n1)^2/(n1 - 1) + (s2^2/n2)^2/(n2 - 1)), n1 = _"
+    found = complete(welch)
+    assert (found.fillers, found.reason) == ((), "n1 is a root of a polynomial of degree 3 in the other letters")
