@@ -4,7 +4,7 @@ import mpmath
 import pytest
 from flint import acb, arb, fmpq
 
-from dgltree.equations.truth.balls import LONGEST, OPERATIONS, ball, log, power, root_of, sign
+from dgltree.equations.truth.balls import LONGEST, OPERATIONS, ball, log, power, root_of, sign, snapped, whole
 
 NOTHING = [
     ("log", 0),
@@ -89,3 +89,13 @@ def test_signs() -> None:
 def test_a_logarithm_by_a_base_is_a_quotient() -> None:
     assert complex(log(fmpq(8), fmpq(2))) == pytest.approx(3, abs=1e-12)
     assert complex(log(fmpq(-1))) == pytest.approx(complex(mpmath.log(-1)), abs=1e-12)
+
+
+def test_an_integer_that_fills_the_memory_is_not_asked_for() -> None:
+    """FLINT would end the process."""
+    for huge in (arb(2) ** 10**15, -(arb(2) ** 10**15), acb(2) ** 10**15, arb("inf")):
+        assert whole(huge) is None
+        assert snapped(huge) is huge
+    assert (whole(arb(3)), whole(arb(2) ** (LONGEST - 1)), whole(arb(2) ** LONGEST)) == (3, 2 ** (LONGEST - 1), None)
+    assert (whole(arb(0.5)), whole(arb(0, 1))) == (None, None)
+    assert snapped(acb(3)) == 3

@@ -15,7 +15,7 @@ from dgltree.equations.truth.gamma import binomial, factorial
 from dgltree.read.functions import RECORDS, MathFunction
 from dgltree.trees.tree import Tree
 
-LONGEST = 4000  # bits of a rational that stays exact
+LONGEST = 4000  # bits of a rational that stays exact, and of an integer that is found in a ball
 
 Ball = Any
 """An ``fmpq``, an ``acb`` or None."""
@@ -61,10 +61,20 @@ def sign(value: Ball) -> int | None:
     return 1 if real > 0 else -1 if real < 0 else 0 if real.is_zero() else None
 
 
+def whole(value: Any) -> int | None:
+    """The only integer in a real ball; None if there are none, several, or one of more bits than ``LONGEST``.
+
+    FLINT ends the process when it is asked for an integer that does not fit in memory.
+    """
+    small = bool(value.is_finite() and abs(value) < arb(2) ** LONGEST)
+    found = value.unique_fmpz() if small else None
+    return None if found is None else int(found)
+
+
 def snapped(value: Any) -> Ball:
     """An integer for a ball of less than 2^-250 around it, as at the end of a part, an algebraic number."""
-    whole = value.unique_fmpz() if value.is_finite() else None
-    return fmpq(int(whole)) if whole is not None and abs(value - int(whole)) < arb(2) ** -250 else value
+    near = whole(value)
+    return fmpq(near) if near is not None and abs(value - near) < arb(2) ** -250 else value
 
 
 def settled(value: Any) -> Any:

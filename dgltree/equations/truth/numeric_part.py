@@ -16,7 +16,7 @@ STEPS = 4
 FEWEST = 48
 """Points of a short window."""
 WITHIN = 16
-"""Further points of an interval at which it has to hold."""
+"""Further points of an interval, and of each unit of it, at which it has to hold."""
 HALVED = 44
 """How often the way to an end is halved: to 1e-13."""
 
@@ -45,6 +45,10 @@ def _intervals(grid: list[fmpq], inside: list[bool], holds: Callable[[Any], bool
             if last > start and all(map(holds, _between(grid[start], grid[last]))):
                 low = None if start == 0 else _end(grid[start], grid[start - 1], holds)
                 high = None if last + 1 == len(grid) else _end(grid[last], grid[last + 1], holds)
+                outer = [*_towards(low, grid[start]), *_towards(high, grid[last])]
+                if not all(map(holds, outer)):  # it changes faster than the grid can see
+                    start = None
+                    continue
                 first, second = (None if end is None else decimal_end(end) for end in (low, high))
                 yield Interval(first, second, True, True)
             start = None
@@ -53,7 +57,13 @@ def _intervals(grid: list[fmpq], inside: list[bool], holds: Callable[[Any], bool
 def _between(low: fmpq, high: fmpq) -> Iterator[fmpq]:
     """Points between those of the grid, where it might fail as well."""
     draw = random.Random(f"between {low} {high}")
-    return (low + (high - low) * fmpq(draw.randint(1, 4095), 4096) for _ in range(WITHIN))
+    count = WITHIN + int(WITHIN * (int(high.p) / int(high.q) - int(low.p) / int(low.q)))
+    return (low + (high - low) * fmpq(draw.randint(1, 4095), 4096) for _ in range(count))
+
+
+def _towards(end: float | None, inside: fmpq) -> Iterator[fmpq]:
+    """Points between an end, if there is one, and the first point of the grid from there."""
+    return iter(()) if end is None else _between(*sorted((fmpq(*end.as_integer_ratio()), inside)))
 
 
 def _end(inside: fmpq, outside: fmpq, holds: Callable[[Any], bool]) -> float:

@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from flint import arb, ctx, fmpq, fmpz_poly
 
+from dgltree.equations.truth.balls import whole
+
 REFINED = 640
 """Bits to which roots of polynomials are known."""
 SAMPLES = 4
@@ -94,7 +96,7 @@ def between(low: Root | None, high: Root | None) -> fmpq:
     """A short rational number between two roots."""
     a: Any = arb(0) if low is None else low.value
     if high is None:
-        return fmpq(int(a.upper().floor().unique_fmpz()) + 1)
+        return fmpq(_floor(a.upper()) + 1)
     return simplest(a, high.value)
 
 
@@ -102,11 +104,19 @@ def simplest(low: Any, high: Any) -> fmpq:
     """A number with a small denominator that is surely between two balls."""
     for power in range(REFINED):
         scale = 2**power
-        middle = ((low + high) / 2 * scale).mid().floor().unique_fmpz()
-        for candidate in (fmpq(int(middle), scale), fmpq(int(middle) + 1, scale)):
+        middle = _floor(((low + high) / 2 * scale).mid())
+        for candidate in (fmpq(middle, scale), fmpq(middle + 1, scale)):
             if low < candidate < high:
                 return candidate
     raise ArithmeticError("no number between two roots")
+
+
+def _floor(value: Any) -> int:
+    """The integer below a number without a radius; ``ArithmeticError`` for one that is too large."""
+    found = whole(value.floor())
+    if found is None:
+        raise ArithmeticError("a number that is too large")
+    return found
 
 
 def positive_roots(poly: fmpz_poly) -> list[Root]:
