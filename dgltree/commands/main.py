@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """What goes to a standard stream that was closed goes nowhere; else the next file that is opened would be it."""
+    """Put the null device in place of a closed standard stream; else the next file that is opened would be it."""
     from pathlib import Path
 
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import mpmath
 import pytest
+from flint import fmpq
 
 from dgltree import Equation, Tree, read_equation, verify
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
+from dgltree.equations.truth.program import Program
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.typed import read_typed
 from dgltree.trees.equation import unified
@@ -277,3 +279,11 @@ def test_counterexamples_have_small_numbers(text: str, said: str) -> None:
 def test_one_side_that_is_not_real_is_said() -> None:
     assert "on positive reals where both sides are real (tested)" in str(verify("log((x - y)^2) = 2log(x - y)"))
     assert "on positive reals (proved)" in str(verify("log(x*y) = log(x) + log(y)"))
+
+
+@pytest.mark.parametrize("exponent", ["1/3", "1 - 2/3", "1*3^(-1)", "2/6"])
+def test_an_exponent_is_the_number_that_it_is_worth(exponent: str) -> None:
+    verdict = judged(f"x = (x^3)^({exponent})")
+    assert (verdict.domain, verdict.grade) == (Domain.REALS, Grade.PROVED)
+    values = Program(read_typed(f"x = (x^3)^({exponent})").equation, school=True).at({"x": fmpq(-2)}, 100)
+    assert values == (-2, -2)

@@ -8,7 +8,7 @@ from flint import acb, arb, ctx, fmpq
 
 from dgltree.equations.expressions.definitions import expression
 from dgltree.equations.truth.balls import OPERATIONS, Ball, Unjudged, ball, constant, power, root_of
-from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.exact import exact_value
 from dgltree.read.functions import BY_NAME, Cut
 from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
@@ -76,7 +76,7 @@ class Program:
 
     def _operation(self, node: Tree, school: bool) -> Callable[..., Ball]:
         if node.function == "Pow" and len(node.children) == 2:
-            exponent = exact(node.children[1])
+            exponent = exact_value(node.children[1])
             if exponent is not None and exponent.denominator > 1:
                 odd = exponent.denominator % 2 == 1
                 self.odd_roots |= odd
@@ -135,7 +135,7 @@ def _is_below(value: Ball, least: Any) -> bool:
 def _cut(node: Tree) -> Cut | None:
     """Where the argument of a node has its cut; that of acot(x) is the one of atan(1/x)."""
     if node.function == "Pow":
-        number = exact(node.children[1])
+        number = exact_value(node.children[1])
         return None if number is not None and number.denominator == 1 else Cut.NEGATIVE
     record = BY_NAME.get(node.function)
     if record is not None and record.definition and record.cut is None:
