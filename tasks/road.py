@@ -11,6 +11,7 @@ from jsonargparse import ActionConfigFile, ArgumentParser
 
 import dgltree
 from dgltree import TreeDataset, Vocabulary
+from dgltree.commands.options import config_first
 from dgltree.training.folder import CARD, READING
 from dgltree.training.options import FitOptions
 
@@ -69,7 +70,7 @@ def main(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], argume
         parser.set_defaults({f"fit.{name}": value for name, value in defaults.items()})
     else:
         parser.add_argument("--run", required=True, help="the folder of a training")
-    given = parser.parse_args(arguments[1:])
+    given = parser.parse_args(config_first(arguments[1:]))
     try:
         sets = maker(**given.data.as_dict()).sets()
         if name == "test":

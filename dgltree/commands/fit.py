@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dgltree.cells import CELLS
-from dgltree.commands.options import options_of
+from dgltree.commands.options import config_first, options_of
 from dgltree.commands.reading_options import given_reading
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -140,12 +140,4 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
                 how = {"action": argparse.BooleanOptionalAction}
             there_are = f" There are {names}." if option.name == "encoder" else ""
             group.add_argument(option.flag, default=option.default, help=option.description + there_are, **how)
-    return parser.parse_args(_config_first(arguments))
-
-
-def _config_first(arguments: list[str]) -> list[str]:
-    """The options with the configuration before all others, because a later one has the last word."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--config", action="append", default=[])
-    known, others = parser.parse_known_args(arguments)
-    return [*(f"--config={file}" for file in known.config), *others]
+    return parser.parse_args(config_first(arguments))

@@ -61,3 +61,11 @@ def option_parser(name: str, description: str, examples: str, usage: str | None 
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+
+
+def config_first(arguments: list[str]) -> list[str]:
+    """The options with the configuration before all others, because a later one has the last word."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--config", action="append", default=[])
+    known, others = parser.parse_known_args(arguments)
+    return [*(f"--config={file}" for file in known.config), *others]

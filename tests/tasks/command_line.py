@@ -24,8 +24,9 @@ def run(
 def fit(
     main: Callable[[list[str]], None], configs: Sequence[Path], out: Path, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Train by the configurations and options ``given``; the figures of the test data."""
-    arguments = [f"--config={file}" for file in configs] + [f"--{name}={value}" for name, value in given.items()]
+    """Train by the options ``given`` and the configurations, which do not win although they come later; the figures of
+    the test data."""
+    arguments = [f"--{name}={value}" for name, value in given.items()] + [f"--config={file}" for file in configs]
     with quiet():
         main(["fit", *arguments, f"--out={out}"])
     return figures(out)
