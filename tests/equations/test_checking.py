@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from fractions import Fraction
 from math import gcd
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
-from dgltree.equations.checking.check import Mark
+from dgltree.equations.checking.check import Checker, Mark
 from dgltree.equations.checking.polynomial import Polynomials, content
 
 with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
@@ -285,3 +286,53 @@ def test_the_command_reads_answers_and_refuses_one_by_one(
     }  # fmt: skip
     assert second == {"given": "sqrt(", "error": "line 1, column 5: the '(' is never closed"}
     assert found.err == "dgltree: answer 2, 'sqrt(': line 1, column 5: the '(' is never closed\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "rounded", "mark"),
+    [
+        ("4x^2 = 25", "±2,5", False, "right"),
+        ("4x^2 = 25", "2,5 or -2,5", False, "right"),
+        ("4x^2 = 25", "x = 2,5 or x = -2,5", False, "right"),
+        ("4x^2 = 25", "2,5, -2,5", False, "right"),
+        ("4x^2 = 25", "2,5", False, "incomplete"),
+        ("4x^2 - 8x + 3 = 0", "0,5 or 1,5", False, "right"),
+        ("x^2 - 5x + 6 = 0", "2,3", False, "right"),
+        ("x^2 - 5x + 6 = 0", "2,3 or 4", False, "wrong"),
+        ("x^2 = 2", "±1,41", True, "right"),
+        ("2^x = x^2", "2, 4", False, "incomplete"),
+        ("2^x = x^2", "2, 4, -0.767", True, "right"),
+        ("3^x = x^3", "3", False, "incomplete"),
+        ("cos x = x", "0.739", True, "right"),
+        ("cos x = x", "0.739", False, "wrong"),
+        ("cos x = x", "no solution", False, "wrong"),
+        ("x^3 - 3x + 1 = 0", "1.53, 0.35, -1.88", True, "right"),
+        ("sin x = 1/2", "pi/6", False, "incomplete"),
+        ("sin x = 1/2", "13pi/6, 5pi/6", False, "right"),
+        ("sin x = 1/2", "π/6 + 2kπ, 5π/6 + 2kπ", False, "right"),
+        ("sin x = 1/2", "π/6 + kπ", False, "wrong"),
+        ("cos x = 0", "pi/2", False, "incomplete"),
+        ("cos x = 0", "pi/2 + n pi", False, "right"),
+        ("tan x = 1", "pi/4 + k pi", False, "right"),
+        ("tan x = 1", "pi/4 + 2k pi", False, "refused"),
+    ],
+)
+def test_a_teachers_marks_of_lists_decimals_and_periods(asked: str, answer: str, rounded: bool, mark: str) -> None:
+    checker = Checker(f"{asked}, x = _", rounded=rounded)
+    if mark == "refused":
+        with pytest.raises(ValueError, match="the answer has k in it"):
+            checker.check(answer)
+        return
+    assert checker.check(answer).mark.value == mark
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "sum_"),
+    [("90 min = _", "1 h 30 min", "1 h + 30 min"), ("3 kg 500 g = _", "3500 g", "3 kg + 500 g")],
+)
+def test_units_in_a_row_are_no_product(asked: str, answer: str, sum_: str) -> None:
+    pytest.importorskip("pint", reason="the units extra is not installed")
+    with pytest.raises(ValueError, match=re.escape(f"can mean a sum or a product; write {sum_}")):
+        check(asked, answer, units=True)
+    assert check("90 min = _", "1 h + 30 min", units=True).mark.value == "right"
+    assert check("3 m^2 = _", "1.5 m * 2 m", units=True).mark.value == "right"

@@ -1,29 +1,28 @@
 """``dgltree.check``: whether an answer to an equation with a blank is right, and in the form that was asked for."""
 
-from collections.abc import Collection
-from functools import cached_property
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from dgltree.arguments import nearest
 from dgltree.equations.checking.answer_parts import parts
 from dgltree.equations.checking.forms import FORMS
 from dgltree.equations.checking.marks import Checked, Mark
+from dgltree.equations.checking.periodic import COUNTERS, within_a_period
 from dgltree.equations.checking.rounding import rounds
-from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listed, thousands
+from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listings, thousands
+from dgltree.equations.checking.solutions import Solutions
 from dgltree.equations.checking.units import WithUnits, in_units, with_units
 from dgltree.equations.completion.answers import question
-from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.coverage import covers
 from dgltree.equations.completion.values import Values
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
-from dgltree.read.functions import names as functions
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
 from dgltree.read.typed.mixed import with_mixed_numbers
-from dgltree.trees.equation import BLANK, Equation, blank, substitute
+from dgltree.trees.equation import Equation, blank, substitute
 from dgltree.trees.tree import Tree
 
 
@@ -97,6 +96,7 @@ class Checker:
         self._names = variables(*self.asked.equation)
         self.rounded = rounded
         self._judge, self._bases = Judge(), frozenset[str]()
+        self._solutions = Solutions(self.asked, self._names, self._judge, rounded)
 
     def check(self, answer: str | Tree) -> Checked:
         """The mark of one answer, which has all solutions where an unknown is asked for."""
@@ -133,7 +133,17 @@ class Checker:
             raise ValueError(f"'{text.strip()}' can mean {whole}, a decimal or two numbers; write the one you mean")
         if is_decimal(text) and (decimal := self._one([text])).mark is Mark.RIGHT:
             return self._list([decimal])
-        return self._list([self._one([part]) for part in listed(text, self.asked.unknown)])
+        readings = (self._list(list(self._each(parts))) for parts in listings(text, self.asked.unknown))
+        return min(readings, key=lambda found: _SEVERITY.index(found.mark))
+
+    def _each(self, texts: list[str]) -> Iterator[Checked]:
+        """The marks of solutions, one by one; of ``pi/4 + k*pi`` those within a period of the equation."""
+        for text in texts:
+            counts = any(letter in text for letter in COUNTERS if letter not in self._names)
+            period = self._solutions.found.period if counts else None
+            tree = None if period is None else read_typed_expression(text, self._names, names=self._one_name)
+            several = None if tree is None or period is None else within_a_period(tree, period)
+            yield from (self._one([write_infix(each)]) for each in several) if several else (self._one([text]),)
 
     def _one(self, texts: list[str]) -> Checked:
         """The mark of an expression for each blank."""
@@ -146,7 +156,7 @@ class Checker:
         understood = ", ".join(map(write_infix, fillers))
         mark = _mark(verdict, right)
         if mark is Mark.WRONG and self.rounded and len(fillers) == 1:
-            exact = next((tree for tree in self._solutions if rounds(fillers[0], tree)), None)
+            exact = next((tree for tree in self._solutions.known if rounds(fillers[0], tree)), None)
             if exact is not None:
                 notes = (*notes, f"{understood} rounds {write_infix(exact)}")
                 return Checked(understood, Mark.RIGHT, verdict, notes=notes, said="right, rounded")
@@ -181,71 +191,36 @@ class Checker:
         if worst.mark is not Mark.RIGHT:
             said = f"{worst.answer} is {worst}"
             return worst._replace(answer=answer, notes=notes, said=said)
-        if self._every is not None:
+        if self._solutions.every is not None:
             all_of = (
                 f"every {self.asked.unknown} is one"
-                if self._every.domain is Domain.EVERYWHERE
-                else f"it {self._every.place}"
+                if self._solutions.every.domain is Domain.EVERYWHERE
+                else f"it {self._solutions.every.place}"
             )
             said = f"right, but not all solutions: {all_of}"
-            return Checked(answer, Mark.INCOMPLETE, self._every, notes=notes, said=said)
-        missing = self._missing([read_typed_expression(part.answer, self._names) for part in several])
+            return Checked(answer, Mark.INCOMPLETE, self._solutions.every, notes=notes, said=said)
+        missing = self._solutions.missing([read_typed_expression(part.answer, self._names) for part in several])
         if missing:
             named = ", ".join(f"{self.asked.unknown} = {write_infix(tree)}" for tree in missing)
             said = f"right, but not all solutions: {named} {'is' if len(missing) == 1 else 'are'} missing"
             return Checked(answer, Mark.INCOMPLETE, worst.verdict, notes=notes, said=said)
-        if self._is_periodic:
+        if self._solutions.found.period is not None:
+            unknown, period = self.asked.unknown, write_infix(self._solutions.found.period)
+            notes = (*notes, f"so is {unknown} + {period}*k for each whole k")
+        elif self._solutions.is_periodic and self._names:
             notes = (*notes, f"more solutions may exist: {self.asked.unknown} is in a periodic function")
+        elif self._solutions.found.more:
+            notes = (*notes, "there may be more solutions")
         if len(several) == 1:
             return worst._replace(notes=notes)
         return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=f"right: {len(several)} solutions")
-
-    def _missing(self, given: list[Tree]) -> list[Tree]:
-        """Solutions that are not given, as far as they are found; of periodic functions none is missed."""
-        missing: list[Tree] = []
-        if self._is_periodic:
-            return missing
-        for solution in self._solutions:
-            if not any(self._same(solution, tree) for tree in (*given, *missing)):
-                missing.append(solution)
-        return missing
-
-    def _same(self, solution: Tree, given: Tree) -> bool:
-        return self._judge.verdict(Equation(solution, given)).holds or (self.rounded and rounds(given, solution))
-
-    @cached_property
-    def _every(self) -> Verdict | None:
-        """The verdict that infinitely many numbers are solutions, if they are."""
-        if self._names or self._is_periodic:
-            return None
-        verdict = self._judge.verdict(self._whole)
-        many = verdict.domain in (Domain.EVERYWHERE, Domain.REALS) or not all(part.is_point for part in verdict.part)
-        return verdict if many and verdict.domain is not Domain.NONE and verdict.grade is Grade.PROVED else None
-
-    @property
-    def _whole(self) -> Equation:
-        """The equation with the unknown."""
-        variable = Tree("Symbol", token=self.asked.unknown)
-        return Equation(*(substitute(side, {BLANK: variable}) for side in self.asked.equation))
-
-    @cached_property
-    def _solutions(self) -> list[Tree]:
-        """Fillers of the blank, or solutions for the unknown: the real values where there are any."""
-        found = Completer(seconds=SECONDS).answer(self.asked, MOST)
-        return [filler.trees[0] for filler in found.fillers if filler.verdict.grade in (Grade.PROVED, Grade.TESTED)]
-
-    @property
-    def _is_periodic(self) -> bool:
-        """Whether the unknown is in a circular function."""
-        inside = (node for side in self.asked.equation for node in side.distinct() if node.function in CIRCULAR)
-        return any(leaf == BLANK for node in inside for leaf in node.distinct())
 
     def _claimed(self, claim: Claim, text: str) -> Checked:
         """The mark of an answer that there is no solution, or that all numbers are some."""
         unknown = self.asked.unknown
         if unknown is None:
             raise ValueError(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
-        verdict = self._judge.verdict(self._whole)
+        verdict = self._judge.verdict(self._solutions.whole)
         known = verdict.grade is not Grade.UNDECIDED
         if claim is ALL:
             right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
@@ -255,7 +230,7 @@ class Checker:
             return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
         if verdict.domain is Domain.NONE and verdict.only:
             return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
-        real = [tree for tree in self._solutions if Values(()).is_real(tree)]
+        real = [tree for tree in self._solutions.known if Values(()).is_real(tree)]
         if real:
             said = f"wrong: {unknown} = {write_infix(real[0])} is a solution"
             return Checked(text, Mark.WRONG, verdict, said=said)
@@ -277,10 +252,7 @@ class Checker:
         return verdict, covers(equation, fillers[0], verdict)
 
 
-SECONDS, MOST = 4.0, 30
-"""Of a search for all solutions, and how many are looked for."""
-_SEVERITY = (Mark.RIGHT, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
-CIRCULAR = frozenset(functions("circular", inverse=False))
+_SEVERITY = (Mark.RIGHT, Mark.INCOMPLETE, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
 _NAMES = {
     "expanded": "expanded",
     "factored": "factored",

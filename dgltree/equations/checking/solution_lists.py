@@ -24,6 +24,8 @@ _ALL = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"(?<!\\);|(?<!\\),|\s(?:or|and|oder|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_LOOSE = re.compile(r"(?<!\\),(?=\s)|\s(?:or|and|oder|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_TIGHT = re.compile(r"[0-9],[0-9]")
 _SEMICOLON = re.compile(r"(?<!\\);")
 _PAIR = re.compile(r"\s*[(\[][^()\[\]]*,[^()\[\]]*[)\]]\s*")
 _DECIMAL = re.compile(r"\s*[-−]?\s*[0-9]+,[0-9]+\s*")
@@ -60,8 +62,11 @@ def thousands(text: str) -> str | None:
     return text.replace(",", "") if _THOUSANDS.fullmatch(text) else None
 
 
-def listed(text: str, unknown: str) -> list[str]:
-    """The solutions of a list, one by one, both of ``±2``; next to semicolons, commas are those of decimals.
+def listings(text: str, unknown: str) -> list[list[str]]:
+    """The solutions of a list, one by one, both of ``±2``, in each way that it can be read.
+
+    Next to semicolons, commas are those of decimals; next to words, to ``±`` and to commas with a blank behind them,
+    those between digits may be.
 
     Raises ``ValueError`` for ``(2, 3)`` and ``[2, 3]``, a pair or an interval.
     """
@@ -70,9 +75,14 @@ def listed(text: str, unknown: str) -> list[str]:
     if _PAIR.fullmatch(text):
         inside = text.strip()[1:-1].strip()
         raise ValueError(f"'{text.strip()}' can mean an interval or a pair; write {inside} for two solutions")
-    between = _SEMICOLON if _SEMICOLON.search(text) else _BETWEEN
-    parts = [part for part in between.split(text) if part.strip()] or [text]
-    return [one for part in parts for one in _both(bare(part, unknown, ()))]
+    ways = [_SEMICOLON] if _SEMICOLON.search(text) else [_BETWEEN]
+    if ways == [_BETWEEN] and _TIGHT.search(text) and (_LOOSE.search(text) or _BOTH.search(text)):
+        ways = [_LOOSE, _BETWEEN]
+    lists = []
+    for between in ways:
+        parts = [part for part in between.split(text) if part.strip()] or [text]
+        lists.append([one for part in parts for one in _both(bare(part, unknown, ()))])
+    return lists
 
 
 def _both(text: str) -> Iterator[str]:

@@ -29,6 +29,18 @@ class WithUnits(NamedTuple):
     """The base units in it."""
 
 
+def _check_apart(text: str) -> None:
+    """Raises ``ValueError`` for ``1 h 30 min``, which would be read as a product."""
+    before = None
+    for found in _QUANTITY.finditer(text):
+        unit = found["roman"] or found["unit"]
+        known = found["number"] and all(_base(part["name"]) is not None for part in _PART.finditer(unit))
+        if before is not None and known and not text[before.end() : found.start()].strip():
+            first, second = before[0].strip(), found[0].strip()
+            raise ValueError(f"'{first} {second}' can mean a sum or a product; write {first} + {second}")
+        before = found if known else None
+
+
 def with_units(text: str) -> WithUnits:
     """The text with base units in the place of units. Raises ``ValueError`` for ``20 °C``, which is no multiple of one.
 
@@ -55,6 +67,7 @@ def with_units(text: str) -> WithUnits:
 
     if re.search(r"[°º]\s?[CF](?!\w)|℃|℉", text):
         raise ValueError("a temperature in °C or °F is no multiple of a unit; write kelvin")
+    _check_apart(text)
     return WithUnits(_QUANTITY.sub(replaced, text), frozenset(bases))
 
 

@@ -1,0 +1,42 @@
+"""Answers to periodic equations: solutions that are periods apart, and ``pi/6 + 2 k pi`` for all of them."""
+
+from dgltree.equations.expressions.names import variables
+from dgltree.equations.truth.balls import Unjudged, ball, whole
+from dgltree.equations.truth.program import Program
+from dgltree.trees.equation import Equation, substitute
+from dgltree.trees.tree import Tree
+
+COUNTERS = ("k", "n", "m")
+"""Letters for any whole number."""
+MOST, BITS = 12, 256
+"""Values of an answer within a period, and bits of a quotient that may be whole."""
+
+
+def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
+    """How many periods two numbers are apart; None if that is no whole number."""
+    quotient = Tree("Mul", (_minus(first, second), Tree("Pow", (period, Tree("NegativeOne", token="-1")))))
+    try:
+        value = Program(Equation(quotient, quotient), school=True).at({}, BITS)[0]
+    except Unjudged:
+        return None
+    return None if value is None else whole(ball(value))
+
+
+def within_a_period(answer: Tree, period: Tree) -> list[Tree] | None:
+    """The different values of an answer with a counter, as ``pi/4 + k*pi``, within a period.
+
+    None for an answer without a counter alone, and for one whose steps are no parts of the period.
+    """
+    names = variables(answer)
+    if len(names) != 1 or names[0] not in COUNTERS:
+        return None
+    counter = Tree("Symbol", token=names[0])
+    values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MOST + 1)]
+    for count in range(1, MOST + 1):
+        if abs(periods_between(values[count], values[0], period) or 0) == 1:
+            return values[:count]
+    return None
+
+
+def _minus(first: Tree, second: Tree) -> Tree:
+    return Tree("Add", (first, Tree("Mul", (Tree("NegativeOne", token="-1"), second))))
