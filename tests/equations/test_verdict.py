@@ -287,3 +287,10 @@ def test_an_exponent_is_the_number_that_it_is_worth(exponent: str) -> None:
     assert (verdict.domain, verdict.grade) == (Domain.REALS, Grade.PROVED)
     values = Program(read_typed(f"x = (x^3)^({exponent})").equation, school=True).at({"x": fmpq(-2)}, 100)
     assert values == (-2, -2)
+
+
+@pytest.mark.parametrize(("text", "but"), [("x^0 = 1", "x = 0"), ("x*x^(1 - 1) = x", "x = 0"), ("2^0*x = x", None)])
+def test_a_power_of_nothing_has_no_value_at_0(text: str, but: str | None) -> None:
+    verdict = judged(text)
+    assert verdict.domain is Domain.EVERYWHERE
+    assert verdict.conditions == (() if but is None else (but,))

@@ -5,7 +5,7 @@ from itertools import islice
 
 from dgltree.equations.expressions.definitions import X, expression, is_reciprocal
 from dgltree.equations.expressions.names import variables
-from dgltree.equations.truth.exact import exact
+from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.functions import BY_NAME
 from dgltree.read.infix_writer import write_infix
 from dgltree.trees.equation import Equation, substitute
@@ -58,10 +58,10 @@ def _factors(tree: Tree) -> Iterator[Tree]:
 def _zeros(side: Tree) -> Iterator[Tree]:
     for node in side.distinct_preorder():
         if node.function == "Pow" and len(node.children) == 2:
-            exponent = exact(node.children[1])
+            exponent = exact_value(node.children[1])
             if (
                 exponent is not None
-                and exponent < 0
+                and exponent <= 0
                 and variables(node.children[0])
                 and not _never_zero(node.children[0])
             ):
