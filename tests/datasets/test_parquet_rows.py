@@ -174,3 +174,15 @@ def test_a_text_that_is_not_utf_8_is_an_error_with_the_name_of_the_file(tmp_path
     write_table(pyarrow.table({"tree": text}), path)
     with pytest.raises(ValueError, match=r"trees\.parquet: not a Parquet file, or a damaged one \('utf-8' codec"):
         TreeDataset.from_file(path, cached=False)
+
+
+def test_rows_that_lack_a_column_are_damaged(tmp_path: Path) -> None:
+    """The name of a column is in a file twice; one that is damaged in one place is read as another column."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow.parquet import write_table
+
+    from dgltree.datasets.formats.parquet_rows import pieces
+
+    write_table(pyarrow.table({"tree": ["x + y"]}), tmp_path / "trees.parquet")
+    with pytest.raises(ValueError, match="trees: a damaged Parquet file, whose rows have no column 'label'"):
+        list(pieces(tmp_path / "trees.parquet", "trees", ["tree", "label"], 1000))

@@ -60,7 +60,8 @@ def pieces(
         max_line: bytes of a row; of a longer one nothing is written out.
         groups: the row groups that are read; default: all.
 
-    Raises ``ValueError`` for a damaged file, and where not one row of a group can be within the limit.
+    Raises ``ValueError`` for a damaged file, one whose rows lack a column, and where not one row of a group can be
+    within the limit.
     """
     from pyarrow.parquet import ParquetFile
 
@@ -72,6 +73,8 @@ def pieces(
             for group in range(metadata.num_row_groups) if groups is None else groups:  # lists have one dictionary each
                 rows = _rows_at_once(path, metadata, group, leaves, max_line)
                 for batch in file.iter_batches(rows, row_groups=[group], columns=list(columns)):
+                    if lacking := [name for name in columns if name not in batch.schema.names]:
+                        raise ValueError(f"{path}: a damaged Parquet file, whose rows have no column {lacking[0]!r}")
                     yield from _cut(batch, max_line)
 
 
