@@ -25,8 +25,8 @@ def above(core: Any, h: list[Tensor], order: list[int]) -> list[tuple[Tensor, se
     return found
 
 
-def attended(unit: Any, x: Tensor, nodes: list[tuple[Tensor, int]]) -> Tensor:
-    """A word after one round of attention to its ancestors and their heights."""
+def attended(unit: Any, x: Tensor, nodes: list[tuple[Tensor, int]]) -> tuple[Tensor, list[Tensor]]:
+    """A word after one round of attention to its ancestors and their heights, and how much it asks each."""
     d = unit.common.out_features
     s = norm(unit.norm, affine(unit.enter, x))
     Z = silu(affine(unit.common, s))
@@ -37,12 +37,29 @@ def attended(unit: Any, x: Tensor, nodes: list[tuple[Tensor, int]]) -> Tensor:
         K = silu(affine(unit.common, s_p)) * unit.scale[2] + unit.shift[2]
         e.append((Q @ K + Q_E @ unit.relations[min(max(height, 1), 10) - 1]) / math.sqrt(2 * d))
         V.append(silu(affine(unit.of_node, s_p)))
-    o = torch.zeros_like(x)
+    o, alpha = torch.zeros_like(x), torch.zeros(0, dtype=x.dtype)
     if nodes:
         alpha = torch.softmax(torch.stack(e), 0)
         o = affine(unit.out, silu(affine(unit.of_word, s)) * sum(a * v for a, v in zip(alpha, V, strict=True)))
     g = torch.sigmoid(affine(unit.gate, torch.cat([o, x])))
-    return g * o + (1 - g) * x
+    return g * o + (1 - g) * x, list(alpha)
+
+
+def ancestors_asked(core: Any, ids: list[int]) -> list[Tensor]:
+    """(T, T - 1) of each beam, the heaviest first: how much each word asks what each merge made."""
+    h, n = words(core, ids), core.cell.hidden_size
+    beams = searched(core, [(h, ZERO, list(range(len(h) - 1)), [])], False, None)
+    asked = []
+    for _, _, _, order in sorted(beams, key=lambda beam: -float(beam[1])):
+        nodes, table = above(core, h, order), torch.zeros(len(h), len(h) - 1, dtype=torch.float64)
+        for i, state in enumerate(h):
+            x, merges = state[:n], [m for m, (_, below, _) in enumerate(nodes) if i in below]
+            for _ in range(2):
+                x, alpha = attended(core.context, x, [(nodes[m][0][:n], nodes[m][2]) for m in merges])
+            for m, share in zip(merges, alpha, strict=True):
+                table[i, m] = share
+        asked.append(table)
+    return asked
 
 
 def words_in_context(core: Any, ids: list[int], training: bool) -> list[Tensor]:
@@ -55,6 +72,6 @@ def words_in_context(core: Any, ids: list[int], training: bool) -> list[Tensor]:
         for i, state in enumerate(h):
             x, ancestors = state[:n], [(node[:n], high) for node, below, high in nodes if i in below]
             for _ in range(2):
-                x = attended(core.context, x, ancestors)
+                x, _ = attended(core.context, x, ancestors)
             total[i] = total[i] + w * x
     return total

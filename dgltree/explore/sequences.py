@@ -7,6 +7,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import batch
 from dgltree.encoders import Attention, Beams, Distances, Merges, Parse, SequenceEncoder
+from dgltree.explore.checked import checked
 from dgltree.explore.endpoint import Endpoint, RequestFields
 from dgltree.explore.open_models import Opened
 from dgltree.explore.titles import title
@@ -69,12 +70,17 @@ class SequencesRoom:
         assert isinstance(encoder, SequenceEncoder)
         flat = batch([tree for tree, _ in given], encoder.vocabulary)
         with evaluating(model):
-            encoded, words = encoder.encoded(flat), encoder.words(flat)
+            encoded, words = encoder.encoded(flat, trace=encoder.gives_nodes), encoder.words(flat)
             classes = _classes(model, encoded.root) if len(given) == _each(model) else []
         assert encoded.parse is not None
         trees = encoded.parse.trees(words)
         found = [_looked_at(*given[row], words[row], encoded.parse, row, tree) for row, tree in enumerate(trees)]
-        return {"sequences": found, "classes": classes, "each": _each(model)}
+        if encoder.gives_nodes and encoded.trace:
+            for one, shares in zip(found, encoded.trace["ancestors"][:, 0], strict=True):
+                size = len(one["words"])
+                one["ancestors"] = _hundredths(shares[:size, : size - 1])
+        known = checked(model.classes, [tree for tree, _ in given]) if classes else None
+        return {"sequences": found, "classes": classes, "checked": known, "each": _each(model)}
 
 
 def _each(model: TreeModel) -> int:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from dgltree import TreeDataset
 from dgltree.datasets import Reading
+from dgltree.read.listops import DIGITS, OPERATORS
 from tasks.listops import generate, presets
 from tasks.listops.files import Expression, read_expressions
-from tasks.listops.language import DIGITS, OPERATORS, VOCABULARY, tree
+from tasks.listops.language import VOCABULARY, tree
 from tasks.road import Sets
 
 LENGTHS = (20, 40, 60, 80, 100, 200, 1000)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dgltree.files import replacing
-from dgltree.read.listops import bracketed
+from dgltree.read.listops import bracketed, read_words
 from dgltree.read.text import read_text
-from tasks.listops.language import read_words
 
 
 class Expression(NamedTuple):

@@ -13,9 +13,8 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
-from dgltree.read.listops import END
+from dgltree.read.listops import DIGITS, END, OPERATORS
 from tasks.listops.files import Expression, write_expressions
-from tasks.listops.language import DIGITS, OPERATORS
 
 COUNT = 100_000
 """As many as the published ones."""

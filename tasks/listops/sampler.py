@@ -11,8 +11,7 @@ from random import Random
 
 import numpy as np
 
-from dgltree.read.listops import END
-from tasks.listops.language import DIGITS, OPERATORS
+from dgltree.read.listops import DIGITS, END, OPERATORS
 
 Array = np.ndarray
 FEWEST = 2

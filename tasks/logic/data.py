@@ -9,9 +9,10 @@ import torch
 from dgltree import TreeDataset
 from dgltree.datasets import Reading
 from dgltree.read.bracket import read_unlabelled
+from dgltree.trees.logic import RELATIONS
 from tasks.logic import generate
 from tasks.logic.files import Pair, read_pairs
-from tasks.logic.language import RELATIONS, VOCABULARY
+from tasks.logic.language import VOCABULARY
 from tasks.logic.splits import LONGEST, PATTERNS, Known, Read, Split, divided, for_test, kept
 from tasks.road import Sets
 

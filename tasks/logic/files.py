@@ -11,7 +11,8 @@ from typing import Literal, NamedTuple
 from dgltree.files import replacing
 from dgltree.read.bracket import read_unlabelled
 from dgltree.read.text import read_text
-from tasks.logic.language import RELATIONS, is_formula, operators
+from dgltree.trees.logic import RELATIONS
+from tasks.logic.language import is_formula, operators
 
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = ("train", "test")

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from tasks.logic.files import MOST, PARTS, Pair, Part, write_pairs
-from tasks.logic.language import ALL, TABLES, VARIABLES, relation
+from tasks.logic.language import TABLES, VARIABLES
 
 PUBLISHED: dict[Part, tuple[int, ...]] = {
     "train": (30, 2319, 12451, 23252, 30373, 34152, 32952, 26671, 18962, 12634, 8181, 4894, 4831),
@@ -54,11 +54,11 @@ def _pair(k: int, random: Random) -> Pair | None:
     """A pair whose longer formula has k operators, or None where one of them is always or never true."""
     names = random.sample(VARIABLES, MOST_VARIABLES)
     sides = [formula(n, names, random) for n in (k, _shorter(k, random))]
-    if any(table in (0, ALL) for _, table in sides):
+    if any(table in (0, TABLES.always) for _, table in sides):
         return None
     random.shuffle(sides)
     (left, left_table), (right, right_table) = sides
-    return Pair(relation(left_table, right_table), left, right, k)
+    return Pair(TABLES.relation(left_table, right_table), left, right, k)
 
 
 def _shorter(k: int, random: Random) -> int:
@@ -72,10 +72,10 @@ def formula(operators: int, names: list[str], random: Random) -> tuple[str, int]
     """A formula with so many operators over these variables, and its truth table."""
     if not operators:
         name = random.choice(names)
-        return name, TABLES[name]
+        return name, TABLES.of_variables[name]
     if random.random() < NEGATION:
         text, table = formula(operators - 1, names, random)
-        return f"( not {text} )", ALL ^ table
+        return f"( not {text} )", TABLES.always ^ table
     of_left = random.randrange(operators)
     left, left_table = formula(of_left, names, random)
     right, right_table = formula(operators - 1 - of_left, names, random)

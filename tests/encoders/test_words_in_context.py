@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from context_oracle import words_in_context
+from context_oracle import ancestors_asked, words_in_context
 from torch import Tensor
 
 from dgltree.encoders import SequenceEfficientBeamTree
@@ -65,10 +65,24 @@ def test_the_same_word_has_other_vectors_at_other_places_and_the_sentence_is_as_
         assert torch.equal(core(ids, lengths), plain(ids, lengths))
 
 
+def test_the_trace_says_how_much_each_word_asks_each_node_above_it() -> None:
+    core = make().eval()
+    with torch.no_grad():
+        found, plain = core.encoded(IDS, LENGTHS, trace=True), core.encoded(IDS, LENGTHS)
+        for row, length in enumerate(LENGTHS.tolist()):
+            expected = ancestors_asked(core, IDS[row, :length].tolist())
+            asked = found.trace["ancestors"][row]
+            for beam, table in enumerate(expected):
+                torch.testing.assert_close(asked[beam, :length, : length - 1], table, rtol=0, atol=1e-10)
+                assert not asked[beam, :, length - 1 :].any()
+    assert torch.equal(found.root, plain.root) and torch.equal(found.parse.orders, plain.parse.orders)
+    assert {*make(in_context=False).encoded(IDS, LENGTHS, trace=True).trace} == {"totals"}
+
+
 def test_nodes_higher_than_ten_count_as_ten_high() -> None:
     unit, x, nodes = make().context, torch.randn(1, 2, 6).double(), torch.randn(1, 3, 6).double()
     below = torch.ones(1, 2, 3, dtype=torch.bool)
-    nine, ten, twelve = (unit(x, nodes, below, torch.tensor([[1, 2, high]])) for high in (9, 10, 12))
+    nine, ten, twelve = (unit(x, nodes, below, torch.tensor([[1, 2, high]]))[0] for high in (9, 10, 12))
     assert torch.equal(ten, twelve)
     assert (nine - ten).abs().max() > 1e-3
 

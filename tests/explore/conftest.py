@@ -34,9 +34,11 @@ def opened() -> Any:
         ("sentences", "ordered_memory", "leaves", "the cat sees a dog"),
         ("beams", "beam_tree", "leaves", "the cat sees a dog"),
         ("merges", "crvnn", "leaves", "the cat sees a dog"),
+        ("context", "efficient_beam_tree", "leaves", "the cat sees a dog"),
     ):
         vocabulary = Vocabulary([("phrase", 2), ("word", 0)], words.split())
-        encoder = make_encoder(kind, vocabulary, 8, order=order)
+        options = {"in_context": True} if name == "context" else {}
+        encoder = make_encoder(kind, vocabulary, 8, order=order, **options)
         found.sequences[name] = TreeModel(encoder, ClassifierReadout(8, 3), ("a", "b", "<i>c</i>")).eval()
     return found
 

@@ -1,9 +1,15 @@
 """The room of sequences in a browser."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from explore_page import SIZES, SMALLEST, Running
+
+from dgltree import Vocabulary, save
+from dgltree.encoders import make_encoder
+from dgltree.models import ClassifierReadout, TreeModel
 
 pytestmark = pytest.mark.browser
 
@@ -13,7 +19,12 @@ def test_a_formula_is_read_word_by_word(page: Any, running: Running) -> None:
     page.get_by_role("heading", name="First: attention").wait_for()
     page.locator("#sequence-text").fill("not (a or b)")
     page.locator("#sequence-other").fill("not a and not b")
-    page.get_by_role("heading", name="They say the same").wait_for()
+    page.get_by_role("heading", name="The network says: they say the same").wait_for()
+    assert page.locator(".checked").inner_text() == "A truth table says: they say the same. ✓ the same"
+    page.locator("#sequence-other").fill("c and not c")
+    page.locator(".checked", has_text="the second formula never holds").wait_for()
+    page.locator("#sequence-other").fill("not a and not b")
+    page.locator(".checked .agrees").wait_for()
     card = page.get_by_role("region", name="First sequence")
     card.locator("input[type=range]").focus()
     page.keyboard.press("Home")
@@ -30,6 +41,28 @@ def test_mistakes_are_told_and_nothing_is_shown_for_nothing(page: Any, running: 
     page.locator("#sequence-wrong", has_text="expected a formula").wait_for()
     page.locator("#sequence-text").fill("")
     page.locator(".empty").wait_for()
+
+
+@pytest.fixture
+def in_context(tmp_path: Path) -> Iterator[Running]:
+    """The page of a model with words in context, untrained."""
+    vocabulary = Vocabulary([("phrase", 2), ("word", 0)], ["the", "cat", "sees", "a", "dog"])
+    encoder = make_encoder("efficient_beam_tree", vocabulary, 8, order="leaves", in_context=True)
+    save(TreeModel(encoder, ClassifierReadout(8, 2), ("a", "b")), tmp_path / "context.safetensors")
+    made = Running(str(tmp_path / "context.safetensors"))
+    yield made
+    made.end()
+
+
+def test_a_word_shows_the_parts_that_it_attends_to(page: Any, in_context: Running) -> None:
+    page.goto(f"{in_context.url}#sequence?model=context&text=the+cat+sees+a+dog")
+    asking = page.locator(".asking")
+    asking.get_by_role("heading", name="What each word attends to").wait_for()
+    word = asking.get_by_role("button", name="dog")
+    word.press("Enter")
+    assert asking.locator("[aria-pressed=true]").text_content() == "dog"
+    shares = [int(text.split(" ")[0]) for text in asking.locator("text.share").all_text_contents()]
+    assert sum(shares) == pytest.approx(100, abs=3)
 
 
 def test_a_long_sequence_is_readable_and_the_picture_follows_the_word(page: Any, running: Running) -> None:

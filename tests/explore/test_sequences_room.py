@@ -14,9 +14,11 @@ from dgltree.induction.evalb import Parameters, score_sentence
 from dgltree.models import ClassifierReadout, TreeModel
 from dgltree.read.bracket import read_treebank, read_unlabelled
 from dgltree.read.formula import read_formula
+from dgltree.trees.logic import RELATIONS
 
 pytest.importorskip("starlette", reason="the explore extra is not installed")
 from dgltree.explore.app import make_app
+from dgltree.explore.checked import checked
 from dgltree.explore.open_models import Opened
 
 FORMULA = "not not (a and b and (b or d))"  # of which the shipped model misses a bracket
@@ -84,6 +86,51 @@ def test_merges_and_beams_are_those_of_the_pass_and_their_first_is_the_tree_foun
     assert tree_of(one["found"]) == merged_trees([one["words"]], orders[0].unsqueeze(0))[0]
     [short] = ask(client, "sequence/look", text="cat", other="", model=kind)["sequences"]
     assert short["beams"] == [{"order": [], "weight": 100}]
+
+
+def test_words_in_context_have_their_attention_to_the_parts_that_they_are_in(client: Any, opened: Any) -> None:
+    [one] = ask(client, "sequence/look", text="the cat sees a dog", other="", model="context")["sequences"]
+    encoder = opened.sequences["context"].encoder
+    flat = batch([right_branching(["the", "cat", "sees", "a", "dog"])], encoder.vocabulary)
+    with torch.no_grad():
+        shares = encoder.encoded(flat, trace=True).trace["ancestors"][0, 0]
+    torch.testing.assert_close(torch.tensor(one["ancestors"]).float(), 100 * shares, atol=0.51, rtol=0)
+    assert all(sum(row) == pytest.approx(100, abs=3) for row in one["ancestors"])
+    [short] = ask(client, "sequence/look", text="cat", other="", model="context")["sequences"]
+    assert short["ancestors"] == [[]]
+    [plain] = ask(client, "sequence/look", text="the cat", other="", model="beams")["sequences"]
+    assert "ancestors" not in plain
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "answer"),
+    [
+        ("not (a or b)", "not a and not b", "="),
+        ("a", "a or b", "<"),
+        ("a and b", "not a", "|"),
+        ("a", "b", "#"),
+        ("( a ( and b ) )", "a", "<"),
+    ],
+)
+def test_a_truth_table_says_how_two_formulas_are_related(client: Any, left: str, right: str, answer: str) -> None:
+    found = ask(client, "sequence/look", text=left, other=right, model="logic")
+    assert found["checked"] == {"by": "truth table", "answer": answer, "note": ""}
+    assert ask(client, "sequence/look", text=left, other="", model="logic")["checked"] is None
+
+
+def test_of_a_tautology_the_page_says_that_it_is_one(client: Any) -> None:
+    found = ask(client, "sequence/look", text="a", other="b and not b", model="logic")["checked"]
+    assert found["answer"] is None and found["note"].startswith("the second formula never holds")
+
+
+def test_what_lists_are_worth_is_worked_out() -> None:
+    tree = read_unlabelled("( ( ( ( [MAX 2 ) 9 ) ( ( ( [SM 4 ) 7 ) ] ) ) ] )")
+    assert checked([*"0123456789"], [tree]) == {"by": "arithmetic", "answer": "9", "note": ""}
+    assert checked(["a", "b"], [tree]) is None
+    assert checked([*"0123456789"], [right_branching(["a", "list"])]) is None
+    many = read_formula(" and ".join(f"v{k}" for k in range(13)))
+    assert checked([*RELATIONS], [many, many]) is None
+    assert checked([*RELATIONS], [right_branching(["a", "b"]), many]) is None
 
 
 def test_a_sentence_has_no_tree_to_compare_with(client: Any) -> None:

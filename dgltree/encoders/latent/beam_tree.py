@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 
 from dgltree.arguments import check_size
-from dgltree.encoders.encoded import Beams
+from dgltree.encoders.encoded import Beams, Encoded
 from dgltree.encoders.latent.beams import Starts, search
 from dgltree.encoders.latent.chunks import Items, JoinResult
 from dgltree.encoders.latent.core import JoiningCore, sorted_on_cpu
 from dgltree.encoders.latent.handed_on import HANDED_ON, Draws, Ended, HandedOn, joined_by_beams
-from dgltree.encoders.latent.in_context import words_in_context
+from dgltree.encoders.latent.in_context import InContext, words_in_context
 from dgltree.encoders.latent.nodes import Nodes
 from dgltree.encoders.latent.parent_attention import ParentAttention
 from dgltree.encoders.latent.scorers import ChildrenScore, LinearScore
@@ -99,10 +99,15 @@ def _answer(ended: Ended) -> JoinResult:
     """The mean of the beams' roots; the beams of the parse, the largest weight first."""
     weights = ended.weights
     state = (weights.unsqueeze(2) * ended.state).sum(1)
-    best = weights.detach().argsort(dim=1, descending=True, stable=True)
+    best = _best(weights)
     orders = ended.orders.gather(1, best.unsqueeze(2).expand_as(ended.orders))
     parse = Beams(orders, weights.detach().gather(1, best))
     return JoinResult(state, parse, trace={"totals": ended.total.gather(1, best)})
+
+
+def _best(weights: Tensor) -> Tensor:
+    """(B, K) int64, the beams of each sequence, the largest weight first."""
+    return weights.detach().argsort(dim=1, descending=True, stable=True)
 
 
 class SequenceBeamTree(BeamSearch):
@@ -208,8 +213,21 @@ class SequenceEfficientBeamTree(BeamSearch):
         if self.context is None:
             raise ValueError("words have no vectors in context here: make the encoder with in_context=True")
         check_sequences(ids, lengths, self.size, self.max_length)
+        ended, found = self._in_context(self.context, ids, lengths)
+        return found.words, self.cell.h(_answer(ended).state)
+
+    def read(self, ids: Tensor, lengths: Tensor, trace: bool = False) -> Encoded:
+        """With ``in_context`` the trace has ``ancestors``, too (B, K, T, T - 1): how much each word attends to the node
+        that each merge of a beam made, beams in the order of the parse."""
+        if self.context is None or not trace:
+            return super().read(ids, lengths, trace)
+        ended, context = self._in_context(self.context, ids, lengths)
+        found, best = _answer(ended), _best(ended.weights)[:, :, None, None]
+        ancestors = context.attention.gather(1, best.expand_as(context.attention))
+        return Encoded(self.cell.h(found.state), found.parse, trace={**found.trace, "ancestors": ancestors})
+
+    def _in_context(self, context: ParentAttention, ids: Tensor, lengths: Tensor) -> tuple[Ended, InContext]:
         items = self.items(ids, lengths)
         nodes = self._nodes(items.states)
         ended = self._ended(nodes, Starts.of(items.rows, items.states), lengths)
-        words = words_in_context(self.context, nodes, ended, items.rows, lengths)
-        return words, self.cell.h(_answer(ended).state)
+        return ended, words_in_context(context, nodes, ended, items.rows, lengths)

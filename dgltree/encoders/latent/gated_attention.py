@@ -39,8 +39,8 @@ class GatedAttention(nn.Module):
         silu, s = nn.functional.silu, self.norm(self.enter(y))
         return silu(self.common(s)) * self.scale[2] + self.shift[2], silu(self.of_node(s))
 
-    def step(self, x: Tensor, keys: tuple[Tensor, Tensor], relation: Tensor, asked: Tensor) -> Tensor:
-        """x (R, T, n) after it has asked.
+    def step(self, x: Tensor, keys: tuple[Tensor, Tensor], relation: Tensor, asked: Tensor) -> tuple[Tensor, Tensor]:
+        r"""x (R, T, n) after it has asked, and :math:`\alpha` (R, T, P), 0 where nobody is asked.
 
         Args:
             x: (R, T, n).
@@ -54,7 +54,7 @@ class GatedAttention(nn.Module):
         Q, Q_E = (Z * self.scale[k] + self.shift[k] for k in range(2))
         e = Q @ K.transpose(1, 2) + (Q_E @ self.relations.t()).gather(2, relation.expand(len(x), x.shape[1], -1))
         asks = asked.any(2, keepdim=True)
-        alpha = (e / self.divisor).masked_fill(~asked & asks, -math.inf).softmax(2)
+        alpha = (e / self.divisor).masked_fill(~asked & asks, -math.inf).softmax(2) * asks
         o = self.drop(self.out(silu(self.of_word(s)) * (alpha @ V))) * asks
         g = self.gate(torch.cat([o, x], 2)).sigmoid()
-        return g * o + (1 - g) * x
+        return g * o + (1 - g) * x, alpha

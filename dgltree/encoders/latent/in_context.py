@@ -43,8 +43,19 @@ def beam_nodes(nodes: Nodes, words: Tensor, orders: Tensor, lengths: Tensor) -> 
     return BeamNodes(rows, member[:, T:].transpose(1, 2), made.level[:, T:])
 
 
-def words_in_context(attention: ParentAttention, nodes: Nodes, ended: Ended, words: Tensor, lengths: Tensor) -> Tensor:
-    """(B, T, n), the mean over the beams of what each word becomes; 0 after a length.
+class InContext(NamedTuple):
+    """The words of B sentences of up to T words among the nodes of K beams."""
+
+    words: Tensor
+    """(B, T, n), the mean over the beams of what each word becomes; 0 after a length."""
+    attention: Tensor
+    """(B, K, T, T - 1), of each word to what each merge of a beam made, 0 to what it is not below."""
+
+
+def words_in_context(
+    attention: ParentAttention, nodes: Nodes, ended: Ended, words: Tensor, lengths: Tensor
+) -> InContext:
+    """Each word by the nodes above it in each beam.
 
     Args:
         attention: to the ancestors.
@@ -63,6 +74,7 @@ def words_in_context(attention: ParentAttention, nodes: Nodes, ended: Ended, wor
     )
     h = nodes.cell.h(nodes.states.read(found.rows))
     below, heights = (part.to(h.device, non_blocking=True) for part in (found.below, found.heights))
-    x = attention(h[:, :T], h[:, T:], below, heights).unflatten(0, (rows, beams))
+    x, alpha = (part.unflatten(0, (rows, beams)) for part in attention(h[:, :T], h[:, T:], below, heights))
     mean = (ended.weights.view(rows, beams, 1, 1) * x).sum(1)
-    return mean.masked_fill((torch.arange(T, device=h.device) >= lengths.unsqueeze(1)).unsqueeze(2), 0)
+    mean = mean.masked_fill((torch.arange(T, device=h.device) >= lengths.unsqueeze(1)).unsqueeze(2), 0)
+    return InContext(mean, alpha)

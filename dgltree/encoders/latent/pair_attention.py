@@ -54,7 +54,7 @@ class PairAttention(GatedAttention):
         there = (t < count.unsqueeze(1)).unsqueeze(1)  # (P, 1, S)
         apart = (t - t.unsqueeze(1)).clamp(-FARTHEST, FARTHEST) + FARTHEST
         for _ in range(LAYERS):
-            x = self.step(x, self.keys(x), apart, there.expand(-1, len(t), -1))
+            x, _ = self.step(x, self.keys(x), apart, there.expand(-1, len(t), -1))
         weights = self.salience(x).squeeze(2).masked_fill(~there.squeeze(1), -torch.inf).softmax(1)
         return (weights.unsqueeze(2) * x).sum(1)
 

@@ -36,8 +36,8 @@ class ParentAttention(GatedAttention):
     def __init__(self, hidden_size: int, dropout: float) -> None:
         super().__init__(hidden_size, dropout, HIGHEST)
 
-    def forward(self, x: Tensor, nodes: Tensor, below: Tensor, heights: Tensor) -> Tensor:
-        """(R, T, n), the words in context.
+    def forward(self, x: Tensor, nodes: Tensor, below: Tensor, heights: Tensor) -> tuple[Tensor, Tensor]:
+        r"""(R, T, n), the words in context, and (R, T, P), :math:`\alpha` of the second time, 0 of no ancestors.
 
         Args:
             x: (R, T, n), words.
@@ -45,7 +45,7 @@ class ParentAttention(GatedAttention):
             below: (R, T, P) bool, whether a word is below a node.
             heights: (R, P) int64, of the nodes, 1 or more.
         """
-        keys = self.keys(nodes)
+        keys, alpha = self.keys(nodes), below
         for _ in range(LAYERS):
-            x = self.step(x, keys, heights.clamp(1, HIGHEST).unsqueeze(1) - 1, below)
-        return x
+            x, alpha = self.step(x, keys, heights.clamp(1, HIGHEST).unsqueeze(1) - 1, below)
+        return x, alpha

@@ -7,8 +7,9 @@ function levelsOf(nodes) {
 }
 export const depthOf = (nodes) => Math.max(...levelsOf(nodes));
 
-/* depth: for how many levels there is room; at least those of the nodes. */
-export function bracketTree(nodes, { title, word = 46, depth = depthOf(nodes) }) {
+/* depth: for how many levels there is room; at least those of the nodes. shares: of a word's attention to each node, in %;
+   chosen: that word; choose(k): called when another word is chosen, without it words are no buttons. */
+export function bracketTree(nodes, { title, word = 46, depth = depthOf(nodes), shares, chosen, choose }) {
   const levels = levelsOf(nodes), x = [];
   let count = 0;
   nodes.forEach((node, k) => {
@@ -18,17 +19,28 @@ export function bracketTree(nodes, { title, word = 46, depth = depthOf(nodes) })
   });
   const level = Math.max(16, Math.min(30, 300 / Math.max(depth, 1)));
   const top = 8 + level * depth, y = (k) => top - level * levels[k];
-  const svg = d3.create("svg").attr("class", "brackets").attr("role", "img").attr("aria-label", title)
+  const svg = d3.create("svg").attr("class", "brackets").attr("role", choose ? "group" : "img").attr("aria-label", title)
     .attr("viewBox", `0 0 ${count * word} ${top + 28}`).attr("width", count * word).attr("height", top + 28);
   nodes.forEach((node, k) => {
     if (node.word !== undefined) {
-      svg.append("text").attr("x", x[k]).attr("y", top + 16).attr("text-anchor", "middle").attr("class", "word").text(node.word);
+      const text = svg.append("text").attr("x", x[k]).attr("y", top + 16).attr("text-anchor", "middle").attr("class", k === chosen ? "word now" : "word").text(node.word);
+      if (choose) {
+        text.attr("role", "button").attr("tabindex", 0).attr("aria-pressed", k === chosen).attr("data-word", k).on("click", () => choose(k))
+          .on("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); choose(k); } });
+      }
       return;
     }
     for (const child of node.children) {
       svg.append("path").attr("class", node.shared ? "bracket" : "bracket other").attr("d", `M${x[child]},${y(child) + (levels[child] ? 0 : 2)}V${y(k) + 5}Q${x[child]},${y(k)} ${x[child] + Math.sign(x[k] - x[child]) * Math.min(5, Math.abs(x[k] - x[child]))},${y(k)}H${x[k]}`);
     }
   });
+  if (shares) {
+    nodes.forEach((node, k) => {
+      if (!shares[k]) return;
+      svg.append("circle").attr("class", "share").attr("cx", x[k]).attr("cy", y(k)).attr("r", 9).attr("fill-opacity", shares[k] / 100);
+      svg.append("text").attr("class", "share").attr("x", x[k] + 12).attr("y", y(k) - 5).text(`${shares[k]} %`);
+    });
+  }
   return svg.node();
 }
 

@@ -10,11 +10,11 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree import Tree
 from dgltree.read.bracket import read_unlabelled, write_unlabelled
-from dgltree.read.listops import bracketed
+from dgltree.read.listops import bracketed, read_words
 from tasks.listops import generate
 from tasks.listops.data import LENGTHS, ListOps, _up_to, data_of
 from tasks.listops.files import Expression, read_expressions, write_expressions
-from tasks.listops.language import read_words, tree
+from tasks.listops.language import tree
 
 ROOT = Path(__file__).parents[3]
 NESTED = "( ( ( ( [MAX 2 ) 9 ) ( ( ( [MIN 4 ) 7 ) ] ) ) ] )"

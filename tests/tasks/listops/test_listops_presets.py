@@ -6,9 +6,9 @@ from random import Random
 import numpy as np
 import pytest
 
+from dgltree.read.listops import read_words
 from tasks.listops import generate, presets
 from tasks.listops.data import ListOps
-from tasks.listops.language import read_words
 from tasks.listops.sampler import ListProcess
 
 

@@ -11,10 +11,11 @@ import pytest
 pytest.importorskip("lightning", reason="the train extra is not installed")
 
 from dgltree.read.bracket import read_unlabelled
+from dgltree.trees.logic import RELATIONS
 from tasks.logic import generate
 from tasks.logic.data import LogicPairs, data_of
 from tasks.logic.files import Pair, read_pairs, write_pairs
-from tasks.logic.language import ALL, RELATIONS, VARIABLES, is_formula, operators, relation, truth_table
+from tasks.logic.language import TABLES, VARIABLES, is_formula, operators
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,7 +26,7 @@ def own() -> dict:
 
 
 def relation_of(pair: Pair) -> str:
-    return relation(truth_table(read_unlabelled(pair.left)), truth_table(read_unlabelled(pair.right)))
+    return TABLES.relation(*(TABLES.of(read_unlabelled(text)) for text in (pair.left, pair.right)))
 
 
 @pytest.mark.data
@@ -43,7 +44,7 @@ def test_a_truth_table_has_a_bit_for_each_assignment() -> None:
         "( not ( not a ) )": lambda v: v["a"],
     }
     for text, holds in texts.items():
-        table = truth_table(read_unlabelled(text))
+        table = TABLES.of(read_unlabelled(text))
         for row in range(64):
             values = {name: bool(row >> k & 1) for k, name in enumerate(VARIABLES)}
             assert bool(table >> row & 1) == bool(holds(values))
@@ -72,8 +73,8 @@ def test_own_pairs_are_what_they_say(own: dict) -> None:
             assert is_formula(pair.left)
             assert is_formula(pair.right)
             assert relation_of(pair) == pair.relation
-            tables = [truth_table(read_unlabelled(text)) for text in pair[1:3]]
-            assert not {*tables} & {0, ALL}
+            tables = [TABLES.of(read_unlabelled(text)) for text in pair[1:3]]
+            assert not {*tables} & {0, TABLES.always}
             assert len({*pair.left.split(), *pair.right.split()} & {*VARIABLES}) <= 4
 
 

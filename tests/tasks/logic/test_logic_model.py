@@ -11,8 +11,9 @@ from dgltree.equations.pretrained.shipped import logic_model
 from dgltree.induction.binary_trees import right_branching, without_tokens
 from dgltree.induction.evalb import Parameters, score
 from dgltree.read.bracket import read_unlabelled
+from dgltree.trees.logic import RELATIONS
 from tasks.logic import generate
-from tasks.logic.language import RELATIONS, VOCABULARY
+from tasks.logic.language import VOCABULARY
 
 PAIRS = [pair for k in range(2, 7) for pair in generate.pairs(seed=7, scale=0.01)["test", k]]
 TREES = [read_unlabelled(text) for pair in PAIRS for text in pair[1:3]]

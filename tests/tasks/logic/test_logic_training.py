@@ -14,10 +14,11 @@ from dgltree import batch
 from dgltree.encoders.brackets import InducedBrackets
 from dgltree.models import PairModel
 from dgltree.read.bracket import read_unlabelled
+from dgltree.trees.logic import RELATIONS
 from tasks.logic import generate, show
 from tasks.logic.__main__ import main
 from tasks.logic.files import write_pairs
-from tasks.logic.language import RELATIONS, VOCABULARY
+from tasks.logic.language import VOCABULARY
 from tasks.road import NEVER, figures
 
 CONFIGS = sorted((Path(__file__).parents[3] / "tasks" / "logic" / "configs").glob("*.yaml"))

@@ -10,6 +10,7 @@ import { zoomable } from "../zoom.js";
 export const title = "Sequence";
 const RELATIONS = { "=": "they say the same", "^": "one is the negation of the other", "<": "the first implies the second",
   ">": "the second implies the first", "|": "they exclude each other", v: "one of them always holds", "#": "neither implies nor excludes the other" };
+const BY = { "truth table": "a truth table says", arithmetic: "worked out, it is" };
 const PACE = 700;
 const KINDS = { attention: "attention over the slots, word by word", distances: "the distance before each word", merges: "neighbours joined, merge by merge",
   beams: "the beams, merge by merge" };
@@ -66,13 +67,16 @@ export function make(models) {
     }, (message) => { wrong.textContent = message; });
   }
 
-  function classes({ classes: rows, each }) {
+  function classes({ classes: rows, checked, each }) {
     if (!rows.length) return each === 2 ? h("p", { class: "quiet" }, "With a second sequence, the network says how the two are related.") : null;
-    const known = rows.every(({ name }) => RELATIONS[name]);
-    say(`${rows[0].name} with ${number(rows[0].probability, 2)}`);
+    const known = rows.every(({ name }) => RELATIONS[name]), meaning = (name) => (known ? RELATIONS[name] : name);
+    const [first] = rows, guess = `The network says: ${meaning(first.name)}, ${(100 * first.probability).toFixed(1)} %`;
+    say(guess);
     return h("section", { class: "card", "aria-label": "What the network says" },
-      h("div", { class: "heading" }, h("h2", {}, known ? capital(RELATIONS[rows[0].name]) : `It says ${rows[0].name}`),
+      h("div", { class: "heading" }, h("h2", {}, guess),
         saveCsv("classes", () => [["class", "probability"], ...rows.map((row) => [row.name, row.probability])])),
+      checked ? h("p", { class: "checked" }, `${capital(BY[checked.by])}: ${checked.answer === null ? checked.note : meaning(checked.answer)}. `,
+        checked.answer === null ? null : h("span", { class: checked.answer === first.name ? "agrees" : "disagrees" }, checked.answer === first.name ? "✓ the same" : "✗ the network is wrong")) : null,
       h("p", { class: "quiet note" }, `The probabilities of ${about.get(now.model).title}${each === 2 ? ", for how the two are related" : ""}.`),
       h("ul", { class: "bars" }, rows.map(({ name, probability }) => {
         const bar = h("span", { class: "bar" });
@@ -139,9 +143,25 @@ export function make(models) {
         saveCsv(kind, () => (beams ? beams.map(({ order, weight }) => [weight / 100, ...order]) : words.map((w, t) => [w, ...[scores[t]].flat().map((v) => v / 100)])))),
       h("p", { class: "quiet note" }, SENTENCES[kind]),
       h("div", { class: "slide" }, play, slider, where), picture,
+      one.ancestors ? asking(one) : null,
       h("div", { class: "pair" },
         one.given ? tree(one.given, "Given tree", `${one.brackets} brackets`) : null,
         tree(one.found, "Tree found", one.given ? (differing ? `${one.matched} of ${one.brackets} brackets; the others are dashed` : "all brackets as given") : "")));
+  }
+
+  // How much each word attends to the nodes above it, in the best beam.
+  function asking({ words, ancestors, beams }) {
+    const nodes = merged(words, beams[0].order, words.length - 1), word = wordWidth(words);
+    const drawn = (k) => bracketTree(nodes, { title: `How much ${words[k]} attends to what it is part of`, word, shares: [...words.map(() => 0), ...ancestors[k]], chosen: k, choose });
+    const frame = zoomable(drawn(0), { name: "Attention to what a word is part of", start: { x: word / 2, y: 40 } });
+    function choose(k) {
+      frame.redraw(drawn(k));
+      frame.element.querySelector(`[data-word="${k}"]`).focus();
+    }
+    return h("div", { class: "asking" },
+      h("div", { class: "heading" }, h("h3", {}, "What each word attends to"), saveSvg("ancestors", () => frame.element.querySelector("svg")),
+        saveCsv("ancestors", () => words.map((w, k) => [w, ...ancestors[k].map((v) => v / 100)]))),
+      h("p", { class: "quiet note" }, "A word's vector in context comes from the parts of the sentence that it is in; the deeper the blue, the more of its attention. Choose a word."), frame.element);
   }
 
   function stop() { for (const pause of [...timers]) pause(); }
