@@ -18,7 +18,7 @@ export function bracketTree(nodes, { title, word = 46, depth = depthOf(nodes), s
     x[k] = (x[children[0]] + x[children[children.length - 1]]) / 2;
   });
   const level = Math.max(16, Math.min(30, 300 / Math.max(depth, 1)));
-  const top = 8 + level * depth, y = (k) => top - level * levels[k];
+  const top = (shares ? 20 : 8) + level * depth, y = (k) => top - level * levels[k];
   const svg = d3.create("svg").attr("class", "brackets").attr("role", choose ? "group" : "img").attr("aria-label", title)
     .attr("viewBox", `0 0 ${count * word} ${top + 28}`).attr("width", count * word).attr("height", top + 28);
   nodes.forEach((node, k) => {
