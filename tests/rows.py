@@ -102,6 +102,7 @@ ENCODERS: dict[str, dict[str, Any]] = {  # each with all that is its own, at the
     "crvnn": {},
     "beam_tree": {"beam_size": 3, "noise": False},
     "efficient_beam_tree": {"beam_size": 3, "slice_size": 5, "noise": False},
+    "easy_first": {},
     "recurrent_grc": {},
     "transformer": {"num_layers": 2, "num_heads": 3},
     "universal_transformer": {"num_steps": 3, "num_heads": 3},

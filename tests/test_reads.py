@@ -28,6 +28,7 @@ READ = {
     "crvnn": 32,  # one a round, of 3 groups of similar lengths
     "beam_tree": 37,  # one a word but the first, and 3 before
     "efficient_beam_tree": 37,
+    "easy_first": 40,
     "recurrent_grc": 1,
     "transformer": 1,
     "universal_transformer": 1,

@@ -12,6 +12,7 @@ examples:
   dgltree encode runs/vectors trees.tsv --out vectors.npy
   dgltree encode runs/vectors trees.tsv --out parts.parquet --nodes --context
   dgltree similar runs/vectors trees.tsv --query "(add x y)" --parts
+  dgltree embed sentences.txt --notation words --out runs/sentences
 
 Labels are not looked at. The folder is a model for encode and similar, and for fit --from.
 """
@@ -24,13 +25,17 @@ def run(_: str, arguments: list[str]) -> int:
     )
     parser.add_argument("file", metavar="FILE", help="trees, in any format that fit reads")
     parser.add_argument("--out", required=True, metavar="DIR", help="leave the model in this folder")
-    parser.add_argument("--encoder", metavar="NAME", help="a cell such as tree_lstm (default: as fit chooses)")
+    parser.add_argument(
+        "--encoder",
+        metavar="NAME",
+        help="a cell such as tree_lstm, for sentences banyan or self_strae (default: banyan, for trees as fit chooses)",
+    )
     parser.add_argument("--hidden-size", type=int, metavar="N", help="width of the vectors (default: as fit chooses)")
     parser.add_argument(
         "--loss",
         choices=("contrastive", "cross_entropy", "both"),
-        default="both",
-        help="learn to find each node by its context, to read leaves off their context, or both (default)",
+        help="learn to find each node by its context, to read leaves off their context, or both (default: both, of "
+        "banyan cross_entropy)",
     )
     parser.add_argument("--epochs", type=int, default=15, metavar="N", help="passes over the trees (default: 15)")
     parser.add_argument("--lr", type=float, default=2e-3, metavar="RATE", help="learning rate (default: 0.002)")

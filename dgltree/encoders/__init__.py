@@ -6,6 +6,7 @@ from dgltree.encoders.encoder import Encoder, Planned
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
 from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
 from dgltree.encoders.latent.crvnn import SequenceCRvNN
+from dgltree.encoders.latent.easy_first_tree import SequenceEasyFirst
 from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import ONLSTM, SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory import MemorySteps, OrderedMemory, SequenceOrderedMemory
@@ -43,6 +44,7 @@ __all__ = [
     "SequenceBeamTree",
     "SequenceCRvNN",
     "SequenceCore",
+    "SequenceEasyFirst",
     "SequenceEfficientBeamTree",
     "SequenceEncoder",
     "SequenceGumbelTree",

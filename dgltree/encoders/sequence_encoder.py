@@ -16,6 +16,7 @@ from dgltree.encoders.encoder import Encoder
 from dgltree.encoders.latent.balanced_tree import SequenceBalancedTree
 from dgltree.encoders.latent.beam_tree import SequenceBeamTree, SequenceEfficientBeamTree
 from dgltree.encoders.latent.crvnn import SequenceCRvNN
+from dgltree.encoders.latent.easy_first_tree import SequenceEasyFirst
 from dgltree.encoders.latent.gumbel_tree import SequenceGumbelTree
 from dgltree.encoders.latent.on_lstm import SequenceONLSTM
 from dgltree.encoders.latent.ordered_memory.core import SequenceOrderedMemory
@@ -238,6 +239,7 @@ SEQUENCE_ENCODERS: dict[str, type[SequenceCore]] = {
     "crvnn": SequenceCRvNN,
     "beam_tree": SequenceBeamTree,
     "efficient_beam_tree": SequenceEfficientBeamTree,
+    "easy_first": SequenceEasyFirst,
     "recurrent_grc": SequenceRecurrentGRC,
     "transformer": SequenceTransformer,
     "universal_transformer": SequenceUniversalTransformer,

@@ -14,6 +14,7 @@ from dgltree.read.json_tree import NODE_LIST, read_json_tree
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.read.networkx import read_node_link
 from dgltree.read.python import has_program, read_python
+from dgltree.read.sentences import read_sentence
 from dgltree.read.sexpr import read_sexpr
 from dgltree.read.smiles import read_smiles
 from dgltree.read.smiles_atoms import read_smiles_atoms
@@ -95,6 +96,7 @@ NOTATIONS: dict[str, Notation] = {
     "smiles": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),  # nearly every word of capital letters
     "smiles_rings": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),
     "smiles_atoms": Notation(read_smiles_atoms, "c1ccccc1C(=O)O", detectable="never"),
+    "words": Notation(read_sentence, "The cat sleeps.", detectable="never"),  # every text is some
     "c": _code("c", "int f(int x) { return x + 1; }"),
     "java": _code("java", "class A { int f(int x) { return x + 1; } }"),
     "javascript": _code("javascript", "const f = x => x + 1;"),

@@ -1,20 +1,17 @@
 """Vectors of trees and of their parts, learnt without labels: what ``dgltree embed`` does."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import torch
 
-from dgltree.cells import DownwardTreeLSTM
 from dgltree.claims import claim, owned
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import TreeEncoder
-from dgltree.models.autoencoder import Autoencoder, Loss, Swept
-from dgltree.training.encoder_choice import choose_encoder
+from dgltree.models.autoencoder import Loss
+from dgltree.training.autoencoding import SENTENCES, autoencoding
 from dgltree.training.folder import EPOCHS, READING, SETTINGS_FILE, UNLABELLED, WEIGHTS, digest_of, left_by_now
-from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 from dgltree.training.stepping.callbacks import DivergenceError
 from dgltree.training.stepping.trainer import CLIP
@@ -23,8 +20,6 @@ from dgltree.training.unlabelled_model import CONTEXT, UnlabelledModel
 
 MOST_HELD = 500
 """Trees that are kept aside to choose the epoch by."""
-SHARED = ("encoder", "hidden_size", "min_count", "seed")
-"""Options that are those of :class:`dgltree.training.options.FitOptions`, too."""
 
 
 def embed(
@@ -33,7 +28,7 @@ def embed(
     out: str | Path | None = None,
     encoder: str | None = None,
     hidden_size: int | None = None,
-    loss: Loss = "both",
+    loss: Loss | None = None,
     epochs: int = 15,
     lr: float = 2e-3,
     batch_nodes: int = 1500,
@@ -43,15 +38,18 @@ def embed(
     """Learn vectors of trees and of their parts without labels.
 
     A cell goes up, a Tree-LSTM down (:class:`dgltree.models.Autoencoder`), over the graph of the distinct subtrees of
-    a batch. The epoch with the least loss on trees that are kept aside is kept. A line is printed after each epoch, and
-    a training that was interrupted goes on.
+    a batch. Over plain sentences (the notation ``words``) Banyan or Self-StrAE finds the trees of both sweeps. The
+    epoch with the least loss on trees that are kept aside is kept. A line is printed after each epoch, and a training
+    that was interrupted goes on.
 
     Args:
         data: the trees; labels are not looked at.
         out: the folder to leave the model in, which ``encode`` and ``similar`` take, and ``fit --from``; None: nowhere.
-        encoder: a cell of ``dgltree.cells.CELLS``; None: as :func:`dgltree.fit` chooses.
+        encoder: a cell of ``dgltree.cells.CELLS``, or for sentences "banyan" or "self_strae"; None: "banyan" for the
+            notation ``words``, else as :func:`dgltree.fit` chooses.
         hidden_size: n; None: as :func:`dgltree.fit` chooses.
-        loss: as of :class:`dgltree.models.Autoencoder`; "cross_entropy" and "both" read tokens off leaves.
+        loss: as of :class:`dgltree.models.Autoencoder`; "cross_entropy" and "both" read tokens off leaves. None:
+            "both", of Banyan "cross_entropy", as published.
         epochs, lr: of Adam.
         batch_nodes: about this many nodes in a batch, before equal subtrees are one.
         min_count: tokens and functions that occur fewer times are read as ``<unk>``.
@@ -66,14 +64,14 @@ def embed(
         raise ValueError("the file has pairs of trees; vectors are learnt of single trees")
     if len(data) < 2:
         raise ValueError("the file has one tree; vectors are learnt from how trees differ: give two or more")
-    known, network = _network(data, FitOptions(**{name: settings[name] for name in SHARED}), loss)
+    if encoder is None and data.reading.notation == "words":
+        encoder = SENTENCES[0]
+    made = autoencoding(data, encoder, hidden_size, loss, min_count, seed)
+    known, network = made.data, made.network
+    _check_known(known)
     order = torch.randperm(len(known), generator=torch.Generator().manual_seed(seed)).tolist()
     held = min(MOST_HELD, len(known) // 10)
     size = max(2, batch_nodes * len(known) // known.num_nodes)
-
-    def sweep(numbers: Sequence[int]) -> Swept:
-        return network.trees(known.select(numbers).trees)
-
     with TemporaryDirectory() as nowhere:
         folder = Path(nowhere if out is None else out)
         if (folder / SETTINGS_FILE).exists():
@@ -83,7 +81,7 @@ def embed(
             with _leaving(folder):
                 learn(
                     network,
-                    sweep,
+                    made.sweep,
                     order[held:],
                     order[:held] or order,
                     folder,
@@ -92,26 +90,11 @@ def embed(
                     learning_rate=lr,
                     clip=CLIP,
                     seed=seed,
-                    leave=lambda best: UnlabelledModel.of(best, known).save(folder),
+                    leave=lambda best: made.model(best).save(folder),
                 )
-            found = UnlabelledModel.of(network, known)
+            found = made.model(network)
             found.save(folder)
     return found
-
-
-def _network(data: TreeDataset, options: FitOptions, loss: Loss) -> tuple[TreeDataset, Autoencoder]:
-    """The trees as they are read, and what learns from them."""
-    choice = choose_encoder(data, options)
-    torch.manual_seed(options.seed)
-    made = choice.made()
-    if not isinstance(made, TreeEncoder):
-        raise ValueError(
-            f"the encoder is {choice.name!r}, which has no vectors of parts; name a cell such as tree_lstm"
-        )
-    known = (data.with_numbers() if choice.numbers else data).within(made.vocabulary)
-    _check_known(known)
-    down = DownwardTreeLSTM.matching(made.cell, reads_up=False)
-    return known, Autoencoder(made.cell, down, loss=loss, entangled=True)
 
 
 @contextmanager

@@ -285,7 +285,7 @@ def token_vectors(encoder: Encoder) -> nn.Parameter:
     if isinstance(encoder, TreeEncoder):
         return encoder.cell.input_embedding.weight
     assert isinstance(encoder, SequenceEncoder)
-    return encoder.core.get_parameter("embedding.weight")
+    return encoder.core.get_parameter(encoder.core.embedding_name)
 
 
 def _start_embeddings(cell: Cell) -> None:

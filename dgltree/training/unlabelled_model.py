@@ -1,24 +1,23 @@
 """Vectors that were learnt without labels: the folder that ``dgltree embed`` leaves."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from dgltree.batching.batch import TreeBatch
 from dgltree.batching.vocabulary import Vocabulary
-from dgltree.cells import Cell, DownwardTreeLSTM
-from dgltree.datasets.translation import stands_at
+from dgltree.cells import SWEEPS, DownwardCell
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.encoders import TreeEncoder
+from dgltree.encoders import SequenceEasyFirst, SequenceEncoder, TreeEncoder
+from dgltree.encoders.latent.easy_first import easy_first
+from dgltree.encoders.sequence.sequences import NO_WORD, ROOT, nodes_of
 from dgltree.engine.propagate import propagate
-from dgltree.models.autoencoder import Autoencoder
 from dgltree.models.checkpoint import reading, write
-from dgltree.models.readouts import NumberReadout
-from dgltree.models.tree_model import TreeModel, evaluating
+from dgltree.models.tree_model import evaluating
 from dgltree.training.folder import UNLABELLED
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.untaught import take_means, untaught
 
 CONTEXT = "context.safetensors"
 """The weights of the way down, next to the files of a model."""
@@ -35,33 +34,44 @@ class UnlabelledModel(NamedTuple):
 
     model: TrainedModel
     """Its readout was not trained: it answers nothing."""
-    down: DownwardTreeLSTM
+    down: DownwardCell
 
     def node_vectors(self, dataset: TreeDataset) -> Tensor:
-        """(N, 2 n), of each node what it is from its parts, and from its context."""
-        found = []
-        for part in self.model.batches(self.model.known(dataset), baseline=False):
-            encoder = self.model.check_nodes()
-            assert isinstance(encoder, TreeEncoder)  # embed makes no other
-            with evaluating(self.model.model), torch.no_grad():
-                up = propagate(part.inputs, encoder.cell)
-                down = propagate(part.inputs, self.down, direction="down", up=up)
-            found.append(torch.cat([up["h"], down["h"]], 1).cpu())
-        return torch.cat(found)
+        """(N, 2 n), of each node what it is from its parts, and from its context: of sentences of each word and root.
 
-    @classmethod
-    def of(cls, network: Autoencoder, known: TreeDataset) -> "UnlabelledModel":
-        """That of an autoencoder that learnt from these trees; it is changed where they have taught it nothing."""
-        assert isinstance(network.up, Cell) and isinstance(network.down, DownwardTreeLSTM)
-        functions, _ = stands_at((block.trees for block in known.blocks()), network.vocabulary)
-        take_means(untaught(network.up, functions))
-        model = TreeModel(TreeEncoder(network.up), NumberReadout(network.up.hidden_size))
-        return cls(TrainedModel(model, known.reading), network.down)
+        Raises ``ValueError`` for trees that are to be read as sentences and have inner nodes but their root.
+        """
+        with evaluating(self.model.model), torch.no_grad():
+            parts = self.model.batches(self.model.known(dataset), baseline=False)
+            return torch.cat([self._vectors(part.inputs).cpu() for part in parts])
+
+    def _vectors(self, trees: Any) -> Tensor:
+        encoder = self.model.model.encoder
+        if isinstance(encoder, SequenceEncoder):
+            return self._of_sentences(encoder, trees)
+        assert isinstance(encoder, TreeEncoder)
+        up = propagate(trees, encoder.cell)
+        down = propagate(trees, self.down, direction="down", up=up)
+        return torch.cat([up["h"], down["h"]], 1)
+
+    def _of_sentences(self, encoder: SequenceEncoder, trees: TreeBatch) -> Tensor:
+        """Nothing is entangled, so that no sentence changes another's words."""
+        assert isinstance(encoder.core, SequenceEasyFirst)
+        sentence, place = nodes_of(trees).unbind(1)
+        if bool((place == NO_WORD).any()):
+            raise ValueError("a tree has inner nodes under its root; vectors of words in context are of sentences")
+        sequences = encoder.plan(trees, share=False)
+        found = easy_first(encoder.core.cell, sequences.ids, sequences.lengths)
+        down = propagate(found.batch, self.down, direction="down", up=found.up)
+        words, roots = found.words[sentence, place.clamp(min=0)], found.roots[sentence]
+        return torch.cat([found.up["h"], down["h"]], 1)[roots.where(place == ROOT, words)]
 
     def save(self, folder: str | Path) -> None:
         """Write what :meth:`load` reads."""
         self.model.save(folder)
-        header = {"part": "context", "options": self.down.config, "vocabulary": self.down.vocabulary.to_json()}
+        cells = next(name for name, (_, down) in SWEEPS.items() if down is type(self.down))
+        header = {"part": "context", "cells": cells, "options": self.down.config}
+        header["vocabulary"] = self.down.vocabulary.to_json()
         write(Path(folder) / CONTEXT, self.down, header)
 
     @classmethod
@@ -71,6 +81,7 @@ class UnlabelledModel(NamedTuple):
         if not path.exists():
             raise FileNotFoundError(f"{folder}: no {CONTEXT} in it; give the folder that 'dgltree embed --out' wrote")
         with reading(path) as (header, tensors):
-            down = DownwardTreeLSTM(Vocabulary.from_json(header["vocabulary"]), **header["options"])
+            kind = SWEEPS[header.get("cells", "tree_lstm")][1]
+            down = kind(Vocabulary.from_json(header["vocabulary"]), **header["options"])
             down.load_state_dict(tensors)
         return cls(TrainedModel.load(folder, device), down.eval().to(device))

@@ -13,6 +13,7 @@ from dgltree import Tree, TreeDataset
 from dgltree.commands.main import main
 from dgltree.explore.open_models import open_all
 from dgltree.models import load
+from dgltree.read.sentences import read_sentence
 from dgltree.training.embedding import embed
 from dgltree.training.folder import read_epochs
 from dgltree.training.stepping.unlabelled import UnlabelledTraining
@@ -180,3 +181,70 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_vectors(
         assert (tmp_path / "halved" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert main([*command("halved"), "--seed", "1"]) == 1
     assert "is of another run: options.seed: 0 there, 1 now. Give another --out" in capsys.readouterr().err
+
+
+SUBJECTS, VERBS, OBJECTS = ("the cat", "a dog", "my bird"), ("sees", "likes", "hears"), ("fish", "a mouse", "the sun")
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with ``s.txt``, 81 sentences, and in ``model`` and ``strae`` what ``dgltree embed`` made of it."""
+    folder = tmp_path_factory.mktemp("sentences")
+    every = [f"{s} {v} {o}, {t}." for s in SUBJECTS for v in VERBS for o in OBJECTS for t in ("now", "often", "today")]
+    (folder / "s.txt").write_text("\n".join(every), encoding="utf-8")
+    command = ["embed", str(folder / "s.txt"), "--notation", "words", "--epochs", "3", "--out"]
+    assert main([*command, str(folder / "model"), "--hidden-size", "8"]) == 0
+    assert main([*command, str(folder / "strae"), "--hidden-size", "16", "--encoder", "self_strae"]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(("name", "cells"), [("model", "banyan"), ("strae", "strae")])
+def test_sentences_have_vectors_by_the_trees_that_are_found(
+    sentences: Path, tmp_path: Path, name: str, cells: str
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    model, file = str(sentences / name), str(sentences / "s.txt")
+    assert main(["encode", model, file, "--out", str(tmp_path / "v.npy")]) == 0
+    assert main(["encode", model, file, "--out", str(tmp_path / "n.parquet"), "--nodes", "--context"]) == 0
+    roots = np.load(tmp_path / "v.npy")
+    rows = parquet.read_table(tmp_path / "n.parquet").to_pandas()
+    vectors, width = np.stack(rows["vector"]), roots.shape[1]
+    at_root = rows["node"].to_numpy() == 0
+    assert len(rows) == sum(len(tree.children) + 1 for tree in map(read_sentence, _lines(sentences)))
+    found = UnlabelledModel.load(sentences / name)
+    assert found.model.model.encoder.core.config["cell"] == cells
+    np.testing.assert_allclose(vectors[at_root, width:], vectors[at_root, :width], atol=1e-6)
+    cat = rows["token"].to_numpy() == "cat"
+    assert float(vectors[cat][:, :width].std(0).max()) < 1e-6, "a word is the same everywhere"
+    assert float(vectors[cat][:, width:].std(0).max()) > 1e-4, "its context is not"
+    alone = found.node_vectors(TreeDataset([read_sentence(_lines(sentences)[0])]))
+    np.testing.assert_allclose(alone.numpy(), vectors[: len(alone)], atol=1e-5)  # no other sentence changes it
+    epochs = read_epochs(sentences / name)
+    assert epochs[-1]["loss"] < epochs[0]["loss"]
+
+
+def test_similar_sentences_and_a_fit_from_them(
+    sentences: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sklearn")
+    file = str(sentences / "s.txt")
+    assert main(["similar", str(sentences / "model"), file, "--query", "The cat sees fish, now.", "--top", "2"]) == 0
+    _, first, _ = rows_of(capsys.readouterr().out)
+    assert first[1:] == ["1", "1.0000", "", "(sentence the cat sees fish , now .)"]
+    lines = _lines(sentences)
+    table = "tree\tlabel\n" + "".join(f"{line}\t{line.split()[2]}\n" for line in lines)
+    (tmp_path / "t.tsv").write_text(table, encoding="utf-8")
+    more = ["--from", str(sentences / "model"), "--out", str(tmp_path / "fit"), "--epochs", "1", "--no-baseline"]
+    assert main(["fit", str(tmp_path / "t.tsv"), "--notation", "words", *more]) == 0
+    assert load(tmp_path / "fit" / "model.safetensors").encoder.name == "easy_first"
+
+
+def test_what_is_no_sentence_has_no_words_in_context(sentences: Path) -> None:
+    found = UnlabelledModel.load(sentences / "model")
+    nested = Tree("sentence", [Tree("sentence", [Tree("word", token="cat")]), Tree("word", token="dog")])
+    with pytest.raises(ValueError, match="a tree has inner nodes under its root; vectors of words in context are of"):
+        found.node_vectors(TreeDataset([nested]))
+
+
+def _lines(folder: Path) -> list[str]:
+    return (folder / "s.txt").read_text(encoding="utf-8").splitlines()

@@ -61,11 +61,12 @@ def easy_first(
     else:
         leaf_tokens = token[there]
         rows[there] = np.arange(len(leaf_tokens))
-    nodes = _Nodes(cell, torch.from_numpy(leaf_tokens).to(device), entangled)
+    nodes = _Nodes(cell, torch.from_numpy(leaf_tokens).to(device, non_blocking=True), entangled)
     roots = _joined(nodes, rows[:, : known[0]], known, everywhere)
     back = np.argsort(order, kind="stable")
-    words = torch.from_numpy(rows[back]).to(device)
-    return FoundGraph(nodes.batch(), nodes.up(), words, torch.from_numpy(roots[back]).to(device))
+    words = torch.from_numpy(rows[back]).to(device, non_blocking=True)
+    left = torch.from_numpy(roots[back]).to(device, non_blocking=True)
+    return FoundGraph(nodes.batch(), nodes.up(), words, left)
 
 
 def _joined(nodes: "_Nodes", rows: np.ndarray, counts: np.ndarray, everywhere: bool) -> np.ndarray:
@@ -161,8 +162,8 @@ class _Nodes:
     def cosines(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """(m,) of pairs of nodes (m,) and (m,)."""
         unit = self._unit.buffer
-        both = (unit.index_select(0, torch.from_numpy(side).to(unit.device)) for side in (left, right))
-        a, b = both
+        places = (torch.from_numpy(side).to(unit.device, non_blocking=True) for side in (left, right))
+        a, b = (unit.index_select(0, place) for place in places)
         found: np.ndarray = (a * b).sum(1).double().cpu().numpy()
         return found
 
@@ -216,7 +217,7 @@ def _graph(cell: Cell, token: Tensor, word: int, pairs: np.ndarray, phrase: int)
         label=torch.full((count,), NO_LABEL),
         vocabulary=cell.vocabulary,
     )
-    return made.to(token.device)
+    return made.to(token.device, non_blocking=True)
 
 
 def _check(cell: Cell, ids: Tensor, lengths: Tensor, entangled: bool, everywhere: bool) -> None:

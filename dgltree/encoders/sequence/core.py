@@ -31,6 +31,8 @@ class SequenceCore(nn.Module, ABC):
     the others, and all would be padded to them. A core that leaves out what comes after an end needs no groups."""
     ordered: ClassVar[bool] = True
     """Whether the order of the ids changes the vector."""
+    embedding_name: ClassVar[str] = "embedding.weight"
+    """The parameter with a vector (D,) of each id."""
     place_options: ClassVar[tuple[str, ...]] = ()
     """The options for reading the place of each node in its tree. A core that has some reads the nodes of
     one tree in preorder; one that has none reads words, in any order and of two trees, too."""
