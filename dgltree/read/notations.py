@@ -96,7 +96,7 @@ NOTATIONS: dict[str, Notation] = {
     "smiles": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),  # nearly every word of capital letters
     "smiles_rings": Notation(read_smiles, "c1ccccc1C(=O)O", detectable="never"),
     "smiles_atoms": Notation(read_smiles_atoms, "c1ccccc1C(=O)O", detectable="never"),
-    "words": Notation(read_sentence, "The cat sleeps.", detectable="never"),  # every text is some
+    "words": Notation(read_sentence, "The cat sleeps.", detectable="never", accepts=lambda text: False),
     "c": _code("c", "int f(int x) { return x + 1; }"),
     "java": _code("java", "class A { int f(int x) { return x + 1; } }"),
     "javascript": _code("javascript", "const f = x => x + 1;"),

@@ -29,7 +29,7 @@ DROPOUT, LEAF_DROPOUT = 0.1, {"banyan": 0.1, "self_strae": 0.2}
 
 
 class Autoencoding(ABC):
-    """What learns from a data set, and how its sweeps are made.
+    """A network that learns from a data set, and how its sweeps are made.
 
     Args:
         data: as the network reads it.
