@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dgltree.equations.pretrained.fillers import shipped_fillers
     from dgltree.equations.pretrained.published import load_published
-    from dgltree.equations.pretrained.shipped import logic_model, open_model
+    from dgltree.equations.pretrained.shipped import listops_model, logic_model, open_model
     from dgltree.equations.ranking.ranker import Ranker, Ranking, rank
     from dgltree.equations.truth.evaluator import Evaluator, Truth, numeric_truth
 
@@ -15,6 +15,7 @@ _MODULES = {
     "Ranker": "ranking.ranker",
     "Ranking": "ranking.ranker",
     "Truth": "truth.evaluator",
+    "listops_model": "pretrained.shipped",
     "load_published": "pretrained.published",
     "logic_model": "pretrained.shipped",
     "numeric_truth": "truth.evaluator",
@@ -29,6 +30,7 @@ __all__ = [
     "Ranker",
     "Ranking",
     "Truth",
+    "listops_model",
     "load_published",
     "logic_model",
     "numeric_truth",

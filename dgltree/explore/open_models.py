@@ -6,12 +6,12 @@ from pathlib import Path
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SequenceEncoder
-from dgltree.equations.pretrained.shipped import logic_model, open_any, open_model
+from dgltree.equations.pretrained.shipped import listops_model, logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.training.trained_model import TrainedModel
 from dgltree.training.unlabelled_model import check_answers
 
-DEFAULT, LOGIC = "default", "logic"
+DEFAULT, LOGIC, LISTOPS = "default", "logic", "listops"
 """Names of the shipped models."""
 
 
@@ -54,6 +54,7 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
     opened = Opened()
     opened.equations[DEFAULT] = open_model(DEFAULT)
     opened.sequences[LOGIC] = logic_model()
+    opened.sequences[LISTOPS] = listops_model()
     for name in dict.fromkeys(models):
         if name != DEFAULT:
             _open(name, trees, opened)

@@ -2,7 +2,7 @@
 
 from dgltree.cells import CELLS
 from dgltree.encoders import SequenceEncoder, TreeEncoder
-from dgltree.explore.open_models import DEFAULT, LOGIC
+from dgltree.explore.open_models import DEFAULT, LISTOPS, LOGIC
 from dgltree.models.tree_model import TreeModel
 
 KINDS = {
@@ -17,14 +17,17 @@ KINDS = {
     "ordered_memory": "Ordered Memory",
     "on_lstm": "ON-LSTM",
     "beam_tree": "Beam Tree",
+    "efficient_beam_tree": "Efficient Beam Tree",
     "crvnn": "CRvNN",
 }
 """The usual names; those of other cells and encoders are written as in their registries."""
 
+SHIPPED = {DEFAULT: "shipped", LOGIC: "shipped, of logic", LISTOPS: "shipped, of ListOps"}
+
 
 def title(name: str, model: TreeModel) -> str:
     """``Tree-LSTM, shipped``: the kind of network, and ``shipped`` or the name by which it was opened."""
-    return f"{_kind(model)}, {'shipped' if name in (DEFAULT, LOGIC) else name}"
+    return f"{_kind(model)}, {SHIPPED.get(name, name)}"
 
 
 def _kind(model: TreeModel) -> str:

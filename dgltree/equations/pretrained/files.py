@@ -4,12 +4,13 @@ from importlib.resources import files
 from pathlib import Path
 
 FOLDER = Path(str(files("dgltree"))) / "data"
-LOGIC = "logic.safetensors"
+LOGIC, LISTOPS = "logic.safetensors", "listops.safetensors"
+"""The shipped models that read sequences."""
 
 
 def model_names() -> list[str]:
     """The shipped models of equations."""
-    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name != LOGIC)
+    return sorted(path.stem for path in FOLDER.glob("*.safetensors") if path.name not in (LOGIC, LISTOPS))
 
 
 def model_file(name_or_file: str | Path) -> Path:

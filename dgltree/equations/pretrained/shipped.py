@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import torch
 
-from dgltree.equations.pretrained.files import FOLDER, LOGIC, model_file
+from dgltree.equations.pretrained.files import FOLDER, LISTOPS, LOGIC, model_file
 from dgltree.equations.pretrained.published import load_published
 from dgltree.models.checkpoint import load_model
 from dgltree.models.tree_model import EquationModel, PairModel, TreeModel
@@ -41,6 +41,11 @@ def logic_model() -> PairModel:
     model = load_model(FOLDER / LOGIC)
     assert isinstance(model, PairModel)
     return model
+
+
+def listops_model() -> TreeModel:
+    """The shipped Efficient Beam Tree, trained on ListOps: which digit a nested list is worth."""
+    return load_model(FOLDER / LISTOPS)
 
 
 def _in_float32(model: M) -> M:
