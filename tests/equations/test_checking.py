@@ -18,6 +18,7 @@ from dgltree import Tree, check, read_equation, read_infix
 from dgltree.commands.main import main
 from dgltree.equations.checking.check import Checker, Mark
 from dgltree.equations.checking.polynomial import Polynomials, content
+from dgltree.read.typed import read_question
 
 with (Path(__file__).parent / "check.tsv").open(encoding="utf-8") as opened:
     PAIRS = list(csv.DictReader(opened, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -184,8 +185,24 @@ def test_an_answer_with_the_unknown_in_it_is_refused() -> None:
         ("2 = _", "1 + 1", "factored", "right, but not factored: 1 + 1 is a number"),
         ("x^50 = _", "x^50 + 1 - 1", "factored",
          "right, but not factored: x^50 + 1 - 1 is too long to look for factors"),
-        ("0.5x + 0.2y = _", "0.5x + 0.2y", "factored", "right, but not factored: 0.5*x + 0.2*y has the factor 1/10"),
-        ("0.5x + 0.25 = _", "0.5x + 0.25", "factored", "right, but not factored: 0.5*x + 0.25 has the factor 1/4"),
+        ("0.5x + 0.2y = _", "0.5x + 0.2y", "factored", "right: holds everywhere (proved)"),
+        ("0.5x + 0.25 = _", "0.5x + 0.25", "factored", "right, but not factored: 0.5*x + 0.25 has the factor 1/2"),
+        ("x/2 + 1/2 = _", "1/2*x + 1/2", "factored", "right, but not factored: 1/2*x + 1/2 has the factor 1/2"),
+        ("x/2 + 1/2 = _", "x/2 + 1/2", "factored", "right, but not factored: x/2 + 1/2 has the factor 1/2"),
+        ("x/2 + 1/2 = _", "0.5(x + 1)", "factored", "right: holds everywhere (proved)"),
+        ("x^2 - 1/2 = _", "x^2 - 1/2", "factored", "right: holds everywhere (proved)"),
+        ("x^2 - 1/2 = _", "x^2 - 0.5", "factored", "right: holds everywhere (proved)"),
+        ("(2x)^2 = _", "2^2 x^2", "expanded", "right, but not expanded: 2^2*x^2 can be multiplied out"),
+        ("(2x)^2 = _", "(2x)^2", "expanded", "right, but not expanded: (2*x)^2 can be multiplied out"),
+        ("(2x)^2 = _", "4x*x", "expanded", "right, but not expanded: 4*x*x can be multiplied out"),
+        ("(2x)^2 = _", "4x^2", "expanded", "right: holds everywhere (proved)"),
+        ("3/4 = _", "-3/-4", "lowest-terms", "right, but not in lowest terms: there is more than one minus sign"),
+        ("3/4 = _", "-(-3/4)", "lowest-terms", "right, but not in lowest terms: there is more than one minus sign"),
+        ("3/4 = _", "(1 + 2)/4", "lowest-terms", "right, but not in lowest terms: 1 + 2 can be added"),
+        ("6/5 = _", "2*3/5", "lowest-terms", "right, but not in lowest terms: some numbers can be multiplied"),
+        ("-3/4 = _", "3/-4", "lowest-terms", "right: holds everywhere (proved)"),
+        ("x/(2y) = _", "1/(2y/x)", "one-fraction",
+         "right, but not one fraction: there is a fraction in a sum or in a fraction"),
         ("1/2 = _", "3/6", "lowest-terms",
          "right, but not in lowest terms: numerator and denominator have the factor 3"),
         ("0 = _", "0/5", "lowest-terms",
@@ -209,6 +226,46 @@ def test_the_sentence_says_what_is_missing_or_a_point_that_shows_it(
     equation: str, answer: str, form: str | None, said: str
 ) -> None:
     assert str(check(equation, answer, form)) == said
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["L = {2; 3}", "L={2|3}", "x ∈ {2, 3}", r"x \in \{2, 3\}", "S = {3, 2}", r"\mathbb{L} = \{2; 3\}", "{2;3}"],
+)
+def test_a_set_of_solutions_may_have_a_name(answer: str) -> None:
+    assert str(check("x^2 - 5x + 6 = 0, x = _", answer)) == "right: 2 solutions"
+
+
+@pytest.mark.parametrize("answer", ["L = {}", "x ∈ ∅", r"L = \emptyset"])
+def test_the_empty_set_claims_that_there_is_no_solution(answer: str) -> None:
+    assert check("x^2 = -1, x = _", answer).mark is Mark.RIGHT
+    assert check("x^2 = 1, x = _", answer).mark is Mark.WRONG
+
+
+def test_the_unknown_may_be_on_the_right_and_a_chain_is_refused() -> None:
+    assert check("3x = 12, x = _", "4 = x").mark is Mark.RIGHT
+    assert check("3x = 12, x = _", "5 = x").mark is Mark.WRONG
+    with pytest.raises(ValueError, match=r"'x = 12/3 = 4' has several '='; write the value alone: x = 4"):
+        check("3x = 12, x = _", "x = 12/3 = 4")
+
+
+def test_a_multiple_of_a_period_is_echoed_without_zero() -> None:
+    assert check("sin x = 1/2, x = _", "π/6 + 2kπ, 5π/6 + 2kπ").answer == "pi/6, 5*pi/6"
+    assert check("cos(2x) = 0, x = _", "π/4 + kπ, 3π/4 + kπ").mark is Mark.RIGHT
+
+
+@pytest.mark.parametrize(
+    ("equation", "note"),
+    [
+        ("sin(30) = _", "sin(30) is of 30 radians; write 30° for degrees"),
+        ("tan(x) = cos(180) _", "cos(180) is of 180 radians; write 180° for degrees"),
+        ("sin(30°) = _", None),
+        ("sin(3) = _", None),
+        ("sin(12) = _", None),
+    ],
+)
+def test_an_angle_that_may_be_in_degrees_has_a_note(equation: str, note: str | None) -> None:
+    assert read_question(equation).notes == (() if note is None else (note,))
 
 
 def test_an_answer_is_read_with_the_names_of_its_equation() -> None:

@@ -9,7 +9,7 @@ from dgltree.equations.checking.forms import FORMS
 from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.periodic import COUNTERS, within_a_period
 from dgltree.equations.checking.rounding import rounds
-from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listings, thousands
+from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listings, of_set, thousands
 from dgltree.equations.checking.solutions import Solutions
 from dgltree.equations.checking.units import WithUnits, in_units, with_units
 from dgltree.equations.completion.answers import question
@@ -116,6 +116,8 @@ class Checker:
     def _marked(self, answer: str, bases: frozenset[str]) -> Checked:
         """The mark of a text without units, in which these are names of base units."""
         self._bases = bases
+        if self.asked.unknown is not None:
+            answer = of_set(answer, self.asked.unknown)
         text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
         if claim is not None:
             return self._claimed(claim, answer.strip())

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 
-from dgltree.equations.checking.polynomial import Polynomials, content
-from dgltree.equations.checking.written import factors, terms
-from dgltree.equations.truth.exact import exact
+from dgltree.equations.checking.polynomial import Polynomials, common_factor, content
+from dgltree.equations.checking.written import factors, terms, whole
+from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.infix_writer import write_infix
+from dgltree.read.notation import MINUS_ONE
 from dgltree.trees.tree import Tree
 
 Lack = str | None
@@ -22,9 +23,17 @@ def expanded(tree: Tree) -> Lack:
     """No bracket to multiply out, and no terms to add."""
     written = terms(tree)
     for term in written:
-        parts = [base for base, exponent in _factors(term) if exponent > 0]
-        if any(base.function == "Add" for base in parts) or sum(exact(base) not in (None, -1) for base in parts) > 1:
-            return f"{write_infix(term)} can be multiplied out"
+        parts = [(base, exponent) for base, exponent in _factors(term) if exponent > 0]
+        bases = [base for base, _ in parts]
+        numbers = [exponent for base, exponent in parts if exact(base) not in (None, -1)]
+        powers = [factor.children[0] for factor in factors(term) if (_whole_exponent(factor) or 0) > 0]
+        if (
+            any(base.function == "Add" for base in bases)
+            or sum(numbers) > 1
+            or any(base.function in ("Mul", "Pow") for base in powers)
+            or len({*bases}) < len(bases)
+        ):
+            return f"{_text(term)} can be multiplied out"
     whole = Polynomials().of(tree)
     return "some terms can be added" if whole is not None and len(whole) < len(written) else None
 
@@ -36,19 +45,20 @@ def factored(tree: Tree) -> Lack:
             continue
         poly = Polynomials().of(base)
         if poly is None:
-            return f"{write_infix(base)} is too long to look for factors"
+            return f"{_text(base)} is too long to look for factors"
         if poly.is_constant():
-            return f"{write_infix(base)} is a number"
-        if content(poly) != 1:
-            return f"{write_infix(base)} has the factor {content(poly)}"
+            return f"{_text(base)} is a number"
+        if common_factor(poly) != 1:
+            return f"{_text(base)} has the factor {common_factor(poly)}"
         if [exponent for _, exponent in poly.factor()[1]] != [1]:
-            return f"{write_infix(base)} can be factored"
+            return f"{_text(base)} can be factored"
     return None
 
 
 def one_fraction(tree: Tree) -> Lack:
     """No sum with a fraction in it, and no fraction in another."""
-    if any(_has_quotient(base) for base, _ in _factors(tree)):
+    below = [factor.children[0] for factor in factors(tree) if _is_quotient(factor)]
+    if any(map(_has_quotient, below)) or any(_has_quotient(base) for base, _ in _factors(tree)):
         return "there is a fraction in a sum or in a fraction"
     if sum(_is_quotient(factor) for factor in factors(tree)) > 1:
         return "there is more than one fraction"
@@ -64,6 +74,13 @@ def lowest_terms(tree: Tree) -> Lack:
     top, bottom = (polynomials.product([(base, abs(e)) for base, e in parts if e * way > 0]) for way in (1, -1))
     if top is None or bottom is None:
         return "it is too long to look for common factors"
+    sums = [base for base, _ in parts if base.function == "Add" and exact_value(base) is not None]
+    if sums:
+        return f"{_text(sums[0])} can be added"
+    if sum((exact(base) or 0) < 0 for base, _ in parts) > 1:
+        return "there is more than one minus sign"
+    if any(sum(abs(exact(base) or 1) != 1 for base, e in parts if e * way > 0) > 1 for way in (1, -1)):
+        return "some numbers can be multiplied"
     common = gcd(int(content(top)), int(content(bottom)))
     if common > 1:
         return f"numerator and denominator have the factor {common}"
@@ -90,6 +107,19 @@ def _factors(tree: Tree) -> Iterator[tuple[Tree, int]]:
             yield factor, 1
         else:
             yield from ((base, exponent * power) for base, exponent in _factors(factor.children[0]))
+
+
+def _text(tree: Tree) -> str:
+    """A tree that was read as it is written: what is a quotient of numbers there is written as one."""
+
+    def joined(node: Tree, children: list[Tree]) -> Tree:
+        if node.function == "Mul" and len(children) == 2 and _is_quotient(children[1]):
+            top, bottom = exact(children[0]), exact(children[1].children[0])
+            if children[1].children[1] == MINUS_ONE and top is not None and bottom:
+                return whole(top / bottom) if (top / bottom).denominator == bottom else node.replace(children=children)
+        return node.replace(children=children)
+
+    return write_infix(tree.fold(joined))
 
 
 def _whole_exponent(node: Tree) -> int | None:

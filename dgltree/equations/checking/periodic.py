@@ -34,8 +34,21 @@ def within_a_period(answer: Tree, period: Tree) -> list[Tree] | None:
     values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MOST + 1)]
     for count in range(1, MOST + 1):
         if abs(periods_between(values[count], values[0], period) or 0) == 1:
-            return values[:count]
+            return [value.fold(_short) for value in values[:count]]
     return None
+
+
+def _short(node: Tree, children: list[Tree]) -> Tree:
+    """``pi/6`` of ``pi/6 + 2*0*pi``, and ``pi/4 + pi`` of ``pi/4 + 1*pi``."""
+    zero, one = (Tree("Integer", token=token) for token in "01")
+    if node.function == "Mul" and zero in children:
+        return zero
+    if node.function in ("Add", "Mul"):
+        left = [child for child in children if child != (zero if node.function == "Add" else one)]
+        if len(left) < 2:
+            return left[0] if left else children[0]
+        return Tree(node.function, left)
+    return node.replace(children=children)
 
 
 def _minus(first: Tree, second: Tree) -> Tree:

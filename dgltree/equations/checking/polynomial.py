@@ -54,8 +54,11 @@ class Polynomials:
                 product = _bounded(product * factor)
             return product
         exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
-        if exponent is not None and exponent.denominator == 1 and exponent >= 0:
-            return _power(below[0], int(exponent))
+        if exponent is not None and exponent.denominator == 1:
+            if exponent >= 0:
+                return _power(below[0], int(exponent))
+            if below[0].is_constant() and not below[0].is_zero():  # the denominator of a fraction of numbers
+                return _power(self._context.constant(1) / below[0], -int(exponent))
         place = self._variables.setdefault(node, len(self._variables))
         if place >= MOST_VARIABLES:
             raise OverflowError
@@ -68,6 +71,12 @@ def content(poly: Poly) -> Fraction:
         return Fraction(0)
     tops, bottoms = zip(*((abs(int(number.p)), int(number.q)) for number in poly.coeffs()), strict=True)
     return Fraction(gcd(*tops), lcm(*bottoms))
+
+
+def common_factor(poly: Poly) -> Fraction:
+    """The number that all coefficients have in common as they are written: of x/2 + 1/2 a half, of x - 1/2 one."""
+    tops, bottoms = zip(*((abs(int(number.p)), int(number.q)) for number in poly.coeffs()), strict=True)
+    return Fraction(gcd(*tops), gcd(*bottoms))
 
 
 def _power(poly: Poly, exponent: int) -> Poly:

@@ -1,4 +1,4 @@
-"""Lists of solutions as pupils write them: ``2, 3``, ``x = 2 or x = 3``, ``±2``, ``{2, -2}``, ``no solution``."""
+"""Lists of solutions as pupils write them: ``2, 3``, ``x = 2 or x = 3``, ``±2``, ``L = {2; -2}``, ``no solution``."""
 
 import enum
 import re
@@ -31,6 +31,10 @@ _PAIR = re.compile(r"\s*[(\[][^()\[\]]*,[^()\[\]]*[)\]]\s*")
 _DECIMAL = re.compile(r"\s*[-−]?\s*[0-9]+,[0-9]+\s*")
 _THOUSANDS = re.compile(r"\s*[-−]?\s*[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
 _BRACES = re.compile(r"\s*\\?\{(.*?)\\?\}\s*", re.DOTALL)
+_SET = re.compile(
+    r"\s*(?:(?:I?L|S|M|𝕃|\\mathbb\{?L\}?)\s*=|([^\W\d]\w*)\s*(?:∈|\\in(?![A-Za-z])))\s*(?=\\?\{|∅|\\emptyset|\\varnothing)"
+)
+"""The name of a set of solutions, or the unknown that is in one."""
 _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
 _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
 
@@ -41,11 +45,27 @@ def claimed(text: str) -> Claim | None:
     return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
 
 
+def of_set(text: str, unknown: str) -> str:
+    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``."""
+    found = _SET.match(text)
+    return text[found.end() :] if found and found[1] in (None, unknown) else text
+
+
 def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
-    """``15`` of ``=15``, and of ``x = 15`` where x is asked for, or is no name of the equation."""
+    """``15`` of ``=15``, and of ``x = 15`` where x is asked for, or is no name of the equation; of ``15 = x``, too.
+
+    Raises ``ValueError`` for a chain, ``x = 30/2 = 15``.
+    """
     text = re.sub(r"^\s*=(?!=)", "", text)
     found = _NAME.match(text)
-    return text[found.end() :] if found and text.count("=") == 1 and _is_asked(found[1], unknown, names) else text
+    if found and _is_asked(found[1], unknown, names):
+        if text.count("=") == 1:
+            return text[found.end() :]
+        if not _BETWEEN.search(text) and not _SEMICOLON.search(text):
+            last = text.rpartition("=")[2].strip()
+            raise ValueError(f"'{text.strip()}' has several '='; write the value alone: {found[1]} = {last}")
+    value, sign, name = text.rpartition("=")
+    return value if sign and "=" not in value and unknown is not None and name.strip() == unknown else text
 
 
 def _is_asked(name: str, unknown: str | None, names: Collection[str]) -> bool:
@@ -71,7 +91,7 @@ def listings(text: str, unknown: str) -> list[list[str]]:
     Raises ``ValueError`` for ``(2, 3)`` and ``[2, 3]``, a pair or an interval.
     """
     if found := _BRACES.fullmatch(text):
-        text = found[1]
+        text = found[1].replace("|", ";") if found[1].count("|") == 1 else found[1]
     if _PAIR.fullmatch(text):
         inside = text.strip()[1:-1].strip()
         raise ValueError(f"'{text.strip()}' can mean an interval or a pair; write {inside} for two solutions")

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from dgltree.read.infix import Builder, MakeBuilder, Value, build
 from dgltree.read.notation import EXP1, FUNCTIONS
 from dgltree.read.text import error_at
+from dgltree.read.typed.angles import in_radians
 from dgltree.read.typed.brackets import levels
 from dgltree.read.typed.items import Pieces, TextPiece, flat
 from dgltree.read.typed.letters import Runs
@@ -56,7 +57,7 @@ def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     equal = TextPiece(" = ", signs[0].start)
     equation = _built(text, [sides[0], equal, sides[1]], "equation")
     notes = (LOGARITHM,) if _has_bare_log(text, found, equation) else ()
-    return Typed(equation, tuple(blanks), (*notes, *runs.notes))
+    return Typed(equation, tuple(blanks), (*notes, *in_radians(*equation), *runs.notes))
 
 
 def _has_bare_log(text: str, found: list[Token], equation: Equation) -> bool:
@@ -99,7 +100,8 @@ def read_noted_expression(
             raise error_at(text, token.start, "unexpected '='; an expression has none")
     builder = _WrittenBuilder if as_written else _TypedBuilder
     factors = standing(found).union(known, runs.before_brackets, *runs.split.values())
-    return TypedExpression(_built(text, levels(text, found, factors), "expression", builder), runs.notes)
+    tree = _built(text, levels(text, found, factors), "expression", builder)
+    return TypedExpression(tree, (*in_radians(tree), *runs.notes))
 
 
 def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[list[Token], Runs]:
