@@ -2,6 +2,7 @@
 
 import argparse
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,15 @@ from dgltree.commands.main import COMMANDS
 from dgltree.commands.on_ray import add_ray, answer, say_rows
 from dgltree.commands.signals import within
 from dgltree.commands.wrong_answers import WrongAnswers, wrong_answers
+from dgltree.cores import cores
 from dgltree.read.json_text import write_json
 
 if TYPE_CHECKING:
     from dgltree.equations.completion.result import Completion
     from dgltree.read.typed import Question
 
+FEW = 4
+"""Equations of a command line that are not worth further processes."""
 MANY = 32
 """Equations for which it pays to load Numba, if what it compiled is at hand."""
 EXAMPLES = """\
@@ -70,6 +74,9 @@ def run(name: str, arguments: list[str]) -> int:
     )
     made.add_argument(
         "--distractors", type=count, metavar="N", help="print up to N plausible wrong answers next to the first filler"
+    )
+    made.add_argument(
+        "--processes", type=count, metavar="N", help="answer many equations by N processes (default: all cores)"
     )
     add_ray(made, "the equations")
     made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
@@ -128,6 +135,20 @@ class CompleteCommand(EquationCommand):
         self.options, self._spent = options, 0.0
         self.completing = BatchCompletion(options.model, **_completing(options))
         super().__init__(options.json, options.names, self.completing.together)
+
+    def answers(self, asked: Iterator[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
+        """Of a search for several equations by several processes."""
+        processes = self.options.processes or cores()
+        texts = self.options.equations
+        if self.completing.by_score or processes == 1 or (len(texts) <= FEW and "-" not in texts):
+            yield from super().answers(asked)
+            return
+        from dgltree.commands.several import Task, answered
+
+        tasks = (
+            (one, one.typed if isinstance(one.typed, ValueError) else Task(one.typed, self._spent)) for one in asked
+        )
+        yield from answered(self.completing, tasks, processes)
 
     def read(self, text: str) -> "list[tuple[str, Question]]":
         from dgltree.read.typed import read_question

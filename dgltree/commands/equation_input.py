@@ -131,30 +131,33 @@ class EquationCommand(ABC):
     def show(self, asked: EquationInput, found: Any) -> None:
         """Print one answer."""
 
+    def answers(self, asked: Iterator[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
+        """Each equation with its answer, or with the ``ValueError`` that says what is wrong with it, in order."""
+        while some := list(islice(asked, self.block)):
+            yield from self._answered(some)
+
     def run(self, texts: list[str]) -> int:
         """Answer block after block, in the order of the input, refused equations in their place; the exit code."""
         from tqdm import tqdm
 
-        asked = self._asked(texts)
         count = bad = 0
         with tqdm(unit="equation", delay=2, disable=None) as bar:
-            while some := list(islice(asked, self.block)):
-                for one, result in self._answered(some):
-                    with bar.external_write_mode(file=sys.stdout):
-                        if isinstance(result, ValueError):
-                            bad += 1
-                            self._refuse(one, result)
-                        else:
-                            self.show(one, result)
-                count += len(some)
-                bar.update(len(some))
+            for one, result in self.answers(self._asked(texts)):
+                with bar.external_write_mode(file=sys.stdout):
+                    if isinstance(result, ValueError):
+                        bad += 1
+                        self._refuse(one, result)
+                    else:
+                        self.show(one, result)
+                count += 1
+                bar.update()
         if not count:
             print("dgltree: no equations were given", file=sys.stderr)
         return 1 if bad or not count else 0
 
     def _asked(self, texts: list[str]) -> Iterator[EquationInput]:
         """All equations; blank lines count and are left out."""
-        lines = ((line, text == "-") for text in texts for line in (sys.stdin.buffer if text == "-" else [text]))
+        lines = ((line, text == "-") for text in texts for line in (_standard_input() if text == "-" else [text]))
         for number, (line, from_input) in enumerate(lines, 1):
             text = (line if isinstance(line, str) else line.decode("utf-8", "replace")).strip()
             if text:
@@ -183,3 +186,9 @@ class EquationCommand(ABC):
             print(write_json({"equation": asked.text, **asked.line, "error": str(error)}))
         shown = asked.text if len(asked.text) <= 120 else f"{asked.text[:100]} ..."
         print(f"dgltree: equation {asked.number}, {shown!r}: {error}", file=sys.stderr)
+
+
+def _standard_input() -> Iterator[bytes]:
+    """Its lines as they come; a thread that waits for one holds no lock that the end of the program would need."""
+    stream = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
+    yield from iter(stream.readline, b"")

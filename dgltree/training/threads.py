@@ -4,20 +4,16 @@ Torch's operations wait for each other: below some hundred million multiply-adds
 compute; next to the data loader's process, or another program, several times as long.
 """
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from math import ceil
-from pathlib import Path
 
 import torch
 
+from dgltree.cores import cores
 from dgltree.encoders import Encoder, TreeEncoder
 from dgltree.engine.kernels.choice import computes_in_parts
 from dgltree.engine.kernels.threads import passes_on
 
-QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Of a container: microseconds of all its cores in a period, and the period; or "max"."""
 LARGE = 2**29
 """Multiply-adds of a batch's nodes and one square matrix from which on several threads are worth it."""
 
@@ -29,16 +25,6 @@ SMALL = 50_000
 def loaders(nodes: int) -> int:
     """Processes that make batches of a data set while the model computes."""
     return int(nodes > SMALL)
-
-
-def cores() -> int:
-    """Those that this process may use, by its affinity and its container's quota."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    try:
-        most, period = QUOTA.read_text(encoding="ascii").split()
-        return count if most == "max" else max(1, min(count, ceil(int(most) / int(period))))
-    except (OSError, ValueError):
-        return count
 
 
 def worth(nodes: int, width: int, others: int = 0) -> int:

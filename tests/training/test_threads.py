@@ -8,7 +8,7 @@ import pytest
 import torch
 from own_trees import QUIET, SMALL, table
 
-from dgltree import Vocabulary
+from dgltree import Vocabulary, cores
 from dgltree.cells import TreeLSTM
 from dgltree.commands.main import main
 from dgltree.encoders import TreeEncoder
@@ -93,11 +93,11 @@ def test_cores_are_divided_among_processes_and_what_loads_their_data(processes: 
 def test_cores_are_those_of_the_affinity_and_the_quota(
     text: str | None, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
-    monkeypatch.setattr(threads, "QUOTA", tmp_path / "cpu.max")
+    monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
+    monkeypatch.setattr(cores, "QUOTA", tmp_path / "cpu.max")
     if text is not None:
         (tmp_path / "cpu.max").write_text(text)
-    assert threads.cores() == count
+    assert cores.cores() == count
 
 
 def test_no_threads_are_refused(fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,133 @@
+"""Many equations by several processes: the same answers in the same order, and nothing is left of what is stopped."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dgltree.commands.several import FEW, Task, answered
+from dgltree.equations.completion.batch_completion import BatchCompletion
+from dgltree.read.typed import read_question
+
+EQUATIONS = [
+    "2 + 3 = _",
+    "x + _ = 2x",
+    "2x + = 3",
+    "x^2 = 4, x = _",
+    "3*_ = 12",
+    "5 - _ = 1",
+    "_/2 = x",
+    "sqrt(16) = _",
+]
+COMMAND = [sys.executable, "-m", "dgltree", "complete", "-", "--top", "1"]
+ROOT = Path(__file__).parents[2]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+
+
+def without_times(text: str) -> list[str]:
+    return [line for line in text.splitlines() if "expressions tried" not in line]
+
+
+def test_answers_are_the_same_and_in_order_for_any_number_of_processes() -> None:
+    found = []
+    for processes in ("1", "2"):
+        done = subprocess.run(
+            [*COMMAND, "--processes", processes],
+            input="\n".join(EQUATIONS * 2),
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+            timeout=300,
+        )
+        assert done.returncode == 1, done.stderr
+        found.append((without_times(done.stdout), done.stderr))
+    assert found[0] == found[1]
+    numbers = [int(line.split(":")[0]) for line in found[0][0] if line[:1].isdigit()]
+    assert numbers == [n for n in range(1, 2 * len(EQUATIONS) + 1) if n not in (3, 3 + len(EQUATIONS))]
+
+
+def _begun(lines: int) -> subprocess.Popen[str]:
+    """A run that has answered so many lines, waits for the next one, and leads a group of its own."""
+    made = subprocess.Popen(
+        [*COMMAND, "--processes", "2"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        start_new_session=True,
+    )
+    assert made.stdin is not None and made.stdout is not None
+    for number in range(1, lines + 1):
+        made.stdin.write(f"{number} + _ = 10\n")
+        made.stdin.flush()
+        line = made.stdout.readline()
+        while not line.startswith(f"{number}: "):
+            assert line, made.communicate()[1]
+            line = made.stdout.readline()
+    return made
+
+
+def _others(group: int) -> list[int]:
+    """The processes of a group that live, but for its leader."""
+    found = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in found.splitlines()]
+    return [int(pid) for pid, of, state in rows if int(of) == group != int(pid) and not state.startswith("Z")]
+
+
+def _gone(group: int) -> bool:
+    for _ in range(200):
+        if not _others(group):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="groups of processes are those of POSIX")
+@pytest.mark.parametrize("stop", ["interrupt", "kill"])
+def test_each_line_is_answered_when_it_comes_and_no_process_outlives_the_run(stop: str) -> None:
+    run = _begun(FEW + 3)
+    assert _others(run.pid), "further processes answered"
+    if stop == "kill":
+        run.kill()
+    else:
+        os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert "Traceback" not in said and "Fatal" not in said, said
+    assert run.returncode == (-signal.SIGKILL if stop == "kill" else 130)
+    assert _gone(run.pid), _others(run.pid)
+
+
+class _Ending:
+    """A question that ends the process that unpacks it."""
+
+    def __reduce__(self) -> Any:
+        return os._exit, (3,)
+
+
+def test_a_process_that_ends_says_so() -> None:
+    def asked() -> Iterator[tuple[int, Any]]:
+        for number in range(FEW):
+            yield number, Task(read_question("2 + _ = 3"), 0.0)
+        yield FEW, Task(_Ending(), 0.0)  # type: ignore[arg-type]
+
+    found = answered(BatchCompletion(top=1), asked(), 2)
+    assert [next(found)[0] for _ in range(FEW)] == list(range(FEW))
+    with pytest.raises(MemoryError, match=r"a process that answers ended, .* --processes 1 needs less"):
+        next(found)
+
+
+def test_what_reading_raises_is_raised() -> None:
+    def asked() -> Iterator[tuple[int, Any]]:
+        yield 0, ValueError("no equation")
+        raise OSError("the disk is gone")
+
+    found = answered(BatchCompletion(top=1), asked(), 2)
+    with pytest.raises(OSError, match="the disk is gone"):
+        list(found)
