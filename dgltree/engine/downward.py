@@ -12,6 +12,7 @@ from dgltree.cells.check import check_device, check_finite, check_up
 from dgltree.cells.step import State
 from dgltree.engine.downward_schedule import DownwardSchedule, downward_schedule
 from dgltree.engine.level_pass import LevelPass, PassContext
+from dgltree.engine.memory import check_downward_memory
 from dgltree.engine.planned import PlannedBatch
 from dgltree.engine.trace import Trace
 from dgltree.torch_internals import inside_transform, uncompiled, without_autocast
@@ -67,6 +68,7 @@ def _run(
     weights, own = cell.map_weights(), cell.own_parameters()
     tensors = [*cell.parameters(), *weights.values(), *up.values()]
     record = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    check_downward_memory(cell, schedule, record)
     roots, others = schedule.node.tensor_split([schedule.leaves])
     first = cell.start({part: rows.index_select(0, roots) for part, rows in up.items()})
     added = None

@@ -6,7 +6,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from dgltree.cells import Cell
+from dgltree.cells import Cell, DownwardCell
 from dgltree.cells.typed import Segments
 from dgltree.engine.accumulate import Sink
 from dgltree.engine.available_memory import available_bytes
@@ -30,18 +30,32 @@ def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, 
     """
     if len(schedule) * _state_bytes(cell) < LARGE:
         return
-    device = schedule.node.device
-    left, needed = available_bytes(device), fused or least_bytes(cell, schedule, record, recompute)
+    left, needed = available_bytes(schedule.node.device), fused or least_bytes(cell, schedule, record, recompute)
     if left is None or needed <= left:
         return
-    hints = [f"at most {int(len(schedule) * left / needed):,} of these nodes in a batch"]
+    hints = []
     if record and not recompute and (again := least_bytes(cell, schedule, True, True)) < needed:
         hints.append(f"recompute=True ({_gib(again)})")
     if len(schedule) == len(schedule.row):
         hints.append("share=True if subtrees repeat")
-    raise MemoryError(
+    raise _too_large(cell, schedule, needed, left, hints)
+
+
+def check_downward_memory(cell: DownwardCell, schedule: Schedule, record: bool) -> None:
+    """``MemoryError`` where the states alone, with their gradients if it is recorded, need more than there is left."""
+    needed = len(schedule) * _state_bytes(cell) * (2 if record else 1)
+    if needed < LARGE:
+        return
+    left = available_bytes(schedule.node.device)
+    if left is not None and needed > left:
+        raise _too_large(cell, schedule, needed, left, [])
+
+
+def _too_large(cell: Cell | DownwardCell, schedule: Schedule, needed: int, left: int, hints: list[str]) -> MemoryError:
+    most = f"at most {int(len(schedule) * left / needed):,} of these nodes in a batch"
+    return MemoryError(
         f"{type(cell).__name__} needs at least {_gib(needed)} for a batch of {len(schedule):,} nodes to compute, and "
-        f"{device} has {_gib(left)} left; use {', or '.join(hints)}"
+        f"{schedule.node.device} has {_gib(left)} left; use {', or '.join([most, *hints])}"
     )
 
 
@@ -65,7 +79,7 @@ def kept_bytes(cell: Cell, schedule: Schedule) -> int:
     return int(sum(each[step.arity] * (step.stop - step.start) for step in schedule.steps))
 
 
-def _state_bytes(cell: Cell) -> int:
+def _state_bytes(cell: Cell | DownwardCell) -> int:
     """Of one row."""
     return sum(prod(shape) for shape in cell.state.values()) * next(cell.parameters()).element_size()
 

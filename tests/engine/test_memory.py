@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dgltree import Tree, TreeBatch, Vocabulary, batch, plan, propagate
-from dgltree.cells import Cell, ChildSumTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
+from dgltree.cells import Cell, ChildSumTreeLSTM, DownwardTreeLSTM, StackTreeRNN, TreeLSTM, TreeSMU
 from dgltree.engine import available_memory, memory
 from dgltree.engine.kernels.choice import fused_pass, kernels
 from dgltree.read.infix import read_infix
@@ -87,6 +87,20 @@ def test_a_batch_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         propagate(trees, cell)  # the states alone fit
     monkeypatch.setattr(memory, "available_bytes", lambda device: None)
     propagate(trees, cell)
+
+
+def test_a_sweep_downwards_that_cannot_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell, trees = TreeLSTM(VOCABULARY, 6), batch(TREES, VOCABULARY)
+    down, up = DownwardTreeLSTM.matching(cell), propagate(trees, cell)
+    states = trees.num_nodes * 2 * 6 * 4  # h and c, float32
+    monkeypatch.setattr(memory, "LARGE", 1000)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: 2 * states)
+    propagate(trees, down, direction="down", up=up)
+    monkeypatch.setattr(memory, "available_bytes", lambda device: states)
+    with pytest.raises(MemoryError, match=r"DownwardTreeLSTM needs .* left; use at most \d+ of these nodes in a batch"):
+        propagate(trees, down, direction="down", up=up)
+    with torch.no_grad():
+        propagate(trees, down, direction="down", up=up)
 
 
 def test_a_pass_through_kernels_that_cannot_fit_is_refused_by_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
