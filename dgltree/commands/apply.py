@@ -195,7 +195,7 @@ def _say(found: "Evaluation", left_out: int, options: argparse.Namespace, refuse
     if refused:
         print(with_refused(options.file, found, refused))
     if found.confusion is not None:
-        print(found.confusion_table(), end="")
+        print(found.shown_confusions(), end="")
     return 0
 
 

@@ -1,6 +1,7 @@
 """Kinds of what is predicted: losses and their weights, calibration and labels, each computed in another way."""
 
 import random
+from collections import Counter
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from dgltree.batching.vocabulary import NO_LABEL
 
 pytest.importorskip("torchmetrics", reason="the train extra is not installed")
 from dgltree.training.objectives.classes import Classes
-from dgltree.training.objectives.metrics import BINS
+from dgltree.training.objectives.metrics import BINS, Evaluation
 from dgltree.training.objectives.numbers import Numbers
 
 NAMES = ("a", "b", "c")
@@ -87,3 +88,20 @@ def test_a_label_of_another_kind_is_a_bad_record() -> None:
         ValueError, match="no example can be used: line 1: the label 'two' is not a number that float32"
     ):
         Numbers.labelled(TreeDataset([X], ["two"]))
+
+
+def test_of_many_classes_the_most_frequent_mistakes_are_printed() -> None:
+    few, many = (tuple(f"c{k}" for k in range(count)) for count in (20, 21))
+    pairs = [(3, 4)] * 5 + [(4, 3)] * 2 + [(k, k + 1) for k in range(6, 18)] + [(k, k) for k in range(20)] * 3
+    labels, predicted = (torch.tensor(side) for side in zip(*pairs, strict=True))
+    printed = {}
+    for classes in (few, many):
+        confusion = torch.zeros(len(classes), len(classes), dtype=torch.int64)
+        confusion.index_put_((labels, predicted), torch.ones_like(labels), accumulate=True)
+        printed[classes] = Evaluation(len(pairs), {}, confusion, classes).shown_confusions().splitlines()
+    assert len(printed[few]) == 21 and printed[few][0].startswith("label (rows), prediction (columns)\tc0\t")
+    head, *rows = printed[many]
+    assert head == "the 10 most frequent of 14 kinds of mistakes: label, prediction, examples"
+    counted = Counter((a, b) for a, b in pairs if a != b)
+    expected = sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:10]
+    assert rows == [f"c{a}\tc{b}\t{count}" for (a, b), count in expected]

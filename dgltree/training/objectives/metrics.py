@@ -21,6 +21,8 @@ MOST_CONFUSED = 1000
 """Classes up to which it is counted how often each is mistaken for each."""
 BINS = 15
 """Of probabilities, where their calibration is measured."""
+MOST_SHOWN, MISTAKES = 20, 10
+"""Classes whose confusions a terminal has room for, and of more the kinds of mistakes that are listed."""
 
 
 @dataclass
@@ -50,6 +52,21 @@ class Evaluation:
         rows = [["label (rows), prediction (columns)", *names]]
         rows += [[name, *map(str, row)] for name, row in zip(names, self.confusion.tolist(), strict=True)]
         return "".join("\t".join(row) + "\n" for row in rows)
+
+    def shown_confusions(self) -> str:
+        """The table of up to ``MOST_SHOWN`` classes, else a line for each of the most frequent mistakes."""
+        assert self.confusion is not None
+        if len(self.names) <= MOST_SHOWN:
+            return self.confusion_table()
+        wrong = self.confusion.clone().fill_diagonal_(0)
+        kinds = int((wrong > 0).sum())
+        most, places = wrong.flatten().sort(descending=True, stable=True)
+        head = f"the {min(MISTAKES, kinds)} most frequent of {kinds} kinds of mistakes: label, prediction, examples\n"
+        rows = [head]
+        for count, place in zip(most[: min(MISTAKES, kinds)].tolist(), places.tolist(), strict=False):
+            label, predicted = divmod(place, len(self.names))
+            rows.append(f"{shown(self.names[label])}\t{shown(self.names[predicted])}\t{count}\n")
+        return "".join(rows)
 
 
 class ClassMetrics:
