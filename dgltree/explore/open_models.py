@@ -9,7 +9,7 @@ from dgltree.encoders import SequenceEncoder
 from dgltree.equations.pretrained.shipped import listops_model, logic_model, open_any, open_model
 from dgltree.models.tree_model import EquationModel, TreeModel
 from dgltree.training.trained_model import TrainedModel
-from dgltree.training.unlabelled_model import check_answers
+from dgltree.training.unlabelled_model import UnlabelledModel, check_answers, finds_trees
 
 DEFAULT, LOGIC, LISTOPS = "default", "logic", "listops"
 """Names of the shipped models."""
@@ -64,14 +64,16 @@ def open_all(models: Sequence[str], trees: str | None = None) -> Opened:
 
 
 def _open(name: str, trees: str | None, opened: Opened) -> None:
-    if Path(name).is_dir():
+    if finds_trees(name):
+        model: TreeModel = UnlabelledModel.load(name).model.model
+    elif Path(name).is_dir():
         check_answers(name)
         trained = TrainedModel.load(name)
         data = None
         if trees is not None:
             data = TreeDataset.from_file(trees, cached=False, progress=True, named=False, **trained.reading.to_json())
         opened.own_trees[_free(name, opened.own_trees)] = OwnTrees(Path(name), trained, trees, data)
-        model: TreeModel = trained.model
+        model = trained.model
     else:
         model = open_any(name)
     if isinstance(model, EquationModel):

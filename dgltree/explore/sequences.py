@@ -20,6 +20,7 @@ from dgltree.read.bracket import read_unlabelled
 from dgltree.read.formula import read_formula
 from dgltree.read.listops import bracketed
 from dgltree.read.notations import NOTATIONS, detect
+from dgltree.read.sentences import SENTENCE, read_sentence
 from dgltree.trees.tree import Tree
 
 LONGEST = 2000
@@ -71,7 +72,7 @@ class SequencesRoom:
         flat = batch([tree for tree, _ in given], encoder.vocabulary)
         with evaluating(model):
             encoded, words = encoder.encoded(flat, trace=encoder.gives_nodes), encoder.words(flat)
-            classes = _classes(model, encoded.root) if len(given) == _each(model) else []
+            classes = _classes(model, encoded.root) if model.classes and len(given) == _each(model) else []
         assert encoded.parse is not None
         trees = encoded.parse.trees(words)
         found = [_looked_at(*given[row], words[row], encoded.parse, row, tree) for row, tree in enumerate(trees)]
@@ -106,6 +107,8 @@ def _read(text: str, model: TreeModel) -> tuple[Tree, bool]:
 
 
 def _tree(text: str, model: TreeModel, leaves: bool) -> tuple[Tree, bool]:
+    if any(function == SENTENCE for function, _ in model.encoder.vocabulary.functions):
+        return read_sentence(text), True
     if ("phrase", 2) not in model.encoder.vocabulary.functions:  # a model of own trees
         return NOTATIONS[detect([text])].read(text), False
     spaced = re.sub(r"([()])", r" \1 ", text)

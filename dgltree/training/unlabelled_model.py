@@ -21,12 +21,23 @@ from dgltree.training.trained_model import TrainedModel
 
 CONTEXT = "context.safetensors"
 """The weights of the way down, next to the files of a model."""
+OF_TREES = "tree_lstm"
+"""The cells of two sweeps over given trees, whose name older folders lack."""
 
 
 def check_answers(folder: str | Path) -> None:
     """``ValueError`` for the folder of a model that learnt no labels."""
     if (Path(folder) / UNLABELLED).exists():
         raise ValueError(f"{folder}: 'dgltree embed' made it without labels; use encode or similar, or fit a model")
+
+
+def finds_trees(folder: str | Path) -> bool:
+    """Whether it is the folder of a model that learnt from sentences, whose trees it finds."""
+    path = Path(folder) / CONTEXT
+    if not path.exists():
+        return False
+    with reading(path) as (header, _):
+        return header.get("cells", OF_TREES) != OF_TREES
 
 
 class UnlabelledModel(NamedTuple):
@@ -81,7 +92,7 @@ class UnlabelledModel(NamedTuple):
         if not path.exists():
             raise FileNotFoundError(f"{folder}: no {CONTEXT} in it; give the folder that 'dgltree embed --out' wrote")
         with reading(path) as (header, tensors):
-            kind = SWEEPS[header.get("cells", "tree_lstm")][1]
+            kind = SWEEPS[header.get("cells", OF_TREES)][1]
             down = kind(Vocabulary.from_json(header["vocabulary"]), **header["options"])
             down.load_state_dict(tensors)
         return cls(TrainedModel.load(folder, device), down.eval().to(device))

@@ -239,6 +239,20 @@ def test_similar_sentences_and_a_fit_from_them(
     assert load(tmp_path / "fit" / "model.safetensors").encoder.name == "easy_first"
 
 
+def test_the_page_shows_the_trees_that_are_found(sentences: Path) -> None:
+    pytest.importorskip("starlette", reason="the explore extra is not installed")
+    from dgltree.explore.endpoint import RequestFields
+    from dgltree.explore.sequences import SequencesRoom
+
+    opened = open_all([str(sentences / "model")])
+    room = SequencesRoom(opened)
+    [about] = [one for one in room.about() if one["name"] == "model"]
+    found = room.look(RequestFields({"model": "model", "text": "the cat sees fish", "other": ""}))
+    assert not about["pairs"] and found["classes"] == [] and found["checked"] is None
+    [one] = found["sequences"]
+    assert one["kind"] == "merges" and sorted(one["beams"][0]["order"]) == [0, 1, 2]
+
+
 def test_what_is_no_sentence_has_no_words_in_context(sentences: Path) -> None:
     found = UnlabelledModel.load(sentences / "model")
     nested = Tree("sentence", [Tree("sentence", [Tree("word", token="cat")]), Tree("word", token="dog")])
