@@ -19,10 +19,10 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users")
+TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users", "../../README")
 HOW_TOS = ("gpu", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
-pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")
+pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*", "ignore:.*valid edges.*")
 
 
 @pytest.fixture
