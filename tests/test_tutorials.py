@@ -22,7 +22,9 @@ FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
 TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users", "../../README")
 HOW_TOS = ("gpu", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
-pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*", "ignore:.*valid edges.*")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*", "ignore:.*valid edges.*"
+)
 
 
 @pytest.fixture
