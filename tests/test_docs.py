@@ -123,6 +123,16 @@ def test_the_index_leads_to_every_page() -> None:
     assert pages - linked == {docs / "index.md"}
 
 
+DAY = re.compile(r"20\d\d-\d\d-\d\d")
+GUIDES = [page for page in (ROOT / "docs").glob("*.md") if page.name != "defaults.md"]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=[page.name for page in GUIDES])
+def test_a_guide_leaves_days_to_the_notes(page: Path) -> None:
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    assert [line for line in text.splitlines() if DAY.search(line) and not line.startswith("|")] == []
+
+
 @pytest.mark.parametrize("page", SHOWN, ids=[page.name for page in SHOWN])
 def test_the_examples_of_a_page_run(page: Path) -> None:
     if page.name == "plotting.md":
