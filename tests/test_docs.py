@@ -23,7 +23,10 @@ FOLDERS = "dgltree|tasks|tests|docs|scripts|benchmarks"
 FILE = re.compile(rf"(?<![\w/.])(?:(?:{FOLDERS})/|\.ci/)[\w./]*\w")
 NAME = re.compile(r"(?<![\w/.-])dgltree(?:\.\w+)+")
 MODULE = re.compile(r"python -m (tasks[\w.]*)((?:\s+[a-z][\w|-]*)?)")
-SHOWN = [ROOT / f"docs/{name}.md" for name in ("trees", "batching", "engine", "equations", "completing", "plotting")]
+SHOWN = [
+    ROOT / f"docs/{name}.md"
+    for name in ("trees", "batching", "engine", "equations", "completing", "plotting", "training")
+]
 
 pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
@@ -137,6 +140,8 @@ def test_a_guide_leaves_days_to_the_notes(page: Path) -> None:
 def test_the_examples_of_a_page_run(page: Path) -> None:
     if page.name == "plotting.md":
         pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    if page.name == "training.md":
+        pytest.importorskip("lightning", reason="the train extra is not installed")
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     for block in blocks:

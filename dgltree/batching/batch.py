@@ -36,9 +36,18 @@ FEW = 64  # nodes, whose children numpy does not find faster
 class TreeBatch(Movable):
     """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
 
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> batch = dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))
+        >>> batch.roots, batch.arity
+        (tensor([0, 4]), tensor([2, 1, 0, 0, 2, 0, 0]))
+
     A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
     user's DAG the numbering is that of the graph. What a data set maps from a file may be int32 instead of int64, and
     is there to :func:`dgltree.select` from.
+
+    See also: :func:`dgltree.batch`, which makes one; :func:`dgltree.propagate`, which runs a cell on it.
     """
 
     function: Tensor
@@ -217,6 +226,12 @@ def _columns() -> tuple[str, ...]:
 def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: Tensor | None = None) -> TreeBatch:
     """Flatten trees into one :class:`TreeBatch`; a pair (an equation) gives two trees, with roots 2i and 2i + 1.
 
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))
+        <TreeBatch: 2 trees, 7 nodes, 5 edges>
+
     Args:
         trees: trees, or tuples of trees, which are flattened.
         vocabulary: gives the ids.
@@ -224,6 +239,8 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
 
     Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
     children, a label that is no class number, or an ``x`` of another length. Linear in the number of distinct nodes.
+
+    See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
     """
     flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
     if not flat:
@@ -266,6 +283,12 @@ def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
 
 def unbatch(batch: TreeBatch) -> list[Tree]:
     """The trees of a batch, one a root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
+
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> dgltree.unbatch(dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))) == trees
+        True
 
     Raises ``ValueError`` where the batch has no vocabulary to name its functions by.
     """

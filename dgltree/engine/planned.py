@@ -103,6 +103,16 @@ def plan(
 ) -> PlannedBatch:
     """What :func:`dgltree.propagate` would else do first: check the batch and make the schedule.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.cells import TreeLSTM
+        >>> trees = [dgltree.read_infix("sin(x) + sin(x)")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> cell = TreeLSTM(vocabulary, hidden_size=8)
+        >>> planned = dgltree.plan(dgltree.batch(trees, vocabulary), cell, share=True)
+        >>> dgltree.propagate(planned, cell)["h"].shape  # as often as you like
+        torch.Size([5, 8])
+
     Args:
         batch: the trees, or any DAG as a DGLGraph.
         cell: what they are for, on whatever device: a plan is made on the CPU and then moved to the cell. Without a

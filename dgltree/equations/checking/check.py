@@ -37,6 +37,13 @@ def check(
 ) -> Checked:
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
+    Examples:
+        >>> import dgltree
+        >>> print(dgltree.check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored"))
+        right: holds everywhere (proved)
+        >>> dgltree.check("x^2 - 9 = _", "(x - 3)^2").mark
+        <Mark.WRONG: 'wrong'>
+
     Args:
         equation: with a blank or several, or with an unknown (``x^2 = 16, x = _``), as a person types it; or read
             already.
@@ -51,6 +58,8 @@ def check(
     unknown is asked for, it lists all real solutions: ``"2, 3"``, ``"x = 2 or x = 3"``, ``"±2"``, ``"no solution"``.
 
     Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
+
+    See also: :func:`dgltree.complete` for the answer, :func:`dgltree.distractors` for wrong ones.
     """
     return Checker(equation, form, names, rounded, mixed, units).check(answer)
 
