@@ -149,7 +149,7 @@ def test_the_examples_of_a_page_run(page: Path) -> None:
 
 
 def test_nothing_is_to_be_installed_from_an_index_that_lacks_it() -> None:
-    """dgltree is on no index: its extras come from a checkout or a wheel."""
-    hint = re.compile(r"install[^\n`]*\bdgltree\[[\w,]*\](?! @ file://)")
+    """dgltree is on no index: its extras come from a checkout, a wheel or a repository."""
+    hint = re.compile(r"install[^\n`]*\bdgltree\[[\w,]*\](?! @ (?:file|git\+https)://)")
     files = [*PAGES, *(path for folder in ("dgltree", "tasks", "benchmarks") for path in (ROOT / folder).rglob("*.py"))]
     assert not [str(path) for path in files if hint.search(path.read_text(encoding="utf-8"))]
