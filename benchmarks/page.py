@@ -96,7 +96,7 @@ def _paint(url: str, repeats: int) -> Iterator[Row | Skipped]:
             network.send("Network.enable")
             network.on("Network.loadingFinished", lambda event, to=received: to.append(event["encodedDataLength"]))
             page.goto(url)
-            page.locator(".list tbody tr").first.wait_for()
+            page.locator(".guesses .list tbody tr").first.wait_for(state="attached")
             lists.append(page.evaluate("performance.now()"))
             paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             page.wait_for_load_state("networkidle")
