@@ -25,7 +25,7 @@ CLIENTS = 10
 REQUESTS = 1000
 TYPE = """
 () => new Promise((ready) => {
-  const field = document.querySelector("#equation-text"), rows = document.querySelector(".rows-of-fillers");
+  const field = document.querySelector("#equation-text"), rows = document.querySelector(".guesses .rows-of-fillers");
   field.value = "tan(x) * _ = sin(x)";
   const start = performance.now();
   new MutationObserver((_, watch) => {

@@ -56,7 +56,7 @@ def owned(folder: Path) -> Iterator[None]:
     """A block in which no other run writes to a folder, which is made if it is not there.
 
     Where a lock cannot be had, as in a folder that cannot be written to, on some network file systems and on Windows,
-    there is none. Raises ``ValueError`` where another run owns the folder, and where it is a file.
+    there is none. Raises ``ValueError`` if another run owns the folder, and if it is a file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def owned(folder: Path) -> Iterator[None]:
 
 
 def _locked(folder: Path) -> BinaryIO | None:
-    """The open file with our lock; None where there can be none. Raises ``ValueError`` where another process has it."""
+    """The open file with our lock; None where there can be none. Raises ``ValueError`` if another process has it."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, lockf  # of the process: those that it forks do not have it
     except ImportError:

@@ -121,7 +121,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def save_tensors(path: str | Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:
-    """A safetensors file, by :func:`replacing`. Raises ``OSError`` where it cannot be written, as all writers do."""
+    """A safetensors file, by :func:`replacing`. Raises ``OSError`` if it cannot be written, as all writers do."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 

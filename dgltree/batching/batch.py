@@ -290,7 +290,7 @@ def unbatch(batch: TreeBatch) -> list[Tree]:
         >>> dgltree.unbatch(dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))) == trees
         True
 
-    Raises ``ValueError`` where the batch has no vocabulary to name its functions by.
+    Raises ``ValueError`` if the batch has no vocabulary to name its functions by.
     """
     if batch.vocabulary is None:
         raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")

@@ -105,7 +105,7 @@ def _leaving_by(stop: type[BaseException]) -> Callable[..., None]:
 
 
 def _stop_before(error: BaseException | None) -> BaseException | None:
-    """The signal that an error came after, if one did: processes of the same group, told to stop too, are missed."""
+    """The signal that an error came after, if one did: processes of the same group, which were stopped too, are missed."""
     while error is not None and not isinstance(error, Interrupted | Terminated):
         error = error.__context__
     return error

@@ -229,7 +229,7 @@ class TreeDataset(Dataset[Any]):
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.
 
-        Raises ``ValueError`` where it knows none of them.
+        Raises ``ValueError`` if it knows none of them.
         """
         moved, messages = self.known(vocabulary)
         if moved is None:

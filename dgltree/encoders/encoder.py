@@ -68,14 +68,14 @@ class Encoder(nn.Module, ABC):
     def trees(self, batch: TreeBatch | Any) -> list[Tree]:
         """The tree that the encoder induces for each tree of a batch (or of its plan).
 
-        Raises ``ValueError`` where ``induces_trees`` is false.
+        Raises ``ValueError`` if ``induces_trees`` is false.
         """
         raise ValueError(f"a {type(self).__name__} induces no trees; latent-tree encoders such as Ordered Memory do")
 
     def node_states(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
         """(N, n), one row a node of a batch (or of its plan), in public numbering; ``share`` as in a call.
 
-        Raises ``ValueError`` where ``gives_nodes`` is false.
+        Raises ``ValueError`` if ``gives_nodes`` is false.
         """
         raise ValueError(
             f"a {type(self).__name__} reads sequences; nodes have vectors in a tree encoder, and in the "

@@ -122,7 +122,7 @@ def plan(
 
     The batch must stay as it is from then on. A change in place by torch is noticed, one by way of ``.numpy()`` is not.
 
-    Raises ``ValueError`` where the cell cannot run on the batch.
+    Raises ``ValueError`` if the cell cannot run on the batch.
     """
     batch = as_batch(batch, "plan")
     any_arity, flat = cell is not None and cell.any_arity, batch.to("cpu")

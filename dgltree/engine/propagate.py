@@ -71,7 +71,7 @@ def propagate(
     ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
     ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
-    Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
+    Raises ``ValueError`` if the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
     training (equal subtrees would get equal masks), for sharing with an ``x`` or ``up`` that requires gradients (only
     one of the equal rows would receive them), for a cell of the other direction, for upward states that are missing or
     of another batch, and with ``check`` naming the first node whose state is not finite; ``MemoryError`` for a batch

@@ -40,7 +40,7 @@ class OutFolder:
     def claim(self, settings: dict[str, Any]) -> None:
         """Make it the folder of this run, or go on with it.
 
-        Raises ``ValueError`` where it holds something else.
+        Raises ``ValueError`` if it holds something else.
         """
         if self._files.isfile(self._path):
             raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")

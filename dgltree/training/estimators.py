@@ -113,7 +113,7 @@ class TreeEstimator(BaseEstimator):
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):
-    """Classes of trees or of pairs of trees: an estimator of scikit-learn.
+    """Classifies trees or pairs of trees: an estimator of scikit-learn.
 
     Examples:
         >>> from dgltree import TreeClassifier
@@ -200,7 +200,7 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):
-    """Numbers of trees: an estimator of scikit-learn. Trees and arguments as of :class:`TreeEstimator`.
+    """Predicts a number for each tree: an estimator of scikit-learn. Trees and arguments as of :class:`TreeEstimator`.
 
     Examples:
         >>> from dgltree import TreeRegressor

@@ -30,7 +30,7 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     """Whether this training is done; else the folder is claimed for it, or it goes on.
 
     One that is done goes on where more epochs or more time are asked for: its card is removed until it is done again.
-    Raises ``ValueError`` where the folder holds another training, unless that had learnt nothing yet or was given up.
+    Raises ``ValueError`` if the folder holds another training, unless that had learnt nothing yet or was given up.
     """
     check_labelled(folder)
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}

@@ -94,7 +94,7 @@ class Source:
         return self.peeked[:count]
 
     def title(self) -> str:
-        """The first line as text, by which the format is detected. Raises ``ValueError`` where there is none."""
+        """The first line as text, by which the format is detected. Raises ``ValueError`` if there is none."""
         first = self.first(1)
         if not first:
             raise ValueError("the standard input is empty" if self.path == STDIN else f"{self.path}: the file is empty")

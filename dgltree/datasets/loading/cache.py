@@ -72,7 +72,7 @@ def rights_of(file: Format) -> int:
 
 
 def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
-    """Keep what was read of a file. Raises ``OSError`` where that cannot be written."""
+    """Keep what was read of a file. Raises ``OSError`` if that cannot be written."""
     texts = {"vocabulary": stored.vocabulary.to_json(), "bad": stored.bad, "reading": stored.reading}
     arrays = {**stored.arrays, TEXTS: np.frombuffer(json.dumps(texts).encode(), np.uint8)}  # metadata has a limit
     arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))  # so that each is aligned

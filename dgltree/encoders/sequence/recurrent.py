@@ -54,7 +54,7 @@ class RecurrentLayers(nn.Module):
             None, and has a ``hidden_size``.
         dropout: probability, in training only, between layers, with one mask for all steps of a sequence.
 
-    Raises ``ValueError`` where there is no layer.
+    Raises ``ValueError`` if there is no layer.
     """
 
     def __init__(self, input_size: int, layers: Sequence[nn.Module], dropout: float) -> None:

@@ -54,7 +54,7 @@ def check(
         mixed: whether ``2 1/2`` is 2 + 1/2; else it is refused, as it can be a product.
         units: whether names after numbers are units, compared by pint (the extra ``units``); else they are refused.
 
-    An answer is right if it makes the equation true wherever the rest of the equation has a real value. Where an
+    An answer is right if it makes the equation true wherever the rest of the equation has a real value. If an
     unknown is asked for, it lists all real solutions: ``"2, 3"``, ``"x = 2 or x = 3"``, ``"±2"``, ``"no solution"``.
 
     Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.

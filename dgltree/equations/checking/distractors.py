@@ -44,7 +44,7 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
         answer: the right one.
         count: how many, at most.
 
-    Each is refuted by the judge, and no two are equal. Raises ``ValueError`` where the equation has not one blank or
+    Each is refuted by the judge, and no two are equal. Raises ``ValueError`` if the equation has not one blank or
     the answer is not right.
     """
     checker = Checker(equation)

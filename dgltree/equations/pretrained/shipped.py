@@ -33,7 +33,7 @@ def open_any(name_or_file: str | Path) -> TreeModel:
 
     Weights that are kept in 16 bits are computed with in float32.
 
-    Raises ``FileNotFoundError`` where there is neither, and ``ValueError`` as ``dgltree.load`` and
+    Raises ``FileNotFoundError`` if there is neither, and ``ValueError`` as ``dgltree.load`` and
     ``dgltree.load_published`` do.
     """
     path = model_file(name_or_file)

@@ -1,7 +1,7 @@
 """Values of functions, as balls that surely contain them (Arb, through python-flint).
 
 A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or ``None`` for what has no value: a
-division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
+division by zero, the logarithm of zero. If a ball leaves open whether there is a value, it is not finite.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Intervals around the values and slopes of an expression in one real variable, on an interval that may be infinite.
 
-Where a part is not real, the sides may be real all the same: the sign of its imaginary part is kept, which shows of
+If a part is not real, the sides may be real all the same: the sign of its imaginary part is kept, which shows of
 many a sum or product with such a part that it is not real.
 """
 

@@ -92,7 +92,7 @@ class _Isolating:
     """The roots of an expression.
 
     Args:
-        tree: of which the values are those of the difference of the sides of ``program``.
+        tree: its values are the differences between the sides of ``program``.
         within: the period.
         work, to_the_first: as of :func:`isolation`.
     """
@@ -165,7 +165,7 @@ class _Isolating:
                 self.narrow.append(cell)
 
     def _is_free_beside_0(self, cell: RealInterval) -> bool:
-        """Whether there is no root on either side of 0, where x*log(x) is not told from its opposite."""
+        """Whether there is no root on either side of 0, where x*log(x) cannot be distinguished from its opposite."""
         sides = cell._replace(high=0.0, nonzero=True), cell._replace(low=0.0, nonzero=True)
         return all(enclosure(self.tree, side).has_no_zero for side in sides) and not may_be_0(
             self.program, self.name, fmpq(0)

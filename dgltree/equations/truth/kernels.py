@@ -37,7 +37,7 @@ class Units:
         return self._units.get(key, 1)
 
     def ask(self, key: str, denominator: int, most: int = MOST_UNITS) -> int:
-        """The unit for a key, which the denominator divides. Raises ``Again`` where it was another."""
+        """The unit for a key, which the denominator divides. Raises ``Again`` if it was another."""
         unit = self.of(key)
         if unit % denominator == 0:
             return unit

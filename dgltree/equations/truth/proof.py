@@ -36,7 +36,7 @@ class ReducedDifference(NamedTuple):
 def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
     """Whether the sides are proved to be equal in a region that is no cell, wherever both have a value.
 
-    Raises ``NoValue`` where one of them has none anywhere.
+    Raises ``NoValue`` if one of them has none anywhere.
     """
     units = Units()
     for _ in range(ROUNDS):

@@ -1,7 +1,7 @@
 """Where on the real line an equation in one variable holds: cut where a sign changes, proved in each cell.
 
 The line is cut at 0 and at the real roots of all polynomials whose signs a proof asks for; in each cell all signs are
-known. Where the sides differ in a cell, they are equal at roots of one polynomial at most, if no other functions than
+known. If the sides differ in a cell, they are equal at roots of one polynomial at most, if no other functions than
 roots are left, and these are found exactly.
 """
 

@@ -1,7 +1,7 @@
 """Letters side by side: a product of single letters, as textbooks write it, or one name, as programs do.
 
 LaTeX and the style of school have products (``ab``, ``nRT``, ``mx + b``), text in the style of programs has names
-(``mass*velocity``). Where both are possible the equation decides; how each run of letters was read is noted.
+(``mass*velocity``). If both are possible, the equation decides; how each run of letters was read is noted.
 """
 
 import re

@@ -27,7 +27,7 @@ def split_names(
 ) -> tuple[list[Token], Runs]:
     """``tokens`` with glued names taken apart, and how runs of letters were read.
 
-    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see letters.py. Raises ``ValueError`` where
+    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see letters.py. Raises ``ValueError`` if
     ``sint`` could be a name as well.
 
     Args:

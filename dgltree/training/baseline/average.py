@@ -69,7 +69,7 @@ class Average:
         return self.baseline.objective.tempered(mean, self.temperature)
 
     def save(self, path: Path) -> None:
-        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` where it cannot."""
+        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` if it cannot."""
         from skops.io import dumps
 
         parts = {name: getattr(self.baseline, name) for name in PARTS}
