@@ -19,7 +19,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How a disk says that it takes no more, or no more of this user, or of this file."""
 PROCESS = re.compile(r"([0-9]+)\.[0-9a-f]{8}\.part")
 """After the name of a file: whose half of it this is."""
-NO_LINK, AT_ONCE = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))  # 0 where there is none
+NO_LINK, AT_ONCE = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))  # 0 if there is none
 
 
 @contextmanager

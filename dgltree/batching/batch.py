@@ -53,7 +53,7 @@ class TreeBatch(Movable):
     function: Tensor
     """(N,) int64, ids of the vocabulary's functions."""
     token: Tensor
-    """(N,) int64, ids of the vocabulary's tokens; ``NO_TOKEN`` where there is none."""
+    """(N,) int64, ids of the vocabulary's tokens; ``NO_TOKEN`` if there is none."""
     child_ptr: Tensor
     """(N + 1,) int64: the children of node j are ``child_index[child_ptr[j]:child_ptr[j + 1]]``, in order."""
     child_index: Tensor
@@ -65,9 +65,9 @@ class TreeBatch(Movable):
     sizes: Tensor
     """(G,) int64, nodes of each tree (of each graph, for a user's DGLGraph)."""
     label: Tensor
-    """(N,) int64, what is to be predicted; ``NO_LABEL`` where there is none."""
+    """(N,) int64, what is to be predicted; ``NO_LABEL`` if there is none."""
     value: Tensor | None = None
-    """(N,) float64, numbers of leaves; NaN where there is none."""
+    """(N,) float64, numbers of leaves; NaN if there is none."""
     x: Tensor | None = None
     """(N, d) floating, one input vector a node."""
     vocabulary: Vocabulary | None = None
@@ -140,7 +140,7 @@ class TreeBatch(Movable):
         return numbered
 
     def within(self, vocabulary: Vocabulary) -> "TreeBatch":
-        """The same batch, which knows that its ids are those of a vocabulary; itself where it knows one."""
+        """The same batch, which knows that its ids are those of a vocabulary; itself if it knows one."""
         if self.vocabulary is not None:
             return self
         known = replace(self, vocabulary=vocabulary)
@@ -198,7 +198,7 @@ class TreeBatch(Movable):
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
         The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and
-        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` where they are there.
+        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there.
 
         Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one
         slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.

@@ -79,8 +79,8 @@ def check_spelling(data: TreeDataset) -> None:
 def unified(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[dict[str, TreeDataset], str]:
     """Data sets in which labels that are the same have one text; and which are, in a sentence, empty for none.
 
-    Labels are the same if they differ only in blanks around them, in how letters with accents are encoded, in how a number is
-    written (``0`` and ``0.0``), or true and false in capitals. One that is among ``classes`` keeps its text.
+    Labels are the same if they differ only in blanks around them, in how letters with accents are encoded, in how a
+    number is written (``0`` and ``0.0``), or true and false in capitals. One that is among ``classes`` keeps its text.
     """
     names = merged([data.labels for data in files.values()], classes)
     if not names:
@@ -95,7 +95,7 @@ def unified(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[d
 
 
 def check_known(labels: Sequence[str | None], classes: Sequence[str]) -> None:
-    """``ValueError`` where there are classes, and not one of the labels is among them."""
+    """``ValueError`` if there are classes, and not one of the labels is among them."""
     number_of = class_numbers(classes)
     if classes and labels and all(label is None or number_of(label) is None for label in labels):
         there = sorted({label for label in labels if label is not None})

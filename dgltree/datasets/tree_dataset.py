@@ -139,7 +139,7 @@ class TreeDataset(Dataset[Any]):
 
         Args:
             examples: ``(tree, label)`` or ``((left, right), label)``. A tree is a ``Tree``, a text, a dict, a node of
-                ``ast``, or a graph; a label is a text, a finite number, or None where it is not known.
+                ``ast``, or a graph; a label is a text, a finite number, or None if it is not known.
             reading: settings of :class:`dgltree.datasets.Reading`, such as the ``notation`` of texts. Default: detected
                 by the first thousand.
 

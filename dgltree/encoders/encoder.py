@@ -48,7 +48,7 @@ class Encoder(nn.Module, ABC):
 
         Args:
             batch: trees, or what :meth:`plan` of this encoder, or of one with the same options, made of them.
-            share: as in :func:`dgltree.engine.propagate.propagate`; that of the plan, where a plan is given.
+            share: as in :func:`dgltree.engine.propagate.propagate`; a plan shares as it was made.
         """
 
     def plan(self, batch: TreeBatch, share: bool) -> Planned:

@@ -70,7 +70,7 @@ class PlannedBatch(Movable):
         return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout, down)
 
     def downward_for(self, cell: DownwardCell) -> DownwardSchedule:
-        """The schedule of the way down; made here where it was not planned, or for another kind of cell."""
+        """The schedule of the way down; made here if it was not planned, or for another kind of cell."""
         if self.downward is not None and self.downward.kinds_of == cell.kinds_of:
             return self.downward
         return downward_schedule(self.batch, cell, self.share)
@@ -118,7 +118,7 @@ def plan(
         cell: what they are for, on whatever device: a plan is made on the CPU and then moved to the cell. Without a
             cell they are not checked, and planned for cells with weights for each arity.
         share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
-        downward: the cell of the way down, where there is one to come.
+        downward: the cell of the way down, if there is one to come.
 
     The batch must stay as it is from then on. A change in place by torch is noticed, one by way of ``.numpy()`` is not.
 

@@ -99,7 +99,7 @@ def without_tokens(tree: Tree, dropped: Collection[str]) -> Tree:
     """The tree without the leaves of these tokens, the nodes that this leaves empty, and nodes of a single child.
 
     On logic and ListOps the brackets are tokens to a sequence encoder; the tree it builds is compared with the given
-    one after ``without_tokens(tree, "()")``. An only child takes its parent's place, also where nothing was dropped.
+    one after ``without_tokens(tree, "()")``. An only child takes its parent's place, also if nothing was dropped.
 
     Raises ``ValueError`` if no leaf is left.
     """

@@ -74,7 +74,7 @@ def read_infix(
             reads it: all of them, the -1 of ``x - y`` and the 1/2 of ``sqrt(x)`` too.
 
     Raises ``ValueError`` with line, column, what is there and what would be right, and for a number that float64 cannot
-    hold, where it is to carry one.
+    hold, if it is to carry one.
 
     See also: :func:`dgltree.write_infix`; :func:`dgltree.read.typed.read_typed` for what people type.
     """

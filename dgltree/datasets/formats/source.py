@@ -87,7 +87,7 @@ class Source:
             raise
 
     def first(self, count: int) -> list[bytes]:
-        """The first lines, fewer where they are long; they are still given by :meth:`lines`."""
+        """The first lines, fewer if they are long; they are still given by :meth:`lines`."""
         if self.stream is None:
             return _some(self.lines(), count)
         self.peeked += _some(lines_of(self.stream, self.max_line), max(0, count - len(self.peeked)))

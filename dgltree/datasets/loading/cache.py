@@ -91,7 +91,7 @@ def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
 
 
 def read(path: Path, digest: str) -> Stored | None:
-    """The entry that :func:`write` kept under this digest; None where there is nothing, or something else or damaged.
+    """The entry that :func:`write` kept under this digest; None if there is nothing, or something else or damaged.
 
     The arrays are the file's own pages, which are read when they are looked at. They stay what they are when the file
     is replaced or removed. Neither a link nor a pipe is opened.

@@ -107,7 +107,7 @@ def search(
 ) -> Found:
     """Join neighbours until one is left of each sequence.
 
-    Of the beams found, the first is the best of the last choice; where there was none, they are in the order of the
+    Of the beams found, the first is the best of the last choice; if there was none, they are in the order of the
     starts.
 
     Args:

@@ -26,7 +26,7 @@ class LayerSteps(NamedTuple):
     d: Tensor
     """(B, T, 1), its distances, or (B, T, 0) of a layer that has none."""
     master_gates: Tensor | None = None
-    """(B, T, 2, D_m), those of an ON-LSTM where they are traced."""
+    """(B, T, 2, D_m), those of an ON-LSTM if they are traced."""
 
 
 class RecurrentSteps(NamedTuple):

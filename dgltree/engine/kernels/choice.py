@@ -76,7 +76,7 @@ def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | Non
 
 
 def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
-    """What passes of the cell through a kernel read of a schedule; None where there is no kernel for it."""
+    """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it."""
     return layout(schedule, cell) if schedule.steps and fused_of(cell) is not None else None
 
 

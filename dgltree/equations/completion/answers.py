@@ -68,7 +68,7 @@ def complete(
     Args:
         equation: as a person types it (:func:`dgltree.read.typed.read_question`), or read already.
         top: how many fillers.
-        model: what guesses where nothing is found: a shipped model, a file, or a model.
+        model: what guesses if nothing is found: a shipped model, a file, or a model.
         budget: how many values the search looks at, at most.
         seconds: after which it answers with what it has; None for no limit.
         names: runs of letters of a text that are one name, as ``("KE",)``; others are products in LaTeX and next to 2x.

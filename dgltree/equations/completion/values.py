@@ -62,7 +62,7 @@ class Values:
         return bool(np.isfinite(self._of(tree, self._real)).any())
 
     def _of(self, tree: Tree, where: Sequence[Points]) -> Array:
-        """The values at points, NaN at real ones where they are not real."""
+        """The values at points, NaN at real ones if they are not real."""
         key = tree, id(where)
         if key not in self._known:
             with np.errstate(all="ignore"):

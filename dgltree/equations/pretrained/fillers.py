@@ -37,7 +37,7 @@ def read_fillers(path: str | Path) -> list[Tree]:
 
 
 def _fail(path: str | Path, text: str) -> None:
-    """Read a faulty line once more, where it is in the file, so that the error names its line there."""
+    """Read a faulty line once more, if it is in the file, so that the error names its line there."""
     try:
         read_infix(text)
     except ValueError as error:

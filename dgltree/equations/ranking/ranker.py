@@ -54,7 +54,7 @@ class Ranker:
     Args:
         model: on any device; it is run in evaluation mode and left in the mode it was in. When its weights change, the
             states of the fillers are computed again.
-        fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` where it was trained on x) mean the
+        fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` if it was trained on x) mean the
             equation's variables in order of appearance, other names mean themselves. Equal fillers are computed once
             and get the same score to the bit.
         memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.

@@ -76,7 +76,7 @@ def isolation(equation: Equation, program: Program, work: int = WORK, to_the_fir
 
 
 def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isolation:
-    """The roots of a numerator at which the denominator is not 0; where that is open, they are doubtful."""
+    """The roots of a numerator at which the denominator is not 0; if that is open, they are doubtful."""
     program = Program(Equation(top, ZERO), school=True)
     brackets, doubtful = [], list(found.doubtful)
     for bracket in found.brackets:
@@ -122,7 +122,7 @@ class _Isolating:
         return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
     def _tail(self, tail: RealInterval) -> list[RealInterval] | None:
-        """The intervals of a tail that are still to be looked at; None where it may have roots however far out."""
+        """The intervals of a tail that are still to be looked at; None if it may have roots however far out."""
         cells: list[RealInterval] = []
         while not self._is_free(tail):
             cut = 4 * (tail.low if tail.high == inf else tail.high)

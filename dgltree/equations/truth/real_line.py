@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
 
 def real_line(equation: Equation, name: str, program: Program, school: bool) -> Line | None:
-    """The line of an equation in one variable; None where that is too much work."""
+    """The line of an equation in one variable; None if that is too much work."""
     units = Units()
     for _ in range(ROUNDS):
         try:
@@ -180,7 +180,7 @@ def _is_signed(found: ReducedDifference) -> bool:
 
 
 def _points(found: ReducedDifference, name: str, program: Program, units: Units) -> tuple[Root, ...] | None:
-    """Where in a cell a difference is 0 that is not 0 everywhere; None where that is not known."""
+    """Where in a cell a difference is 0 that is not 0 everywhere; None if that is not known."""
     kernels = found.kernels
     try:
         norm = normed(kernels, found.value.num, turns=True)

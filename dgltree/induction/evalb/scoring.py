@@ -21,7 +21,7 @@ class Status(IntEnum):
 
 
 class SentenceScore(NamedTuple):
-    """The counts of one sentence, a row of EVALB's table; shares are in percent, and 0 where there is nothing."""
+    """The counts of one sentence, a row of EVALB's table; shares are in percent, and 0 if there is nothing."""
 
     length: int
     words: int

@@ -104,7 +104,7 @@ class Letters:
 
 
 def parts(name: str) -> tuple[str, ...]:
-    """The letters of a run, with their subscripts; the whole where it is not made of such."""
+    """The letters of a run, with their subscripts; the whole if it is not made of such."""
     found = tuple(match[0] for match in PART.finditer(name))
     return found if sum(map(len, found)) == len(name) and name not in _GREEK else (name,)
 
