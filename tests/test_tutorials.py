@@ -155,3 +155,18 @@ def test_every_tutorial_is_run() -> None:
         "similar.md",
         *(f"{page}.md" for page in TRANSCRIPTS if "/" not in page),
     }
+
+
+GALLERY = sorted(path.stem for path in (FOLDER.parent / "gallery").glob("*.md") if path.stem != "index")
+NEEDED = {"dgl_model": "dgl", "molecules": "rdkit"}
+
+
+@pytest.mark.parametrize("page", GALLERY)
+def test_a_page_of_the_gallery_prints_what_it_shows(page: str, tmp_path: Path, monkeypatch: Any) -> None:
+    if page in NEEDED:
+        pytest.importorskip(NEEDED[page], reason=f"{NEEDED[page]} is not installed")
+    monkeypatch.chdir(tmp_path)
+    text = (FOLDER.parent / "gallery" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = list(transcript(text))
+    assert any(shown for _, shown, _ in blocks)
+    assert [differences(shown, found) for _, shown, found in blocks if shown and differences(shown, found)] == []
