@@ -157,11 +157,11 @@ def test_every_tutorial_is_run() -> None:
     }
 
 
-GALLERY = sorted(path.stem for path in (FOLDER.parent / "gallery").glob("*.md") if path.stem != "index")
+GALLERY = {path.stem for path in (FOLDER.parent / "gallery").glob("*.md")} - {"index", "package"}
 NEEDED = {"dgl_model": "dgl", "molecules": "rdkit"}
 
 
-@pytest.mark.parametrize("page", GALLERY)
+@pytest.mark.parametrize("page", [*sorted(GALLERY), pytest.param("package", marks=pytest.mark.slow)])
 def test_a_page_of_the_gallery_prints_what_it_shows(page: str, tmp_path: Path, monkeypatch: Any) -> None:
     if page in NEEDED:
         pytest.importorskip(NEEDED[page], reason=f"{NEEDED[page]} is not installed")

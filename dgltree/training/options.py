@@ -111,7 +111,7 @@ class FitOptions:
             torchrun, it is the number of its processes.
         machines: the number of machines that run this command together, started by torchrun on each.
         threads: use this many CPU threads in each process. Default: all cores but the data loader's for cells; for
-            other encoders one, or as many where batches are large enough to gain by it.
+            other encoders one, or as many if batches are large enough to gain by it.
         precision: bits of a number: 32, or bf16-mixed or 16-mixed, by which sequence encoders are faster on a GPU;
             cells always have 32.
         accumulate: add up the gradients of this many batches before each step.

@@ -49,7 +49,7 @@ def _read(path: str | Path, file: Format, digest: str, workers: int | None, prog
 
 
 def _check_found(path: str, stored: Stored, reading: Reading) -> None:
-    """``ValueError`` where the settings say where splits or groups are, and no record has any there."""
+    """``ValueError`` if the settings name a place of splits or groups, and no record has any there."""
     columns = stored.columns
     for option, column in (("split", "splits"), ("split_from", "splits"), ("group_by", "groups")):
         place = getattr(reading, option)

@@ -137,7 +137,7 @@ class Kernels:
     # values, conjugates, signs
 
     def values(self, at: Sequence[Any]) -> list[Any]:
-        """Balls of all generators, from the variables' (those of their generators)."""
+        """Balls of all generators, computed from those of the variables."""
         found = list(at)
         for kernel in self.kernels[len(found) :]:
             found.append(kernel.value(found))
