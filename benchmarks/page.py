@@ -25,7 +25,7 @@ CLIENTS = 10
 REQUESTS = 1000
 TYPE = """
 () => new Promise((ready) => {
-  const field = document.querySelector("#equation-text"), rows = document.querySelector(".rows-of-fillers");
+  const field = document.querySelector("#equation-text"), rows = document.querySelector(".guesses .rows-of-fillers");
   field.value = "tan(x) * _ = sin(x)";
   const start = performance.now();
   new MutationObserver((_, watch) => {
@@ -96,7 +96,7 @@ def _paint(url: str, repeats: int) -> Iterator[Row | Skipped]:
             network.send("Network.enable")
             network.on("Network.loadingFinished", lambda event, to=received: to.append(event["encodedDataLength"]))
             page.goto(url)
-            page.locator(".list tbody tr").first.wait_for()
+            page.locator(".guesses .list tbody tr").first.wait_for(state="attached")
             lists.append(page.evaluate("performance.now()"))
             paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             page.wait_for_load_state("networkidle")

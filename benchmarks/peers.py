@@ -116,7 +116,7 @@ def _products(cell: Cell, schedule: Schedule) -> Iterator[tuple[str, int, int, i
 
 
 def _input_rows(cell: Cell, schedule: Schedule, device: str) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Inputs, weight, and gradients of outputs of the products of x, one for each map, of all nodes that read one."""
+    """The products of x, one for each map over all nodes that read it: inputs, weight, and the outputs' gradients."""
     rows = {cell.key(step.arity): 0 for step in schedule.steps}
     for step in schedule.steps:
         rows[cell.key(step.arity)] += step.stop - step.start

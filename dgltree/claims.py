@@ -19,7 +19,7 @@ _changing = threading.Lock()
 
 
 def claim(file: Path, own: Mapping[str, Any]) -> None:
-    """Say in ``file`` what its folder is of. Raises ``ValueError`` with the difference where it is of another run."""
+    """Say in ``file`` what its folder is of. Raises ``ValueError`` with the difference if it is of another run."""
     if file.exists():
         refuse_other(file, json.loads(file.read_text(encoding="utf-8")), own)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +56,7 @@ def owned(folder: Path) -> Iterator[None]:
     """A block in which no other run writes to a folder, which is made if it is not there.
 
     Where a lock cannot be had, as in a folder that cannot be written to, on some network file systems and on Windows,
-    there is none. Raises ``ValueError`` where another run owns the folder, and where it is a file.
+    there is none. Raises ``ValueError`` if another run owns the folder, and if it is a file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def owned(folder: Path) -> Iterator[None]:
 
 
 def _locked(folder: Path) -> BinaryIO | None:
-    """The open file with our lock; None where there can be none. Raises ``ValueError`` where another process has it."""
+    """The open file with our lock; None if there can be none. Raises ``ValueError`` if another process has it."""
     try:
         from fcntl import LOCK_EX, LOCK_NB, lockf  # of the process: those that it forks do not have it
     except ImportError:

@@ -19,7 +19,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """How a disk says that it takes no more, or no more of this user, or of this file."""
 PROCESS = re.compile(r"([0-9]+)\.[0-9a-f]{8}\.part")
 """After the name of a file: whose half of it this is."""
-NO_LINK, AT_ONCE = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))  # 0 where there is none
+NO_LINK, AT_ONCE = (getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK"))  # 0 if there is none
 
 
 @contextmanager
@@ -121,7 +121,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def save_tensors(path: str | Path, tensors: "dict[str, Tensor]", metadata: dict[str, str]) -> None:
-    """A safetensors file, by :func:`replacing`. Raises ``OSError`` where it cannot be written, as all writers do."""
+    """A safetensors file, by :func:`replacing`. Raises ``OSError`` if it cannot be written, as all writers do."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 

@@ -21,7 +21,7 @@ class Child:
         megabytes: of memory that the process may have; without it, any.
         prepare: is called in the new process, outside of the time of the first question.
 
-    Raises ``TimeoutError`` where the process does not start.
+    Raises ``TimeoutError`` if the process does not start.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def data_folder(name: str) -> Path:
-    """The folder ``name`` in the one that DGLTREE_DATA names. Raises ``ValueError`` where that is not set."""
+    """The folder ``name`` in the one that DGLTREE_DATA names. Raises ``ValueError`` if that is not set."""
     data = os.environ.get("DGLTREE_DATA")
     if not data:
         raise ValueError(f"no folder of data: give --data.folder, or set DGLTREE_DATA to the folder of {name!r}")

@@ -91,7 +91,7 @@ INSTALLED = {name: run for name, run in ENGINES.items() if name not in NEEDS or 
 INTERPRETED: dict[str, Engine] = {"triton": triton_engine}
 """Too slow to run by default."""
 TABLE = ENGINES | INTERPRETED
-"""The engines of docs/exactness.md."""
+"""The engines of docs/notes/exactness.md."""
 
 
 def engines_of(name: str, among: Mapping[str, Engine] = ENGINES) -> list[str]:

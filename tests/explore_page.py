@@ -55,6 +55,12 @@ class Running:
         self.process.communicate()
 
 
+def unfold(page: Any) -> Any:
+    """Open the lists of the networks; the first of them."""
+    page.locator(".guesses > summary").click()
+    return page.locator(".guesses .list").first
+
+
 def ask(client: Any, path: str, **fields: Any) -> dict[str, Any]:
     answer = client.post(f"/api/{path}", json=fields)
     assert answer.status_code == 200 and "error" not in answer.json(), answer.text

@@ -23,7 +23,10 @@ FOLDERS = "dgltree|tasks|tests|docs|scripts|benchmarks"
 FILE = re.compile(rf"(?<![\w/.])(?:(?:{FOLDERS})/|\.ci/)[\w./]*\w")
 NAME = re.compile(r"(?<![\w/.-])dgltree(?:\.\w+)+")
 MODULE = re.compile(r"python -m (tasks[\w.]*)((?:\s+[a-z][\w|-]*)?)")
-SHOWN = [ROOT / f"docs/{name}.md" for name in ("trees", "batching", "engine", "equations", "completing", "plotting")]
+SHOWN = [
+    ROOT / f"docs/{name}.md"
+    for name in ("trees", "batching", "engine", "equations", "completing", "plotting", "training")
+]
 
 pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
@@ -123,10 +126,22 @@ def test_the_index_leads_to_every_page() -> None:
     assert pages - linked == {docs / "index.md"}
 
 
+DAY = re.compile(r"20\d\d-\d\d-\d\d")
+GUIDES = [page for page in (ROOT / "docs").glob("*.md") if page.name != "defaults.md"]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=[page.name for page in GUIDES])
+def test_a_guide_leaves_days_to_the_notes(page: Path) -> None:
+    text = FENCED.sub("", page.read_text(encoding="utf-8"))
+    assert [line for line in text.splitlines() if DAY.search(line) and not line.startswith("|")] == []
+
+
 @pytest.mark.parametrize("page", SHOWN, ids=[page.name for page in SHOWN])
 def test_the_examples_of_a_page_run(page: Path) -> None:
     if page.name == "plotting.md":
         pytest.importorskip("matplotlib", reason="the plot extra is not installed")
+    if page.name == "training.md":
+        pytest.importorskip("lightning", reason="the train extra is not installed")
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     assert blocks
     for block in blocks:
@@ -134,7 +149,7 @@ def test_the_examples_of_a_page_run(page: Path) -> None:
 
 
 def test_nothing_is_to_be_installed_from_an_index_that_lacks_it() -> None:
-    """dgltree is on no index: its extras come from a checkout or a wheel."""
-    hint = re.compile(r"install[^\n`]*\bdgltree\[[\w,]*\](?! @ file://)")
+    """dgltree is on no index: its extras come from a checkout, a wheel or a repository."""
+    hint = re.compile(r"install[^\n`]*\bdgltree\[[\w,]*\](?! @ (?:file|git\+https)://)")
     files = [*PAGES, *(path for folder in ("dgltree", "tasks", "benchmarks") for path in (ROOT / folder).rglob("*.py"))]
     assert not [str(path) for path in files if hint.search(path.read_text(encoding="utf-8"))]

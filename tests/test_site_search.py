@@ -25,10 +25,10 @@ def first_pages(page: Any, question: str) -> list[str]:
     return [urlsplit(link).path.removeprefix(root) for link in found[:3]]
 
 
-def test_the_right_page_is_among_the_first_three_for_22_of_25_questions(start_page: Any) -> None:
+def test_the_right_page_is_among_the_first_three_for_28_of_30_questions(start_page: Any) -> None:
     with QUESTIONS.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
-    assert len(rows) == 25
+    assert len(rows) == 30
     start_page.locator("label.md-header__button[for=__search]").dispatch_event("click")
     found = {row["question"]: first_pages(start_page, row["question"]) for row in rows}
     missed = {
@@ -36,7 +36,7 @@ def test_the_right_page_is_among_the_first_three_for_22_of_25_questions(start_pa
         for row in rows
         if not {*row["pages"].split()} & {*found[row["question"]]}
     }
-    assert len(missed) <= 3, missed
+    assert len(missed) <= 2, missed
 
 
 def test_words_of_the_search_s_own_language_and_bare_stop_words_still_find_something(start_page: Any) -> None:

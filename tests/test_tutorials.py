@@ -19,10 +19,12 @@ pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn", reason="the plot extra is not installed")
 
 FOLDER = Path(__file__).parents[1] / "docs" / "tutorials"
-TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users")
-HOW_TOS = ("gpu", "notation", "processes", "programs", "publish", "serving", "task")
+TRANSCRIPTS = ("check_equations", "new_cell", "new_latent", "table", "../users", "../../README")
+HOW_TOS = ("faq", "gpu", "notation", "processes", "programs", "publish", "serving", "task")
 BLOCK = re.compile(r"```(python|console)\n(.*?)```", re.DOTALL)
-pytestmark = pytest.mark.filterwarnings("ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*LeafSpec.*", "ignore:.*multi-threaded.*fork.*", "ignore:.*valid edges.*"
+)
 
 
 @pytest.fixture
@@ -153,3 +155,18 @@ def test_every_tutorial_is_run() -> None:
         "similar.md",
         *(f"{page}.md" for page in TRANSCRIPTS if "/" not in page),
     }
+
+
+GALLERY = {path.stem for path in (FOLDER.parent / "gallery").glob("*.md")} - {"index", "package"}
+NEEDED = {"dgl_model": "dgl", "molecules": "rdkit"}
+
+
+@pytest.mark.parametrize("page", [*sorted(GALLERY), pytest.param("package", marks=pytest.mark.slow)])
+def test_a_page_of_the_gallery_prints_what_it_shows(page: str, tmp_path: Path, monkeypatch: Any) -> None:
+    if page in NEEDED:
+        pytest.importorskip(NEEDED[page], reason=f"{NEEDED[page]} is not installed")
+    monkeypatch.chdir(tmp_path)
+    text = (FOLDER.parent / "gallery" / f"{page}.md").read_text(encoding="utf-8")
+    blocks = list(transcript(text))
+    assert any(shown for _, shown, _ in blocks)
+    assert [differences(shown, found) for _, shown, found in blocks if shown and differences(shown, found)] == []

@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,8 @@ def transcript(page: str) -> Iterator[tuple[str, list[str], list[str]]]:
         elif kind == "python" and (file := re.match(r"# (\w+\.py)\n", block)):
             Path(file[1]).write_text(block, encoding="utf-8")
         elif kind == "python":
+            if "import dgl\n" in block and find_spec("dgl") is None:
+                continue
             out = io.StringIO()
             with redirect_stdout(out), redirect_stderr(io.StringIO()):
                 exec(block, names)

@@ -40,12 +40,12 @@ class Algebra:
             self._running()
 
     def forms(self, tree: Tree, seconds: float = math.inf) -> dict[str, list[Tree]]:
-        """See :func:`dgltree.algebra.rewriting.forms`; nothing where there is no answer within ``seconds``."""
+        """See :func:`dgltree.algebra.rewriting.forms`; nothing if there is no answer within ``seconds``."""
         found = self._ask("forms", [tree], seconds) or {}
         return {name: [read_infix(text) for text in texts] for name, texts in found.items()}
 
     def solutions(self, equation: Equation, seconds: float = math.inf) -> list[Tree]:
-        """See :func:`dgltree.algebra.rewriting.solutions`; nothing where there is no answer within ``seconds``."""
+        """See :func:`dgltree.algebra.rewriting.solutions`; nothing if there is no answer within ``seconds``."""
         return [read_infix(text) for text in self._ask("solutions", list(equation), seconds) or []]
 
     def stop(self) -> None:
@@ -101,7 +101,7 @@ class Algebra:
 
 
 def _line(stream: IO[str], seconds: float) -> str:
-    """A line, nothing where none comes in time."""
+    """A line, nothing if none comes in time."""
     return stream.readline() if seconds > 0 and select.select([stream], [], [], seconds)[0] else ""
 
 

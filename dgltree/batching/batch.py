@@ -36,15 +36,24 @@ FEW = 64  # nodes, whose children numpy does not find faster
 class TreeBatch(Movable):
     """N nodes of B trees as one graph, in *public numbering*: tree after tree, each in preorder.
 
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> batch = dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))
+        >>> batch.roots, batch.arity
+        (tensor([0, 4]), tensor([2, 1, 0, 0, 2, 0, 0]))
+
     A child object that is held twice within a tree is one node with two edges, numbered where it is first met; for a
     user's DAG the numbering is that of the graph. What a data set maps from a file may be int32 instead of int64, and
     is there to :func:`dgltree.select` from.
+
+    See also: :func:`dgltree.batch`, which makes one; :func:`dgltree.propagate`, which runs a cell on it.
     """
 
     function: Tensor
     """(N,) int64, ids of the vocabulary's functions."""
     token: Tensor
-    """(N,) int64, ids of the vocabulary's tokens; ``NO_TOKEN`` where there is none."""
+    """(N,) int64, ids of the vocabulary's tokens; ``NO_TOKEN`` if there is none."""
     child_ptr: Tensor
     """(N + 1,) int64: the children of node j are ``child_index[child_ptr[j]:child_ptr[j + 1]]``, in order."""
     child_index: Tensor
@@ -56,9 +65,9 @@ class TreeBatch(Movable):
     sizes: Tensor
     """(G,) int64, nodes of each tree (of each graph, for a user's DGLGraph)."""
     label: Tensor
-    """(N,) int64, what is to be predicted; ``NO_LABEL`` where there is none."""
+    """(N,) int64, what is to be predicted; ``NO_LABEL`` if there is none."""
     value: Tensor | None = None
-    """(N,) float64, numbers of leaves; NaN where there is none."""
+    """(N,) float64, numbers of leaves; NaN if there is none."""
     x: Tensor | None = None
     """(N, d) floating, one input vector a node."""
     vocabulary: Vocabulary | None = None
@@ -131,7 +140,7 @@ class TreeBatch(Movable):
         return numbered
 
     def within(self, vocabulary: Vocabulary) -> "TreeBatch":
-        """The same batch, which knows that its ids are those of a vocabulary; itself where it knows one."""
+        """The same batch, which knows that its ids are those of a vocabulary; itself if it knows one."""
         if self.vocabulary is not None:
             return self
         known = replace(self, vocabulary=vocabulary)
@@ -189,7 +198,7 @@ class TreeBatch(Movable):
         """Any DAG built with DGL, its roots the nodes without a parent, in their order.
 
         The graph needs edges child -> parent, ``edata["slot"]`` (the child's position, from 0) and
-        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` where they are there.
+        ``ndata["function"]``; ``token``, ``label``, ``value`` and ``x`` are read from ``ndata`` if they are there.
 
         Raises ``ValueError`` for an empty graph, missing fields, a cycle (names a node on it), two children in one
         slot, gaps in the slots, or, with a vocabulary, ids or arities that it does not know.
@@ -217,6 +226,12 @@ def _columns() -> tuple[str, ...]:
 def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: Tensor | None = None) -> TreeBatch:
     """Flatten trees into one :class:`TreeBatch`; a pair (an equation) gives two trees, with roots 2i and 2i + 1.
 
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))
+        <TreeBatch: 2 trees, 7 nodes, 5 edges>
+
     Args:
         trees: trees, or tuples of trees, which are flattened.
         vocabulary: gives the ids.
@@ -224,6 +239,8 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
 
     Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
     children, a label that is no class number, or an ``x`` of another length. Linear in the number of distinct nodes.
+
+    See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
     """
     flat = [tree for item in trees for tree in ((item,) if isinstance(item, Tree) else item)]
     if not flat:
@@ -267,7 +284,13 @@ def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
 def unbatch(batch: TreeBatch) -> list[Tree]:
     """The trees of a batch, one a root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
 
-    Raises ``ValueError`` where the batch has no vocabulary to name its functions by.
+    Examples:
+        >>> import dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> dgltree.unbatch(dgltree.batch(trees, dgltree.Vocabulary.from_trees(trees))) == trees
+        True
+
+    Raises ``ValueError`` if the batch has no vocabulary to name its functions by.
     """
     if batch.vocabulary is None:
         raise ValueError("this batch has no vocabulary: pass one to TreeBatch.from_graph")

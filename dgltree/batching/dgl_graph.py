@@ -97,8 +97,8 @@ def _whole(data: Mapping[str, Tensor], name: str) -> Tensor:
 
 
 def _sizes(graph: "dgl.DGLGraph", child: np.ndarray, parent: np.ndarray, roots: np.ndarray) -> Tensor:
-    """(B,) int64, nodes of each tree. DGL's files do not keep them: where a graph says that it is one, but is several
-    that lie one after the other, each with its root, they are counted again."""
+    """(B,) int64, nodes of each tree. DGL's files do not keep them. They are counted again if a graph claims to be
+    one, but consists of several, one after the other, each with its root."""
     said = graph.batch_num_nodes().long()
     if len(said) > 1 or len(roots) == 1:
         return said

@@ -68,7 +68,7 @@ class _FunctionIds(dict[Any, int]):
 
 
 def node_ids(fields: Fields, counts: Sequence[int], vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
-    """Those of the functions and of the tokens of nodes, ``NO_TOKEN`` where there is none; (N,) int64 each.
+    """Those of the functions and of the tokens of nodes, ``NO_TOKEN`` if there is none; (N,) int64 each.
 
     ``counts`` are the nodes of each tree. Raises ``ValueError`` naming the first node that has an unknown one.
     """
@@ -88,7 +88,7 @@ def node_ids(fields: Fields, counts: Sequence[int], vocabulary: Vocabulary) -> t
 
 
 def children_in_preorder(size: np.ndarray, arity: np.ndarray, pointer: np.ndarray) -> np.ndarray:
-    """(E,) int64, the children of all nodes, where no tree holds an object twice.
+    """(E,) int64, the children of all nodes, if no tree holds an object twice.
 
     Sorted by distance from the root, the nodes that are no roots come in the order of their parents.
 
@@ -137,7 +137,7 @@ def _class_number(label: int | str, function: str) -> int:
 
 
 def numbers(fields: Fields) -> np.ndarray | None:
-    """(N,) float64, the numbers of nodes, NaN where there is none; None where no node has one."""
+    """(N,) float64, the numbers of nodes, NaN if there is none; None if no node has one."""
     if fields.value.count(None) == len(fields.value):
         return None
     return np.array([np.nan if value is None else value for value in fields.value])

@@ -12,7 +12,7 @@ class PickledAsArrays:
     """A dataclass that pickles plain tensors on the CPU, of the dtypes below and without gradients, as numpy arrays.
 
     Between processes torch hands over every tensor by a file of its own; what has many small ones is sent, as arrays,
-    in one message at a fraction of the cost. What is computed from the fields when it is first asked for stays behind.
+    in one message at a fraction of the cost. Values that are computed from the fields on first use are not sent.
     """
 
     def __getstate__(self) -> dict[str, Any]:

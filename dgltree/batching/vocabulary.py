@@ -24,6 +24,14 @@ NO_LABEL = -100
 class Vocabulary:
     """Functions with their arity, and tokens; the position in its list is the id.
 
+    Examples:
+        >>> import dgltree
+        >>> vocabulary = dgltree.Vocabulary.from_trees([dgltree.read_infix("sin(x)^2 + 3")])
+        >>> vocabulary.functions
+        (('Add', 2), ('Integer', 0), ('Pow', 2), ('Symbol', 0), ('sin', 1))
+        >>> vocabulary.tokens
+        ('2', '3', 'x')
+
     Args:
         functions: ``(name, arity)`` pairs. A function used with two arities is listed twice, because typed weights
             belong to a function at an arity. Leaves have functions too, with arity 0 ("Symbol", "DT"). A function of
@@ -36,6 +44,8 @@ class Vocabulary:
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
     ``TypeError`` for an arity that is no whole number.
+
+    See also: :func:`dgltree.batch`, and the cells, which take one.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ class CellContract(Stepping):
             ``h = sigma(W_2 sigma(W_1 onehot + b_1) + b_2)``, other parts 0 (Arabshahi et al. 2019, arXiv 1911.01545v1).
             "gates": the cell itself runs on x with no children (Tai et al. 2015, arXiv 1503.00075); it needs
             ``input_size``.
-        functions: whether x_j is the sum of that and of the embedding of the node's function, by its name. A cell whose
+        functions: whether x_j is that plus the embedding of the name of the node's function. A cell whose
             functions share their weights sees functions in no other way. It needs ``input_size``.
         numbers: whether leaves may carry a number, which :class:`NumberEncoder` then turns into h (or x, for "gates").
         number_scale: (m, s), to read :math:`asinh((v - m) / s)` of a number v; None: v itself.

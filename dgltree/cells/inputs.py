@@ -102,7 +102,7 @@ class Embedding(nn.Module):
         nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(self, token: Tensor, value: Tensor | None) -> Tensor:
-        """(rows, size) from token ids (rows,) int64 and numbers (rows,), NaN where there is none; 0 without either.
+        """(rows, size) from token ids (rows,) int64 and numbers (rows,), NaN if there is none; 0 without either.
 
         A CPU computes the rows that have one. A GPU computes all, because to know which these are it is waited for.
         """

@@ -102,7 +102,7 @@ class MessagePassing(CellContract):
 
 
 def prepared(cell: MessagePassing, frame: Frame) -> Frame:
-    """The states in a frame. Raises ``ValueError`` where ``prepare`` did not put them there."""
+    """The states in a frame. Raises ``ValueError`` if ``prepare`` did not put them there."""
     for part, shape in cell.state.items():
         if part not in frame or tuple(frame[part].shape[1:]) != shape:
             raise ValueError(

@@ -36,7 +36,7 @@ class Stepping(Configured, nn.Module, ABC):
 
     @abstractmethod
     def key(self, arity: int | None) -> str:
-        """The key of an arity's maps; None: of rows of several arities."""
+        """The key of an arity's maps; None for rows of several arities."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         """``TypeError`` for a module in the place of a method, which torch would keep and Python never find."""

@@ -1,4 +1,4 @@
-"""Cells that aggregate what their children send: any number of children, in order only where they read positions."""
+"""Cells that aggregate what their children send: any number of children, in order only if they read positions."""
 
 from abc import abstractmethod
 from collections.abc import Mapping

@@ -16,6 +16,15 @@ from dgltree.cells.typed import Linear
 class TreeLSTM(Cell):
     r"""The N-ary Tree-LSTM (Tai et al. 2015, arXiv 1503.00075, eq. 9-14) with a forget gate for each child.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.cells import TreeLSTM
+        >>> trees = [dgltree.read_infix("sin(x) + 3")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> states = dgltree.propagate(dgltree.batch(trees, vocabulary), TreeLSTM(vocabulary, hidden_size=8))
+        >>> {name: tuple(state.shape) for name, state in states.items()}
+        {'h': (4, 8), 'c': (4, 8)}
+
     .. math::
         in &= \sigma(W_f^{in} i + b), \quad o = \sigma(W_f^o i + b), \quad u = \tanh(W_f^u i + b) \\
         f_k &= \sigma(W_f^k i + b^k) \\
@@ -32,6 +41,8 @@ class TreeLSTM(Cell):
     Initialisation, as published (Arabshahi et al. 2021): for two and more children one bias-free Linear(n, n) for each
     child, so weights U(-1/sqrt(n), 1/sqrt(n)) and biases 0; for one child a Linear(n, n) with its bias. No offset on
     the forget gates.
+
+    See also: :class:`ChildSumTreeLSTM` for any number of children.
     """
 
     def __init__(self, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> None:

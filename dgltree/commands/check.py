@@ -18,7 +18,7 @@ examples:
   cat answers.txt | dgltree check "sqrt(x^2) = _" - --json
 
 An answer is right if it makes the equation true wherever the rest of the equation has a real value. If it is wrong,
-a point shows it. Where an unknown is asked for, an answer lists all real solutions.
+a point shows it. If an unknown is asked for, an answer lists all real solutions.
 """
 
 

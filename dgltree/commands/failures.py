@@ -18,7 +18,7 @@ ASKED = re.compile(r"tried to allocate ([\d.]+) ?([kMGTP]i?B|bytes)", re.IGNOREC
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml"}
 """Modules that packages of other names bring."""
 EXTRAS = ("train", "explore", "code")
-"""Whose packages are asked for one by one where they are missing."""
+"""Whose packages are asked for one by one if they are missing."""
 HELP = {
     "fit": "use smaller batches (--batch-nodes), a smaller model (--hidden-size) or shorter records (--max-line)",
     "complete": "fewer fillers (--fillers FILE) or a smaller equation need less",

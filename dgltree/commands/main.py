@@ -136,7 +136,7 @@ def _command(given: list[str]) -> str:
     import argparse
 
     class _Version(argparse.Action):
-        """Looks the version up where it is asked for: that takes a moment."""
+        """Looks the version up if it is asked for: that takes a moment."""
 
         def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
             print(f"dgltree {import_module('dgltree').__version__}")

@@ -16,7 +16,7 @@ class Option(NamedTuple):
     default: Any
     help: str
     choices: tuple[str, ...] = ()
-    """The values that there are, where they are few."""
+    """The values that there are, if they are few."""
 
     @property
     def flag(self) -> str:
@@ -24,7 +24,7 @@ class Option(NamedTuple):
 
     @property
     def description(self) -> str:
-        """The help text, with the choices where it does not name them, and the default."""
+        """The help text, with the choices if it does not name them, and the default."""
         unnamed = [choice for choice in self.choices if choice not in self.help]
         choices = f" One of {', '.join(self.choices)}." if unnamed else ""
         default = "" if self.default is None or self.type is bool else f" Default: {self.default}."

@@ -69,7 +69,7 @@ def leaving_at_once() -> Iterator[None]:
 def within(seconds: float | None) -> Iterator[None]:
     """A block that is ended from outside where it goes on for ``GRACE`` seconds beyond its limit.
 
-    Raises ``ValueError`` then. Only the main thread can be ended so, and only where the system has such an alarm.
+    Raises ``ValueError`` then. Only the main thread can be ended so, and only if the system has such an alarm.
     """
     alarm = getattr(signal, "SIGALRM", None)
     if seconds is None or alarm is None or threading.current_thread() is not threading.main_thread():
@@ -105,7 +105,7 @@ def _leaving_by(stop: type[BaseException]) -> Callable[..., None]:
 
 
 def _stop_before(error: BaseException | None) -> BaseException | None:
-    """The signal that an error came after, if one did: processes of the same group, told to stop too, are missed."""
+    """The signal that an error came after, if one did: processes of its group may have ended by it, too."""
     while error is not None and not isinstance(error, Interrupted | Terminated):
         error = error.__context__
     return error

@@ -65,7 +65,7 @@ class Collate:
 
     Args:
         classes: the names of the classes; labels become their numbers, :data:`UNSEEN` for others. None: labels are
-            numbers, NaN where there is none.
+            numbers, NaN if there is none.
         encoder: what the batches are for; the loader's workers then plan them while the model computes.
         share: as in :func:`dgltree.propagate`.
         labels: whether labels are read; without, all of them are missing.
@@ -100,7 +100,7 @@ def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -
 
     A label is the class that is the same number, text or truth value: ``0.0`` is the class ``0``.
 
-    Raises ``ValueError`` for a label that is no finite number of 32 bits, where there are no classes.
+    Raises ``ValueError`` for a label that is no finite number of 32 bits, if there are no classes.
     """
     if classes is not None:
         number_of = class_numbers(classes)

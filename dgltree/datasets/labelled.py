@@ -22,7 +22,7 @@ class Labelled(Movable):
     """Of each example as many as it has: the sides of an equation, the formulas of a pair, an expression. They stay
     where they are if the plan is of something else, such as sequences."""
     labels: Tensor
-    """(E,), what is to be predicted: float32 where it is yes or no, class numbers int64 otherwise."""
+    """(E,), what is to be predicted: float32 if it is yes or no, class numbers int64 otherwise."""
     groups: Tensor
     """(E,) int64, by what results are told apart: depth, operators or length. They stay on the CPU."""
     planned: Planned | None = None
@@ -67,7 +67,7 @@ class Labelled(Movable):
 
 
 def _batch(planned: Any) -> Any:
-    """The trees that a plan is of; the plan itself where it has none."""
+    """The trees that a plan is of; the plan itself if it has none."""
     return planned.batch if isinstance(planned, PlannedBatch) else planned
 
 

@@ -17,7 +17,7 @@ FEW = 5
 def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
     """The examples with a label, which is a number where ``numbers`` are asked for; the others are in ``bad``.
 
-    Raises ``ValueError`` where there are none.
+    Raises ``ValueError`` if there are none.
     """
     kept, bad = labelled(data, numbers)
     if kept is None:
@@ -49,7 +49,7 @@ def where(reading: Reading) -> str:
 
 
 def present(data: TreeDataset) -> list[str]:
-    """The labels that there are: those that mean that there is none are left out."""
+    """The labels that are present, without the texts that mean a missing one."""
     missing = missing_texts(data.reading.missing)
     return [label for label in data.labels if label is not None and label.strip() not in missing]
 
@@ -79,8 +79,8 @@ def check_spelling(data: TreeDataset) -> None:
 def unified(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[dict[str, TreeDataset], str]:
     """Data sets in which labels that are the same have one text; and which are, in a sentence, empty for none.
 
-    Those are the same that differ in blanks around them, in how letters with accents are encoded, in how a number is
-    written (``0`` and ``0.0``), or true and false in capitals. One that is among ``classes`` keeps its text.
+    Labels are the same if they differ only in blanks around them, in how letters with accents are encoded, in how a
+    number is written (``0`` and ``0.0``), or true and false in capitals. One that is among ``classes`` keeps its text.
     """
     names = merged([data.labels for data in files.values()], classes)
     if not names:
@@ -95,7 +95,7 @@ def unified(files: Mapping[str, TreeDataset], classes: Sequence[str]) -> tuple[d
 
 
 def check_known(labels: Sequence[str | None], classes: Sequence[str]) -> None:
-    """``ValueError`` where there are classes, and not one of the labels is among them."""
+    """``ValueError`` if there are classes, and not one of the labels is among them."""
     number_of = class_numbers(classes)
     if classes and labels and all(label is None or number_of(label) is None for label in labels):
         there = sorted({label for label in labels if label is not None})

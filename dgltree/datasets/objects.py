@@ -68,7 +68,7 @@ def listed(examples: Any, reading: Reading) -> Sequence[Any]:
 
 
 def with_notation(examples: Any, reading: Reading) -> Reading:
-    """``reading`` with the notation of the texts among the examples, where it has none."""
+    """``reading`` with the notation of the texts among the examples, if it has none."""
     if reading.notation is not None:
         return reading
     parts = [part for one in examples for part in (one if _is_pair(one) else [one])]
@@ -106,7 +106,7 @@ def _converted(example: Any, reading: Reading) -> Tree:
 
 
 def _notation(text: str, reading: Reading) -> str:
-    """Of a dict: that of a syntax tree where it is one, unless keys are named."""
+    """Of a dict: that of a syntax tree if it is one, unless keys are named."""
     if reading.keys != Reading.keys:
         return "json"
     return next((name for name in ("estree", "ast_json") if NOTATIONS[name].accepts(text)), "json")

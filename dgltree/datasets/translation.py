@@ -141,7 +141,7 @@ def _why(vocabulary: Vocabulary, name: str, arity: int | None, brief: bool) -> s
 
 
 def _token_ids(tokens: Sequence[str], vocabulary: Vocabulary) -> tuple[list[int], dict[int, str]]:
-    """The ids that a vocabulary gives, 0 where it gives none, and why."""
+    """The ids that a vocabulary gives, 0 if it gives none, and why."""
     found, why = [], {}
     for i, token in enumerate(tokens):
         try:

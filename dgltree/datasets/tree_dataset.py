@@ -33,6 +33,12 @@ BLOCK = 1 << 18
 class TreeDataset(Dataset[Any]):
     """Trees or pairs of trees, what is to be predicted of each, and what could not be read.
 
+    Examples:
+        >>> from dgltree import TreeDataset, read_infix
+        >>> data = TreeDataset([read_infix("x + y"), read_infix("x*y")], labels=["sum", "product"])
+        >>> len(data), data[1]
+        (2, (Tree('Mul', (Tree('Symbol', token='x'), Tree('Symbol', token='y'))), 'product'))
+
     ``dataset[i]`` is the tree (or the pair) and its label. Many at a time come as flat arrays: see
     :mod:`dgltree.datasets.batches`. The data set keeps the names that are in it; a model's vocabulary is made of, and
     brought to it, by :meth:`vocabulary` and :meth:`within`.
@@ -49,6 +55,8 @@ class TreeDataset(Dataset[Any]):
 
     Raises ``ValueError`` for no trees, for trees next to pairs, for columns of other lengths, and for labels that
     are NaN or infinite.
+
+    See also: :func:`dgltree.fit`; :meth:`from_file` and :meth:`from_iterable`.
     """
 
     labels: Sequence[str | None]
@@ -131,7 +139,7 @@ class TreeDataset(Dataset[Any]):
 
         Args:
             examples: ``(tree, label)`` or ``((left, right), label)``. A tree is a ``Tree``, a text, a dict, a node of
-                ``ast``, or a graph; a label is a text, a finite number, or None where it is not known.
+                ``ast``, or a graph; a label is a text, a finite number, or None if it is not known.
             reading: settings of :class:`dgltree.datasets.Reading`, such as the ``notation`` of texts. Default: detected
                 by the first thousand.
 
@@ -221,7 +229,7 @@ class TreeDataset(Dataset[Any]):
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.
 
-        Raises ``ValueError`` where it knows none of them.
+        Raises ``ValueError`` if it knows none of them.
         """
         moved, messages = self.known(vocabulary)
         if moved is None:

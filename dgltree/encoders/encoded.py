@@ -114,7 +114,7 @@ class Beams(Parse):
     orders: Tensor
     """(B, K, T - 1) int64, as in :class:`Merges`, the largest weight first."""
     weights: Tensor
-    """(B, K), how much of the root comes from each; 0 where a sequence has fewer."""
+    """(B, K), how much of the root comes from each; 0 if a sequence has fewer."""
 
     @property
     def sizes(self) -> list[int]:
@@ -139,5 +139,5 @@ class Encoded:
 
     @property
     def loss(self) -> Tensor | float:
-        """(), the sum of the means of ``losses``; 0.0 where there are none."""
+        """(), the sum of the means of ``losses``; 0.0 if there are none."""
         return sum((loss.mean() for loss in self.losses.values()), start=0.0)

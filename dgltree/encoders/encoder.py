@@ -48,7 +48,7 @@ class Encoder(nn.Module, ABC):
 
         Args:
             batch: trees, or what :meth:`plan` of this encoder, or of one with the same options, made of them.
-            share: as in :func:`dgltree.engine.propagate.propagate`; that of the plan, where a plan is given.
+            share: as in :func:`dgltree.engine.propagate.propagate`; a plan shares as it was made.
         """
 
     def plan(self, batch: TreeBatch, share: bool) -> Planned:
@@ -68,14 +68,14 @@ class Encoder(nn.Module, ABC):
     def trees(self, batch: TreeBatch | Any) -> list[Tree]:
         """The tree that the encoder induces for each tree of a batch (or of its plan).
 
-        Raises ``ValueError`` where ``induces_trees`` is false.
+        Raises ``ValueError`` if ``induces_trees`` is false.
         """
         raise ValueError(f"a {type(self).__name__} induces no trees; latent-tree encoders such as Ordered Memory do")
 
     def node_states(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
         """(N, n), one row a node of a batch (or of its plan), in public numbering; ``share`` as in a call.
 
-        Raises ``ValueError`` where ``gives_nodes`` is false.
+        Raises ``ValueError`` if ``gives_nodes`` is false.
         """
         raise ValueError(
             f"a {type(self).__name__} reads sequences; nodes have vectors in a tree encoder, and in the "

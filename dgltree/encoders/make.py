@@ -13,6 +13,15 @@ from dgltree.encoders.tree_encoder import TreeEncoder
 def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options: Any) -> Encoder:
     """The encoder of a name: a key of ``dgltree.cells.CELLS`` or of ``SEQUENCE_ENCODERS``.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.encoders import make_encoder
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> encoder = make_encoder("tree_lstm", vocabulary, 16)
+        >>> encoder(dgltree.batch(trees, vocabulary)).shape  # (trees, n)
+        torch.Size([2, 16])
+
     Args:
         name: a cell's name gives a :class:`TreeEncoder` of that cell, another one a :class:`SequenceEncoder`.
         vocabulary: of the trees.

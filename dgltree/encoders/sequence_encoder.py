@@ -145,7 +145,7 @@ class SequenceEncoder(Encoder):
     def node_states(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
         """(N, n), of plain sentences: of each leaf the vector of its word in context, of the root that of the sentence.
 
-        Raises ``ValueError`` where ``gives_nodes`` is false, and for a tree with inner nodes but the root, or with a
+        Raises ``ValueError`` if ``gives_nodes`` is false, and for a tree with inner nodes but the root, or with a
         leaf that occurs twice.
         """
         if not self.gives_nodes:
@@ -169,7 +169,7 @@ class SequenceEncoder(Encoder):
         them out. Inner nodes are ``phrase``, with two children. Who wants the vectors, too, takes the ``parse`` of
         :meth:`encoded`, which gives both by one pass.
 
-        Raises ``ValueError`` where ``induces_trees`` is false.
+        Raises ``ValueError`` if ``induces_trees`` is false.
         """
         if not self.induces_trees:
             able = [name for name, core in SEQUENCE_ENCODERS.items() if issubclass(core, InducingCore)]

@@ -16,6 +16,16 @@ from dgltree.engine.propagate import propagate, root_states
 class TreeEncoder(Encoder):
     """Vectors of trees, by a cell along the given tree: those of the roots, or pooled ones; all by ``node_states``.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.cells import ChildSumTreeLSTM
+        >>> from dgltree.encoders import TreeEncoder
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> encoder = TreeEncoder(ChildSumTreeLSTM(vocabulary, 16), pooling="mean")
+        >>> encoder(dgltree.batch(trees, vocabulary)).shape
+        torch.Size([2, 16])
+
     Args:
         cell: the cell.
         recompute: as in :func:`dgltree.propagate`: less memory, more time.
@@ -23,6 +33,8 @@ class TreeEncoder(Encoder):
             vector of a tree is this aggregation of the states of its nodes. None: the state of its root.
         context: a cell from the roots to the leaves, by which the state of a node is that in its context. That of a
             root is what it is without.
+
+    See also: :func:`dgltree.encoders.make_encoder`, by name.
     """
 
     gives_nodes = True

@@ -13,7 +13,7 @@ NAMES = {"": ("memory.max", "memory.current"), "memory": ("memory.limit_in_bytes
 
 
 def available_bytes(device: torch.device) -> int | None:
-    """Bytes that are left on a device, or None where that is not known."""
+    """Bytes that are left on a device, or None if that is not known."""
     if device.type == "cuda":
         unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + unused

@@ -70,7 +70,7 @@ class PlannedBatch(Movable):
         return PlannedBatch(batch, schedule, self.share, self.any_arity, self.checked, layout, down)
 
     def downward_for(self, cell: DownwardCell) -> DownwardSchedule:
-        """The schedule of the way down; made here where it was not planned, or for another kind of cell."""
+        """The schedule of the way down; made here if it was not planned, or for another kind of cell."""
         if self.downward is not None and self.downward.kinds_of == cell.kinds_of:
             return self.downward
         return downward_schedule(self.batch, cell, self.share)
@@ -103,16 +103,26 @@ def plan(
 ) -> PlannedBatch:
     """What :func:`dgltree.propagate` would else do first: check the batch and make the schedule.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.cells import TreeLSTM
+        >>> trees = [dgltree.read_infix("sin(x) + sin(x)")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> cell = TreeLSTM(vocabulary, hidden_size=8)
+        >>> planned = dgltree.plan(dgltree.batch(trees, vocabulary), cell, share=True)
+        >>> dgltree.propagate(planned, cell)["h"].shape  # as often as you like
+        torch.Size([5, 8])
+
     Args:
         batch: the trees, or any DAG as a DGLGraph.
         cell: what they are for, on whatever device: a plan is made on the CPU and then moved to the cell. Without a
             cell they are not checked, and planned for cells with weights for each arity.
         share: whether to compute equal subtrees once, as in :func:`dgltree.propagate`.
-        downward: the cell of the way down, where there is one to come.
+        downward: the cell of the way down, if there is one to come.
 
     The batch must stay as it is from then on. A change in place by torch is noticed, one by way of ``.numpy()`` is not.
 
-    Raises ``ValueError`` where the cell cannot run on the batch.
+    Raises ``ValueError`` if the cell cannot run on the batch.
     """
     batch = as_batch(batch, "plan")
     any_arity, flat = cell is not None and cell.any_arity, batch.to("cpu")

@@ -39,6 +39,16 @@ def propagate(
 ) -> State:
     """States of all nodes, leaves first, each node after its children; or downwards, each node after its parents.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.cells import TreeLSTM
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> batch = dgltree.batch(trees, vocabulary)
+        >>> states = dgltree.propagate(batch, TreeLSTM(vocabulary, hidden_size=8))
+        >>> states["h"].shape, states["h"][batch.roots].shape
+        (torch.Size([7, 8]), torch.Size([2, 8]))
+
     Args:
         batch: a TreeBatch, or any DAG as a DGLGraph with ``ndata["function"]``, ``ndata["token"]`` and
             ``edata["slot"]``. Without a vocabulary of its own it is taken to use the cell's. A batch that is run more
@@ -61,7 +71,7 @@ def propagate(
     ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
     ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
-    Raises ``ValueError`` where the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
+    Raises ``ValueError`` if the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
     training (equal subtrees would get equal masks), for sharing with an ``x`` or ``up`` that requires gradients (only
     one of the equal rows would receive them), for a cell of the other direction, for upward states that are missing or
     of another batch, and with ``check`` naming the first node whose state is not finite; ``MemoryError`` for a batch
@@ -70,6 +80,8 @@ def propagate(
 
     The backward pass adds up the gradients of the weights in place, one buffer for each, and costs O(N) memory. It can
     be repeated under ``retain_graph`` and is once differentiable; weights changed in place in between are noticed.
+
+    See also: :func:`dgltree.root_states` for the roots alone; :class:`dgltree.encoders.TreeEncoder` for a module of it.
     """
     _check_direction(cell, direction, up)
     more = {"up": up} if direction == "down" else {}
@@ -110,7 +122,16 @@ def states_of(
 def root_states(
     batch: "TreeBatch | PlannedBatch | dgl.DGLGraph", cell: Cell, share: bool = False, recompute: bool = False
 ) -> Tensor:
-    """(B, n), the hidden states of the roots alone, as :func:`dgltree.propagate` gives them; no other is copied."""
+    """(B, n), the hidden states of the roots alone, as :func:`dgltree.propagate` gives them; no other is copied.
+
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.cells import TreeLSTM
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> dgltree.root_states(dgltree.batch(trees, vocabulary), TreeLSTM(vocabulary, hidden_size=8)).shape
+        torch.Size([2, 8])
+    """
     batch = batch if isinstance(batch, PlannedBatch) else as_batch(batch, "root_states")
     if hooks_of(cell):
         roots = batch.batch.roots if isinstance(batch, PlannedBatch) else batch.roots

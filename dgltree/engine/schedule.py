@@ -30,13 +30,13 @@ class Step:
     start: int
     stop: int
     arity: int | None
-    """None where the rows have different arities."""
+    """None if the rows have different arities."""
     edges: slice
     """The places of its edges among those of the schedule."""
     segments: Segments
     """Counted from ``start``."""
     edge_segments: Segments
-    """The runs of edges whose parents have one function; empty where the arity says it."""
+    """The runs of edges whose parents have one function; empty if the arity says it."""
 
 
 class StepEdges(NamedTuple):
@@ -47,9 +47,9 @@ class StepEdges(NamedTuple):
     parent: Tensor
     """(edges,) int64, which of the step's rows each edge leads to."""
     slot: Tensor | None = None
-    """(edges,) int64, the child's place; None where the edges lie row after row, in the order of the places."""
+    """(edges,) int64, the child's place; None if the edges lie row after row, in the order of the places."""
     ascending: Tensor | None = None
-    """(edges,) int64, the order that sorts ``parent``; None where it is."""
+    """(edges,) int64, the order that sorts ``parent``; None if it is."""
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Schedule(Movable):
     """Whether any row that is no leaf has a token."""
     parts: list[int] = field(default_factory=list, kw_only=True)
     """(parts + 1,) the first step of each part, and the number of all. Parts do not wait for each other; what several
-    read comes before them. Empty where there are none."""
+    read comes before them. Empty if there are none."""
 
     def __len__(self) -> int:
         """The number of rows."""

@@ -69,7 +69,7 @@ def make_app(opened: Opened, hosts: Collection[str], token: str) -> Starlette:
     Args:
         opened: by :func:`dgltree.explore.open_models.open_all`.
         hosts: by which it may be called, such as ``127.0.0.1:8723``.
-        token: that those have who may ask it.
+        token: of those who may ask it.
     """
     workers = {name: Worker(name, seconds) for name, seconds in SECONDS.items()}
     equations, sequences, own_trees = EquationsRoom(opened), SequencesRoom(opened), OwnTreesRoom(opened)

@@ -19,7 +19,7 @@ APART = 1e-6
 
 
 def plot(equation: Equation, verdict: Verdict) -> dict[str, Any] | None:
-    """The values of both sides at equidistant points, None where a side is not real, and the stretches where they part.
+    """The values of both sides at equidistant points, None if a side is not real, and the stretches where they part.
 
     ``apart`` has the first and the last point of each stretch at which the sides differ or one of them alone is real;
     ``part`` has the ends of the intervals of the verdict. None for another number of variables than one, and for a side

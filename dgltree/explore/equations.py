@@ -100,7 +100,7 @@ class EquationsRoom:
         return {"verdicts": [_verdict(judge.verdict(typed.equation.fill(filler))) for filler in fillers]}
 
     def own(self, asked: RequestFields) -> dict[str, Any]:
-        """A filler of the user's own, judged, with a model's score; None where it does not know a part of it."""
+        """A filler of the user's own, judged, with a model's score; None if it does not know a part of it."""
         model, typed = asked.one_of("model", self.models), _typed(asked)
         filler = _expression(asked.text("filler", LONGEST), typed)
         whole, score = typed.equation.fill(filler), None
@@ -111,7 +111,7 @@ class EquationsRoom:
         return _unjudged(filler, score) | _verdict(Judge().verdict(whole)) | {"source": "yours"}
 
     def plot(self, asked: RequestFields) -> dict[str, Any]:
-        """Both sides as curves, with the blank filled where there is one; nothing for several variables."""
+        """Both sides as curves, with the blank filled if there is one; nothing for several variables."""
         typed, filler = _typed(asked), asked.text("filler", LONGEST)
         equation = typed.equation.fill(_expression(filler, typed)) if filler else typed.equation
         return {"plot": plot(equation, verify(equation).verdict), **_written(equation)}
@@ -202,7 +202,7 @@ def _against(model: EquationModel, along: Tensor, other: Tensor, side: int) -> T
 
 
 def _score(equation: Equation, model: EquationModel) -> float | None:
-    """The network's score from 0 to 1; None where it does not know a part of the equation."""
+    """The network's score from 0 to 1; None if it does not know a part of the equation."""
     if not _knows_numbers(equation, model):
         return None
     try:

@@ -25,7 +25,7 @@ NONE = "none of these"
 MOST = 20_000
 """Examples that are looked at, the first of the file."""
 CLOSE = 1e-3
-"""Between the accuracy of the card and that of the examples, where they are the same."""
+"""Between the accuracy of the card and that of the examples, if they are the same."""
 
 
 class ModelAnswers(ABC):
@@ -43,7 +43,7 @@ class ModelAnswers(ABC):
 
     @cached_property
     def data(self) -> TreeDataset:
-        """The examples, in the model's vocabulary: those of the test set where it is the training's file, else all."""
+        """The examples, in the model's vocabulary: those of the test set if it is the training's file, else all."""
         part = self._part if self.is_test else None
         return self.trained.dataset(self._all.select(range(min(MOST, len(self._all)))) if part is None else part)
 
@@ -105,7 +105,7 @@ class ModelAnswers(ABC):
 
     @abstractmethod
     def ranked(self, example: int) -> list[dict[str, Any]]:
-        """The classes, the most probable first; none where there are none."""
+        """The classes, the most probable first; none if there are none."""
 
     @abstractmethod
     def compared(self) -> dict[str, Any]:

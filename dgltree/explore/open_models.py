@@ -24,7 +24,7 @@ class OwnTrees:
     path: str | None
     """The file of the trees, or a folder."""
     data: TreeDataset | None
-    """Trees to look at, as the file has them; None where no file was named."""
+    """Trees to look at, as the file has them; None if no file was named."""
 
     @property
     def file(self) -> str | None:

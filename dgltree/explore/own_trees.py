@@ -129,7 +129,7 @@ def _epochs(own: OwnTrees) -> list[dict[str, float]]:
 
 
 def _written(own: OwnTrees) -> dict[str, Any] | None:
-    """The confusions that the training left, where there are no examples."""
+    """The confusions that the training left, if there are no examples."""
     file = own.folder / "confusion.tsv"
     if not file.exists():
         return None

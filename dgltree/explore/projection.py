@@ -15,7 +15,7 @@ FEWEST = 5
 
 
 def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
-    """(E, components), with zeros where there are fewer. Raises ``ValueError`` for fewer than five vectors."""
+    """(E, components), with zeros if there are fewer. Raises ``ValueError`` for fewer than five vectors."""
     from sklearn.decomposition import PCA
 
     if len(vectors) < FEWEST:

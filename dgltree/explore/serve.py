@@ -80,7 +80,7 @@ def _bound(port: int | None) -> socket.socket:
             return _bound(PORT)
         except OSError:
             return _bound(0)
-    # asyncio sends small answers at once only where the protocol is named; else each waits 40 ms
+    # asyncio sends small answers at once only if the protocol is named; else each waits 40 ms
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -99,9 +99,9 @@ def without_tokens(tree: Tree, dropped: Collection[str]) -> Tree:
     """The tree without the leaves of these tokens, the nodes that this leaves empty, and nodes of a single child.
 
     On logic and ListOps the brackets are tokens to a sequence encoder; the tree it builds is compared with the given
-    one after ``without_tokens(tree, "()")``. An only child takes its parent's place, also where nothing was dropped.
+    one after ``without_tokens(tree, "()")``. An only child takes its parent's place, also if nothing was dropped.
 
-    Raises ``ValueError`` where no leaf is left.
+    Raises ``ValueError`` if no leaf is left.
     """
 
     def keep(node: Tree, children: list[Tree | None]) -> Tree | None:

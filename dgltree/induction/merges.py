@@ -127,7 +127,7 @@ def merged_batch(token: Tensor, order: Tensor, lengths: Tensor, vocabulary: Voca
 
 
 def _preorder(made: Joined, lengths: Tensor) -> Tensor:
-    """(B, 2 T - 1) int64, the place of each node in its tree's preorder; -1 of what is no node."""
+    """(B, 2 T - 1) int64, the place of each node in its tree's preorder; -1 for places without a node."""
     steps = made.left.shape[1]
     place = torch.full_like(made.words, -1)
     place.scatter_(1, torch.where(lengths > 1, steps - 1 + lengths, 0).unsqueeze(1), 0)

@@ -57,9 +57,9 @@ class Autoencoder(nn.Module):
             contexts; a tree inside another is then no root.
         everywhere: of found trees, as in :func:`dgltree.encoders.latent.easy_first.easy_first`; needs ``entangled``.
         scale: of cosines, 1 / temperature.
-        occurrences: whether a token counts in the cross-entropy as often as it occurs, even where it is one node.
+        occurrences: whether a token counts in the cross-entropy as often as it occurs, even if it is one node.
         places: which map of the downward cell a child of two gets: that of its side, "sides"; or by "numbers" that of
-            the left side where it was made before its sibling, words before phrases, as the published Self-StrAE does.
+            the left side if it was made before its sibling, words before phrases, as the published Self-StrAE does.
 
     Raises ``ValueError`` for cells of different vocabularies or widths, for a downward cell that reads upward states,
     and for another loss or order of places.

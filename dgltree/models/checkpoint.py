@@ -60,12 +60,23 @@ READOUTS: dict[str, tuple[type[Any], type[TreeModel]]] = {
 def save(model: Saved, path: str | Path) -> None:
     """Write a model: its weights, and as JSON what it is made of, the vocabulary, the format's version and a hash.
 
+    Examples:
+        >>> import tempfile, dgltree
+        >>> from dgltree.cells import TreeLSTM
+        >>> vocabulary = dgltree.Vocabulary.from_trees([dgltree.read_infix("x + 1")])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     dgltree.save(TreeLSTM(vocabulary, hidden_size=8), f"{folder}/cell.safetensors")
+        ...     type(dgltree.load(f"{folder}/cell.safetensors")).__name__
+        'TreeLSTM'
+
     Or an encoder or a cell without what follows it, such as one to begin another training with.
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
     registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read, for
     classes whose names are no different texts, and for weights that are not finite or not of one floating-point dtype,
     and ``OSError`` where the file cannot be written.
+
+    See also: :func:`dgltree.load`.
     """
     if isinstance(model, TreeModel):
         header = {**_encoder_header(model.encoder), **_readout_header(model)}

@@ -102,7 +102,7 @@ class LanguageModel(nn.Module):
         return vectors * kept[ids]
 
     def ids(self, words: Sequence[str]) -> list[int]:
-        """``<eos>`` words ``<eos>`` as ids. Raises ``ValueError`` for an unknown word where there is no ``<unk>``."""
+        """``<eos>`` words ``<eos>`` as ids. Raises ``ValueError`` for an unknown word if there is no ``<unk>``."""
         return [self.vocabulary.token_id(word) for word in (END, *words, END)]
 
     def unknown(self, words: Sequence[str]) -> bool:

@@ -22,10 +22,22 @@ NO_GRAPH = (
 class TreeModel(nn.Module):
     """An encoder of trees and a readout of their states.
 
+    Examples:
+        >>> import dgltree
+        >>> from dgltree.encoders import make_encoder
+        >>> from dgltree.models import ClassifierReadout, TreeModel
+        >>> trees = [dgltree.read_infix(text) for text in ("sin(x) + 3", "x*3")]
+        >>> vocabulary = dgltree.Vocabulary.from_trees(trees)
+        >>> model = TreeModel(make_encoder("tree_lstm", vocabulary, 16), ClassifierReadout(16, classes=3))
+        >>> model(dgltree.batch(trees, vocabulary)).shape  # logits, (trees, classes)
+        torch.Size([2, 3])
+
     Args:
         encoder: of the trees.
         readout: of the states.
         classes: the names of the readout's classes, if it has classes.
+
+    See also: :func:`dgltree.save`; :func:`dgltree.fit`, which trains one.
     """
 
     each: ClassVar[int] = 1

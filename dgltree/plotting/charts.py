@@ -180,7 +180,7 @@ def lines(axes: "Axes", models: Mapping[str, Series], percent: bool = False) -> 
 
 
 def label_ends(axes: "Axes", ends: "list[tuple[str, str, float, float]]") -> None:
-    """Names next to the last points, moved apart where they would cover each other, each tied to its line."""
+    """Names next to the last points, moved apart if they would cover each other, each tied to its line."""
     ends = sorted(ends, key=lambda end: end[3])
     scaled = axes.yaxis.get_transform().transform  # a logarithmic axis has logarithms
     low, high = scaled(axes.get_ylim())

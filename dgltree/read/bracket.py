@@ -69,7 +69,7 @@ class _Form(NamedTuple):
         return self.node(label, children, word)
 
     def write(self, node: Tree) -> tuple[str, str | None]:
-        """The label and the word that say ``node``; ``ValueError`` where none do."""
+        """The label and the word that say ``node``; ``ValueError`` if none do."""
         label, word = self.label(node), node.token
         if word is not None and self.escapes(label):
             word = _CHAR.sub(lambda match: _ESCAPES[match[0]], word)

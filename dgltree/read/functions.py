@@ -37,7 +37,7 @@ class Cut(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MathFunction:
-    """The properties of a function. Expressions are in strict infix, in ``x`` and, where they are values, in ``_``."""
+    """The properties of a function. Expressions are in strict infix, in ``x`` and, if they are values, in ``_``."""
 
     name: str
     """In trees and in strict infix."""
@@ -54,16 +54,16 @@ class MathFunction:
     called: Collection[str] = ()
     """Spellings where a bracket with as many arguments follows; elsewhere they are names."""
     latex: str = ""
-    """LaTeX's command, or what is around the arguments #1 and #2; ``\\operatorname`` where there is none."""
+    """LaTeX's command, or what is around the arguments #1 and #2; ``\\operatorname`` if there is none."""
     sympy: str = ""
-    """SymPy's class, where it has another name."""
+    """SymPy's class, if it has another name."""
 
     definition: str = ""
     """By other functions, whose arithmetic it then has; 1/x is written x^(-1)."""
     exponential: str = ""
-    """By exp, log, roots and the imaginary unit ``i``, for proofs; a definition is used where there is none."""
+    """By exp, log, roots and the imaginary unit ``i``, for proofs; a definition is used if there is none."""
     numpy: str = ""
-    """NumPy's function, where it has one, of real and of complex numbers."""
+    """NumPy's function, if it has one, of real and of complex numbers."""
     flint: bool = False
     """Whether Arb has it by its name."""
     at: Mapping[int, int | None] = field(default_factory=dict)

@@ -37,7 +37,7 @@ def from_graph(graph: Any) -> Tree | None:
 
 
 def _edges(index: Any) -> list[tuple[int, int]]:
-    """Of ``edge_index``, (2, E), which PyG leaves None where there are none."""
+    """Of ``edge_index``, (2, E), which PyG leaves None if there are none."""
     if index is None:
         return []
     if len(index.shape) != 2 or index.shape[0] != 2:

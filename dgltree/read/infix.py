@@ -61,6 +61,11 @@ def read_infix(
 ) -> Tree:
     """The tree of one expression.
 
+    Examples:
+        >>> import dgltree
+        >>> dgltree.read_infix("sin(x) + 3")
+        Tree('Add', (Tree('sin', (Tree('Symbol', token='x'),)), Tree('Integer', token='3')))
+
     Args:
         text: the expression.
         functions: maps the name of each known function to the numbers of arguments it takes; ``None`` accepts any name
@@ -69,7 +74,9 @@ def read_infix(
             reads it: all of them, the -1 of ``x - y`` and the 1/2 of ``sqrt(x)`` too.
 
     Raises ``ValueError`` with line, column, what is there and what would be right, and for a number that float64 cannot
-    hold, where it is to carry one.
+    hold, if it is to carry one.
+
+    See also: :func:`dgltree.write_infix`; :func:`dgltree.read.typed.read_typed` for what people type.
     """
     tree: Tree = build(text, "expression", functions, Builder, partial(error_at, text))
     return _with_values(tree) if numbers else tree
@@ -78,7 +85,13 @@ def read_infix(
 def read_equation(
     text: str, functions: Mapping[str, Collection[int]] | None = FUNCTIONS, *, numbers: bool = False
 ) -> Equation:
-    """The two trees of ``left = right``; arguments and errors as in :func:`read_infix`."""
+    """The two trees of ``left = right``; arguments and errors as in :func:`read_infix`.
+
+    Examples:
+        >>> import dgltree
+        >>> dgltree.read_equation("x + _ = 3").right
+        Tree('Integer', token='3')
+    """
     equation: Equation = build(text, "equation", functions, Builder, partial(error_at, text))
     return Equation(*map(_with_values, equation)) if numbers else equation
 

@@ -26,6 +26,11 @@ TextPiece = str | tuple[Tree, int]
 def write_infix(tree: Tree) -> str:
     """The text that :func:`dgltree.read_infix` reads as an equal tree, without needless brackets.
 
+    Examples:
+        >>> import dgltree
+        >>> dgltree.write_infix(dgltree.read_infix("((sin(x))^2) + 3"))
+        'sin(x)^2 + 3'
+
     A tree with functions or arities that ``FUNCTIONS`` lacks needs ``functions=None`` there. Raises ``ValueError``
     naming the node that infix cannot say: a leaf that no text reads as, an inner node with a token, value or label, a
     function whose name is not a name.
@@ -49,7 +54,13 @@ def text_of(tree: Tree, phrase: Callable[[Tree], tuple[int, Sequence[TextPiece]]
 
 
 def write_equation(equation: Equation) -> str:
-    """``left = right``, each side written by :func:`write_infix`."""
+    """``left = right``, each side written by :func:`write_infix`.
+
+    Examples:
+        >>> import dgltree
+        >>> dgltree.write_equation(dgltree.read_equation("(x) + _ = 2*x"))
+        'x + _ = 2*x'
+    """
     return f"{write_infix(equation.left)} = {write_infix(equation.right)}"
 
 

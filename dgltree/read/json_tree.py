@@ -90,7 +90,7 @@ def load_json(text: str, numbers_as_text: bool = False) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of JSON. Raises ``ValueError`` where a key occurs twice: the last would win."""
+    """An object of JSON. Raises ``ValueError`` if a key occurs twice: the last would win."""
     found = dict(pairs)
     if len(found) < len(pairs):
         key = next(key for i, (key, _) in enumerate(pairs) if key in dict(pairs[:i]))

@@ -1,7 +1,7 @@
 """Trees as NetworkX graphs, to be drawn and analysed with NetworkX, and back.
 
 A graph has one node for each distinct object of the tree, with the attributes ``function``, and ``token``, ``value``
-and ``label`` where they are set. Edges lead from parents to children; ``slot`` is the child's position, from 0.
+and ``label`` if they are set. Edges lead from parents to children; ``slot`` is the child's position, from 0.
 ``x * x`` with one shared leaf is two edges between the same two nodes, so trees become multigraphs; plain directed
 graphs are read as well. NetworkX's own JSON, node-link data, is read from text.
 """
@@ -70,7 +70,7 @@ def from_networkx(graph: "DiGraph") -> Tree:
 
 
 def from_any_networkx(graph: "DiGraph") -> Tree:
-    """The same of a graph whose edges need no ``slot``: where none has one, children come in the order of the edges.
+    """The same of a graph whose edges need no ``slot``: if none has one, children come in the order of the edges.
 
     A node without a ``function`` takes its ``label`` for one. Errors as in :func:`from_networkx`.
     """

@@ -116,8 +116,8 @@ def detect(texts: Sequence[str]) -> str:
     half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters altogether are not looked at, so
     that it takes a second or two; of longer ones alone the shortest is.
 
-    Raises ``ValueError`` where half of the texts have the marks of a notation that is not read, naming it, where no
-    notation reads any text, listing all with an example, and where none reads half of
+    Raises ``ValueError`` if half of the texts have the marks of a notation that is not read, naming it, if no
+    notation reads any text, listing all with an example, and if none reads half of
     them, with how many each reads.
     """
     texts = _few_long([text for text in texts if text.strip()])

@@ -55,7 +55,7 @@ class Candidate(NamedTuple):
 
 
 def read_preorder(func: str, vars: str) -> Tree:
-    """The tree of two preorders. Raises ``ValueError`` where they are not the preorders of one tree."""
+    """The tree of two preorders. Raises ``ValueError`` if they are not the preorders of one tree."""
     return _build(func.split(","), vars.split(","))[0]
 
 

@@ -41,7 +41,7 @@ class _Function(NamedTuple):
 def read_python(source: str) -> Tree:
     """The tree of a module.
 
-    Raises ``ValueError``, with the line where it is known, for what is not Python, for NUL and surrogate characters,
+    Raises ``ValueError``, with the line if it is known, for what is not Python, for NUL and surrogate characters,
     and for brackets or operators that nest too deeply for Python's own parser.
     """
     return _convert(_parse(source))[0][0]

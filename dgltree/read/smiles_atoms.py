@@ -6,7 +6,7 @@
             where ``closure`` is ``Tree("closure", token="CH2")``
 =========== ============================================================================================
 
-Every heavy atom is a node, as in :mod:`dgltree.read.smiles`: its function is the element, in small letters where it is
+Every heavy atom is a node, as in :mod:`dgltree.read.smiles`: its function is the element, in small letters if it is
 aromatic, with the bond to its parent before it; its token the element with its isotope, hydrogens and charge. The root
 is in the middle of a long way through the molecule, the tree that of breadth-first search, by RDKit's canonical ranks.
 Both ends of a bond that it leaves out, one in each ring, have a leaf ``closure`` with the token of the other end.

@@ -29,7 +29,7 @@ def connected(address: str = LOCAL) -> Iterator[None]:
         address: ``local`` starts a cluster on this machine, which ends with the block; else that of a running one, such
             as ``auto`` or ``10.0.0.1:6379``.
 
-    Raises ``ValueError`` where Ray is not installed, where no cluster answers, and for an address where Ray was kept to
+    Raises ``ValueError`` if Ray is not installed, if no cluster answers, and for an address if Ray was kept to
     the loopback, for a cluster of this machine, when it was imported.
     """
     if address == LOCAL and "ray" not in sys.modules:  # which reads it when it is imported

@@ -40,7 +40,7 @@ class OutFolder:
     def claim(self, settings: dict[str, Any]) -> None:
         """Make it the folder of this run, or go on with it.
 
-        Raises ``ValueError`` where it holds something else.
+        Raises ``ValueError`` if it holds something else.
         """
         if self._files.isfile(self._path):
             raise ValueError(f"{self.given}: this is a file; the output is a folder of Parquet files")
@@ -59,7 +59,7 @@ class OutFolder:
             self._files.mv(self._at(run), self._at(RUN))
 
     def owned(self) -> AbstractContextManager[None]:
-        """A block in which no other run writes to the folder, where it is on a local disk; see :func:`owned`."""
+        """A block in which no other run writes to the folder, if it is on a local disk; see :func:`owned`."""
         from fsspec.implementations.local import LocalFileSystem
 
         return owned(Path(self._path)) if isinstance(self._files, LocalFileSystem) else nullcontext()

@@ -56,7 +56,7 @@ class TableJob(ABC):
 
     @abstractmethod
     def opened(self, path: str, columns: Sequence[str], sample: Sample) -> None:
-        """Take the columns that are read. Raises ``ValueError`` where a column is missing."""
+        """Take the columns that are read. Raises ``ValueError`` if a column is missing."""
 
     @property
     @abstractmethod

@@ -34,9 +34,9 @@ class Done(NamedTuple):
 
 
 def resources(device: str | None) -> tuple[int, int]:
-    """CPUs and GPUs of the cluster for models on a device, or on GPUs where there are some.
+    """CPUs and GPUs of the cluster for models on a device, or on GPUs if there are some.
 
-    Raises ``ValueError`` where the cluster lacks what they need.
+    Raises ``ValueError`` if the cluster lacks what they need.
     """
     import ray
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Report = Callable[[list[Bad], int], None]
-"""Told the first few records of a block that could not be answered, and how many there are."""
+"""Called with the first few records of a block that could not be answered, and with their number."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def run(
             already is used as it is.
         device: ``cpu`` or ``cuda``; default: GPUs where the cluster has some.
         progress: whether to show a progress bar.
-        report: told of records that cannot be answered, as they come.
+        report: called with the records that cannot be answered, as they come.
 
     Raises ``FileNotFoundError``; and ``ValueError`` for data that is not Parquet or lacks a column, for a folder that
     holds something else than what this call made, where Ray is not installed or no cluster answers, and where not one

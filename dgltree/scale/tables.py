@@ -28,7 +28,7 @@ class Rows(NamedTuple):
     name: str
     """Of the file of the output."""
     file: str
-    """Below the folder that was given; empty where a file was given."""
+    """Below the folder that was given; empty if a file was given."""
     first: int
     """The number of the first row in its file, from 1."""
     records: list[Any]

@@ -56,7 +56,7 @@ class Decision:
     """Of the splits."""
 
     def computing(self, encoder: Encoder) -> AbstractContextManager[None]:
-        """A block with the threads that the encoder is worth for the size of its batches, unless told."""
+        """A block with the threads that the encoder is worth for the size of its batches, unless a number is given."""
         options = self.options
         own = (options.batch_nodes or 0) // (options.devices * options.machines)
         return computing(encoder, options.threads, own, options.devices, loaders(self.splits["train"].num_nodes))
@@ -170,7 +170,7 @@ def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
 
 
 def _readout_options(readout: type[Readout], options: FitOptions, width: int, classes: int) -> dict[str, Any]:
-    """The arguments of a readout of states of this width, those of all that it takes."""
+    """The arguments that a readout takes, for states of this width."""
     values = {
         "size": width,
         "classes": classes,

@@ -113,7 +113,14 @@ class TreeEstimator(BaseEstimator):
 
 
 class TreeClassifier(ClassifierMixin, TreeEstimator):
-    """Classes of trees or of pairs of trees: an estimator of scikit-learn.
+    """Classifies trees or pairs of trees: an estimator of scikit-learn.
+
+    Examples:
+        >>> from dgltree import TreeClassifier
+        >>> trees = [f"({name} {a} {b})" for name in ("add", "mul") for a in "xyz" for b in "uvwxy"]
+        >>> model = TreeClassifier(hidden_size=8, epochs=1).fit(trees, ["sum"] * 15 + ["product"] * 15)
+        >>> model.predict_proba(["(add x (mul x y))"]).shape  # (trees, classes)
+        (1, 2)
 
     Trees are ``Tree`` objects, texts, dicts, nodes of ``ast``, trees of NLTK, graphs of networkx, PyG or DGL, or pairs
     of these, in a list, an array or a pandas column. Arguments as of :class:`TreeEstimator`, and
@@ -121,6 +128,8 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
     Args:
         class_weight: "balanced", or how much an example of each class counts in the loss, by the class; None: all the
             same.
+
+    See also: :class:`dgltree.TreeRegressor` for numbers; :func:`dgltree.fit`, which leaves a folder.
     """
 
     def __init__(
@@ -191,7 +200,15 @@ class TreeClassifier(ClassifierMixin, TreeEstimator):
 
 
 class TreeRegressor(RegressorMixin, TreeEstimator):
-    """Numbers of trees: an estimator of scikit-learn. Trees and arguments as of :class:`TreeEstimator`."""
+    """Predicts a number for each tree: an estimator of scikit-learn. Trees and arguments as of :class:`TreeEstimator`.
+
+    Examples:
+        >>> from dgltree import TreeRegressor
+        >>> trees = [f"(add {a} {b})" for a in range(5) for b in range(6)]
+        >>> model = TreeRegressor(hidden_size=8, epochs=1).fit(trees, [a + b for a in range(5) for b in range(6)])
+        >>> model.predict(["(add 1 1)"]).shape
+        (1,)
+    """
 
     def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "TreeRegressor":
         """Train on trees ``X`` and their numbers ``y`` (E,); the others and errors as of :class:`TreeClassifier`."""

@@ -15,7 +15,7 @@ WEIGHTS = 50
 WIDTHS = (100, 80, 64, 48, 32, 24, 16, 8)
 """Of states, from the usual one down."""
 OWN = 32
-"""Width from which on functions have weights of their own, where there are nodes enough for these."""
+"""Width from which on functions have weights of their own, if there are nodes enough for these."""
 
 Made = TypeVar("Made")
 
@@ -46,7 +46,7 @@ def widest(made: Callable[[int], tuple[Made, int]], room: int) -> tuple[Made, in
 
 
 def weights_of(make: Callable[[], nn.Module]) -> int:
-    """How many weights a module would have, which is made without memory for them where it can be."""
+    """How many weights a module would have, which is made without memory for them if it can be."""
     try:
         with torch.device("meta"), WithoutInitialization():
             return sum(weights.numel() for weights in make().parameters())

@@ -46,6 +46,16 @@ def fit(
 ) -> TrainedModel:
     """Train a model on own trees and leave it in a folder.
 
+    Examples:
+        >>> import tempfile, dgltree
+        >>> trees = [dgltree.read_infix(text) for text in ("x + y", "x*y", "y + x", "y*x")] * 10
+        >>> data = dgltree.TreeDataset(trees, labels=["sum", "product"] * 20)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model = dgltree.fit(data, validation=data, out=folder, hidden_size=8, epochs=1)
+        epoch 0: accuracy ...
+        >>> model.classes
+        ('product', 'sum')
+
     The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
     interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
     A training that is stopped has left the best model so far, or within its first epoch that of its steps.
@@ -72,6 +82,8 @@ def fit(
 
     Raises ``ValueError`` for data that cannot be learnt from, for settings that do not fit it or what torchrun started,
     for a folder with another training, and for one that another run writes to now; ``TypeError`` for an unknown option.
+
+    See also: :class:`dgltree.TrainedModel`, which it returns; :class:`dgltree.TreeClassifier`.
     """
     given_callbacks, loggers = _listed("callbacks", callbacks, Callback), _listed("logger", logger, Logger)
     if cell is not None:

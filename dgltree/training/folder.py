@@ -15,7 +15,7 @@ from dgltree.training.options import MOST_EPOCHS, FitOptions
 
 WEIGHTS, READING = "model.safetensors", "reading.json"
 BASELINE, EARLIER_BASELINE = "baseline.skops", "baseline.safetensors"
-"""One of them next to the first two, where the answers are averages with those of a baseline."""
+"""One of them next to the first two, if the answers are averages with those of a baseline."""
 SETTINGS_FILE, EPOCHS, CARD = "fit.json", "epochs.jsonl", "card.json"
 """A training writes the first when it begins, a row of the second after each epoch, and the third when it is done."""
 UNLABELLED = "embedding.json"
@@ -29,8 +29,8 @@ GIVEN_UP = "given_up"
 def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     """Whether this training is done; else the folder is claimed for it, or it goes on.
 
-    One that is done goes on where more epochs or more time are asked for: its card is removed until it is done again.
-    Raises ``ValueError`` where the folder holds another training, unless that had learnt nothing yet or was given up.
+    A finished training continues if more epochs or more time are asked for: its card is removed until it is done again.
+    Raises ``ValueError`` if the folder holds another training, unless that had learnt nothing yet or was given up.
     """
     check_labelled(folder)
     file, settings = folder / SETTINGS_FILE, {"options": options.identity(), "data": digest}

@@ -16,7 +16,7 @@ FEWEST = 2
 
 
 class Asked(NamedTuple):
-    """A task, and the reason for it where it could have been another one."""
+    """A task, and the reason for it if it could have been another one."""
 
     task: TaskName
     why: str = ""

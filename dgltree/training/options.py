@@ -59,7 +59,7 @@ class FitOptions:
         hidden_size: width of a node's state and of a tree's vector. Default: 100, or less where the encoder would have
             over 50 weights for each node of the training set.
         input_size: width of token embeddings that the gates of every node read; with 0 only leaves have tokens, whose
-            embeddings are their states. Default: hidden_size for a cell, where there are tokens.
+            embeddings are their states. Default: hidden_size for a cell, if there are tokens.
         options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
         task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
             two trees, regress where all labels are numbers and some are not whole, or over 20 are different, else
@@ -107,11 +107,11 @@ class FitOptions:
             needs a batch_size.
         seed: the random numbers of first weights, order, dropout and splits follow from it.
         device: compute on cpu, on cuda (a GPU), or auto: on a GPU if there is one.
-        devices: train by this many processes on each machine, one for each GPU where there are GPUs. Started by
+        devices: train by this many processes on each machine, one for each GPU if there are GPUs. Started by
             torchrun, it is the number of its processes.
         machines: the number of machines that run this command together, started by torchrun on each.
         threads: use this many CPU threads in each process. Default: all cores but the data loader's for cells; for
-            other encoders one, or as many where batches are large enough to gain by it.
+            other encoders one, or as many if batches are large enough to gain by it.
         precision: bits of a number: 32, or bf16-mixed or 16-mixed, by which sequence encoders are faster on a GPU;
             cells always have 32.
         accumulate: add up the gradients of this many batches before each step.

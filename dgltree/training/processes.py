@@ -25,7 +25,7 @@ class ProcessShare(list[T]):
 def own_part(rows: list[T], trainer: "lightning.Trainer") -> ProcessShare[T]:
     """This process's share of the rows of a batch, or in validation of the batches.
 
-    Of R processes each takes every Rth; all of them take all where there are fewer than R, which leaves the mean over
+    Of R processes each takes every Rth; all of them take all if there are fewer than R, which leaves the mean over
     the processes what it is.
     """
     rank, ranks = trainer.global_rank, trainer.world_size
@@ -52,7 +52,7 @@ def say(text: str) -> None:
 
 
 def first() -> bool:
-    """Whether this is the process that prints and writes; the only one, where there are no others."""
+    """Whether this is the process that prints and writes; the only one, if there are no others."""
     from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
     return rank_zero_only.rank == 0  # type: ignore[attr-defined]

@@ -46,7 +46,7 @@ def sight_of(encoder: Encoder, data: TreeDataset) -> Sight:
     first = _vectors(encoder, trees)
 
     def seen(change: Change | None, nested: bool = False) -> bool | None:
-        """Whether a change of trees changes their vectors; None where it changes no tree."""
+        """Whether a change of trees changes their vectors; None if it changes no tree."""
         changed = [_nested(tree) if change is None else tree.fold(change) for tree in trees]
         if changed == trees:
             return None

@@ -46,7 +46,7 @@ def computing(encoder: Encoder, count: int | None, nodes: int, processes: int = 
 
     Args:
         encoder: passes of a cell through kernels have these threads, and torch's operations one; others have torch's.
-        count: as told, 1 or more; None: all cores for such passes, as :func:`worth` for others. At most as many as
+        count: 1 or more; None: all cores for such passes, as :func:`worth` for others. At most as many as
             torch may use.
         nodes: of a batch.
         processes: that compute at the same time.

@@ -198,7 +198,7 @@ class TrainedModel:
         """The metrics of labelled examples; a label that is none of the model's classes counts as an error.
 
         Examples without a label, or for numbers with one that is none, are left out. Needs the extra ``train``
-        (torchmetrics). Raises ``ValueError`` where there are no others, where no label is a class of the model, and as
+        (torchmetrics). Raises ``ValueError`` if there are no others, if no label is a class of the model, and as
         :meth:`predict`.
         """
         known = self.objective.labelled(self.dataset(dataset))

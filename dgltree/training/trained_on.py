@@ -23,7 +23,7 @@ def remember(train: TreeDataset, folder: Path) -> None:
 
 
 def also_trained_on(data: TreeDataset, folder: Path) -> int:
-    """How many examples of a data set have the trees of a training example; 0 where none were kept.
+    """How many examples of a data set have the trees of a training example; 0 if none were kept.
 
     Raises ``ValueError`` for a damaged file.
     """

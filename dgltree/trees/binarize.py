@@ -12,6 +12,11 @@ MARK = "|"
 def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
     """Intermediate nodes for the children of a node that has more than two, so that no node has more.
 
+    Examples:
+        >>> from dgltree import Tree, binarize
+        >>> binarize(Tree("NP", [Tree("a"), Tree("b"), Tree("c")]), "right")
+        Tree('NP', (Tree('a'), Tree('NP|', (Tree('b'), Tree('c')))))
+
     They carry the function with ``|`` after it and nothing else. To the right ``NP(a, b, c, d)`` becomes
     ``NP(a, NP|(b, NP|(c, d)))``, to the left ``NP(NP|(NP|(a, b), c), d)``. What needs none is kept as it is, and
     shared objects stay shared.
@@ -33,6 +38,12 @@ def binarize(tree: Tree, branching: Literal["left", "right"]) -> Tree:
 
 def unbinarize(tree: Tree) -> Tree:
     """The tree that :func:`binarize` was called with.
+
+    Examples:
+        >>> from dgltree import Tree, binarize, unbinarize
+        >>> tree = Tree("NP", [Tree("a"), Tree("b"), Tree("c")])
+        >>> unbinarize(binarize(tree, "left")) == tree
+        True
 
     Raises ``ValueError`` for what no call gives: an intermediate node at the root, below another function, with a
     token, value or label, next to another one, or with more or fewer than two children.

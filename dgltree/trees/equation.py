@@ -17,7 +17,16 @@ def blank(name: str) -> Tree:
 
 
 class Equation(NamedTuple):
-    """``left = right``. The equals sign is no node: it has no weights in any model."""
+    """``left = right``. The equals sign is no node: it has no weights in any model.
+
+    Examples:
+        >>> import dgltree
+        >>> equation = dgltree.read_equation("x + _ = 2*x")
+        >>> dgltree.write_equation(equation.fill(dgltree.read_infix("x")))
+        'x + x = 2*x'
+
+    See also: :func:`dgltree.read_equation`, :func:`dgltree.complete`.
+    """
 
     left: Tree
     right: Tree

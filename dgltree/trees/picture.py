@@ -66,7 +66,7 @@ def tree_svg(root: N, name: Callable[[N], str], children: Callable[[N], Sequence
 
 
 def framed(title: str, pictures: Sequence[str]) -> str:
-    """A line of text, and pictures next to each other, which scroll where they are wide."""
+    """A line of text, and pictures next to each other, which scroll if they are wide."""
     parts = "".join(f'<div style="overflow-x:auto;max-width:100%">{picture}</div>' for picture in pictures)
     return f'<div><div>{escape(title)}</div><div style="display:flex;flex-wrap:wrap;gap:24px">{parts}</div></div>'
 

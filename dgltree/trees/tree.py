@@ -14,6 +14,12 @@ REPR_LIMIT = 200  # a larger tree is summarised by repr: debuggers and test repo
 class Tree:
     """A node with its children in order: the one structure that every reader makes and every batch is made from.
 
+    Examples:
+        >>> from dgltree import Tree
+        >>> tree = Tree("NP", [Tree("DT", token="the"), Tree("NN", token="cat")])
+        >>> tree.children[1]
+        Tree('NN', token='cat')
+
     ``function`` names what the node computes ("Add", "sin", "NP"); the children are its arguments. A leaf carries a
     ``token`` (a variable, a word, a constant's text) or a finite number, ``value``. ``label`` is what is to be
     predicted at the node and never reaches a cell. Equality and hash take all five fields into account.
@@ -24,6 +30,8 @@ class Tree:
 
     Raises ``TypeError`` for a field of the wrong type and ``ValueError`` for an empty function or a value that is not
     finite.
+
+    See also: readers of every notation, such as :func:`dgltree.read_infix`; :func:`dgltree.batch`.
     """
 
     __slots__ = ("_hash", "children", "depth", "function", "label", "size", "token", "value")

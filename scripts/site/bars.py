@@ -1,4 +1,4 @@
-"""A chart of bars out of the tables of its page, so that every number is written once.
+"""A bar chart made from the tables of its page, so that every number is written once.
 
 ::
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import bars
 import diagrams
+import home
 import links
 import public
 import quotes
@@ -21,7 +22,7 @@ FENCES = {"equation": quotes.equation, "code": quotes.code, "diagram": diagrams.
 WIDE = {"index.md": ["navigation", "toc"], "networks.md": ["navigation"]}
 """Pages that replace what is next to others."""
 
-SCREENSHOTS = re.compile(r"pictures/(?:batch|equation|sequence|trees|site_\w+)\.png")
+SCREENSHOTS = re.compile(r"pictures/(?:batch|complete|equation|sequence|trees|site_\w+)\.png")
 """Pictures of a page in a browser, which keep their colours in the dark; the others are charts on white."""
 PICTURE = re.compile(r'<img [^>]*?src="([^":]+)"[^>]*>')
 
@@ -63,6 +64,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """The text of a page as the site shows it."""
     page.meta["hide"] = WIDE.get(page.file.src_uri, [])
+    if page.file.src_uri == "index.md":
+        markdown = home.page(markdown)
     markdown = links.of_the_site(markdown, page.file.src_uri)
     if page.file.src_uri.startswith("reference/"):
         markdown = public.overview(markdown)

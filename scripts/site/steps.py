@@ -25,11 +25,11 @@ GUIDE: dict[str, tuple[set[str], str | None]] = {
     "own_trees.md": ({"text", "read", "Tree", "batch"}, "datasets"),
     "training.md": (ALL, "training"),
     "commands.md": (ALL, None),
-    "completing.md": (ALL, "equations"),
+    "completing.md": (set(), "equations"),
     "equations.md": (ALL - {"text", "read"}, "equations"),
     "plotting.md": ({"answer"}, "plotting"),
 }
-"""Pages to the steps and the package that they are about."""
+"""Pages to the steps, if there are any, and the package that they are about."""
 
 
 def marked(markdown: str, page: str) -> str:
@@ -39,7 +39,7 @@ def marked(markdown: str, page: str) -> str:
     about, package = GUIDE[page]
     title, _, text = markdown.partition("\n")
     reference = f"\n[Reference of `dgltree.{package}`](reference/{package}.md){{ .reference }}\n" if package else ""
-    return f"{title}\n\n{_way(page, about)}{reference}\n{text}"
+    return f"{title}\n\n{_way(page, about) if about else ''}{reference}\n{text}"
 
 
 def _way(page: str, about: set[str]) -> str:

@@ -39,7 +39,7 @@ def shipped(work: Path = Path("runs/shipped"), start: Path | None = None) -> Non
 
 
 def mean(models: Sequence[Path], out: Path) -> None:
-    """Write the model with the mean of the weights of models of one vocabulary, in 16 bits."""
+    """Write a model whose weights are the mean of those of several models with one vocabulary, in 16 bits."""
     first, *others = map(open_model, models)
     weights = first.state_dict()
     for other in others:

@@ -38,7 +38,7 @@ def parsed(model: LanguageModel, given: Sequence[Tree]) -> list[list[Tree]]:
 def read_given(path: Path, longest: int | None) -> list[Tree]:
     """Word trees of a file or folder, of up to ``longest`` words; says how many trees have no word.
 
-    Raises ``ValueError`` where none is as short, and as :func:`dgltree.read.words.read_word_trees` does.
+    Raises ``ValueError`` if none is as short, and as :func:`dgltree.read.words.read_word_trees` does.
     """
     trees, empty = read_word_trees(path)
     if empty:

@@ -76,7 +76,7 @@ def process(deepest: int, most: int, lists: float, longest: int) -> ListProcess:
 def drawn(made: ListProcess, shortest: int, random: Random) -> Iterator[tuple[list[str], int, int]]:
     """Words, value and depth of ever more expressions of ``shortest`` to ``made.longest`` words.
 
-    Raises ``ValueError`` where there is none.
+    Raises ``ValueError`` if there is none.
     """
     weights = made.lengths[-1][shortest:]
     if not weights.sum():

@@ -1,7 +1,7 @@
 """The command: ``python -m tasks.sts --network banyan``; reduced trainings of the published networks, and their scores.
 
-Prints Spearman's rank correlation of cosines with people's scores, of the vectors of sentences and of the mean of the
-same embeddings, and without a network that of counted words.
+Prints Spearman's rank correlation between cosines and people's scores: for the vectors of sentences, for the means of
+the same embeddings, and without a network for counted words.
 """
 
 import argparse

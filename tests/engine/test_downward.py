@@ -33,7 +33,7 @@ CASES = [
     if engine in INSTALLED and (name == FIRST or "kernels" not in engine)  # whose way down is that of the levels
     if name in (FIRST, "downward tree_lstm, any arity", "downward banyan") or engine != "dgl"  # the runner's functions
 ]
-"""The others are in docs/exactness.md."""
+"""The others are in docs/notes/exactness.md."""
 
 
 def drawn(cell: Cell) -> TreeBatch:

@@ -3,17 +3,17 @@
 from typing import Any
 
 import pytest
-from explore_page import Running
+from explore_page import Running, unfold
 
 pytestmark = pytest.mark.browser
 TEXT = "#equation-text"
 WATCH = """
 () => {
   window.seen = [];
-  const places = ["#equation-text", ".chips", ".list", ".list:nth-of-type(2)", ".insides", ".inside"];
+  const places = ["#equation-text", ".chips", ".list", ".guesses", ".guesses .list", ".insides", ".inside"];
   const look = () => {
     const tops = places.map((place) => document.querySelector(place)?.getBoundingClientRect().top ?? null);
-    const rows = document.querySelectorAll(".list:first-child tbody tr").length;
+    const rows = document.querySelectorAll(".guesses .list tbody tr").length;
     const height = Math.round(document.querySelector(".list").offsetHeight);
     window.seen.push(JSON.stringify([...tops, height, rows, scrollY]));
     requestAnimationFrame(look);
@@ -53,7 +53,7 @@ def test_nothing_moves_while_one_types(page: Any, running: Running, width: int) 
 
 def test_a_list_has_five_rows_until_one_wants_more(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=sin(x)^2+%2B+_+%3D+1")
-    rows = page.locator(".list").first.locator("tbody tr")
+    rows = unfold(page).locator("tbody tr")
     rows.first.wait_for()
     assert rows.count() == 5
     page.get_by_role("button", name="7 more").click()
@@ -66,13 +66,13 @@ def test_the_list_is_there_before_its_verdicts(page: Any, running: Running) -> N
     held: list[Any] = []
     page.route("**/api/equation/judge", lambda route: held.append(route))
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
-    page.locator(".list .check.unknown", has_text="checking").nth(4).wait_for()
+    unfold(page).locator(".check.unknown", has_text="checking").nth(4).wait_for()
     page.locator(".inside").wait_for()
     while not held:
         page.wait_for_timeout(20)
     held[0].continue_()
     page.locator(".list .check.unknown").first.wait_for(state="detached")
-    assert page.locator(".list").first.locator(".check.yes, .check.no, .check.maybe").count() == 5
+    assert page.locator(".guesses .list").first.locator(".check.yes, .check.no, .check.maybe").count() == 5
 
 
 def test_the_picture_is_next_to_the_results_or_follows_the_click(page: Any, running: Running) -> None:
@@ -83,7 +83,7 @@ def test_the_picture_is_next_to_the_results_or_follows_the_click(page: Any, runn
     tree, rows = page.locator(".inside .frame").bounding_box(), page.locator(".list").first.bounding_box()
     assert tree["x"] > rows["x"] + rows["width"] and tree["y"] + tree["height"] < 900
     page.set_viewport_size({"width": 390, "height": 844})
-    page.locator(".list").first.locator("tbody button").nth(2).click()
+    unfold(page).locator("tbody button").nth(2).click()
     until(page, "Math.abs(document.querySelector('.insides').getBoundingClientRect().top - 12) < 4")
 
 
@@ -108,11 +108,26 @@ def test_back_and_forward_go_through_what_was_chosen(page: Any, running: Running
     assert page.locator(TEXT).input_value() == "sqrt(x^2) = x"
 
 
+def test_proved_answers_come_first_and_what_a_network_says_is_folded(page: Any, running: Running) -> None:
+    page.goto(f"{running.url}#equation?text=x^2+-+5x+%2B+6+%3D+(x+-+2)_")
+    first = page.locator(".lists > :first-child")
+    first.locator("tbody tr[data-filler='x - 3']").wait_for()
+    assert first.get_by_role("heading").inner_text() == "By search, what holds"
+    folded = page.locator(".guesses")
+    assert folded.get_attribute("open") is None and not folded.locator(".list").first.is_visible()
+    unfold(page)
+    folded.get_by_text("an answer to rely on").wait_for()
+    folded.locator("tbody tr[data-filler='x - 5']").wait_for()
+    page.locator(TEXT).fill("x + _ = 2y")
+    page.locator(".guesses tbody tr[data-filler='x - 5']").wait_for(state="detached")
+    assert page.locator(".guesses .list").first.is_visible()  # what was opened stays so
+
+
 def test_an_answer_that_comes_while_one_goes_back_leaves_the_step_alone(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
     until(page, "location.hash.includes('filler=')")
     first = page.url
-    page.locator(".list").first.locator("tbody button").nth(1).click()
+    unfold(page).locator("tbody button").nth(1).click()
     until(page, f"location.href !== {first!r}")
     # popstate comes before hashchange, by which the page learns where it is.
     late = "addEventListener('popstate', () => keep('equation', { text: 'late' }), { once: true })"
@@ -125,7 +140,7 @@ def test_an_answer_that_comes_while_one_goes_back_leaves_the_step_alone(page: An
 
 def test_a_filler_that_was_chosen_is_a_step_and_what_was_typed_is_one(page: Any, running: Running) -> None:
     page.goto(f"{running.url}#equation?text=x+%2B+_+%3D+2y")
-    buttons = page.locator(".list").first.locator("tbody button")
+    buttons = unfold(page).locator("tbody button")
     buttons.nth(4).wait_for()
     until(page, "location.hash.includes('filler=')")
     first, before = page.url, page.evaluate("history.length")

@@ -139,3 +139,25 @@ def test_many_classes_begin_with_the_most_frequent_confusions(page: Any, running
     ]
     assert found["columns"] == [str(k) for k in range(86)]
     assert found["height"] < 500
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_ten_classes_with_long_names_stay_in_their_card(page: Any, running: Running, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(running.url)
+    names = ["addition and subtraction", "trigonometric identity", "logarithms of products", "hyperbolic functions"] * 3
+    found = page.evaluate(
+        """async (names) => {
+          const m = await import("/static/confusions.js");
+          const { h } = await import("/static/dom.js");
+          const counts = names.map((_, k) => names.map((_, j) => (j === (k + 1) % 10 ? 3 : 0)));
+          const card = h("section", { class: "card" }, m.matrix({ true: names, counts }, names, {}, null),
+            m.frequent({ true: names, counts }, names, {}, null, false, () => {}));
+          const both = h("div", { class: "columns wide" }, card, h("section", { class: "card" }));
+          document.querySelector("main").replaceChildren(both);
+          const end = card.getBoundingClientRect().right, out = (cell) => cell.getBoundingClientRect().right > end;
+          return [...card.querySelectorAll("td, th")].filter(out).length;
+        }""",
+        [f"{k} {name}" for k, name in enumerate(names[:10])],
+    )
+    assert found == 0

@@ -17,14 +17,11 @@ from dgltree.trees.equation import BLANK, Equation, blank
 from dgltree.trees.tree import Tree
 
 LINES = Path(__file__).parent / "typed.tsv"
-PAGE = Path(__file__).parents[2] / "docs" / "reading.md"
-
-
-SECTION = PAGE.read_text(encoding="utf-8").split("\n## What people type\n")[1].split("\n## ")[0]
+SECTION = (Path(__file__).parents[2] / "docs" / "notes" / "typed.md").read_text(encoding="utf-8")
 
 
 def rows():
-    """The tables of docs/reading.md: text, and what is read or (where the last is true) refused."""
+    """The tables of docs/notes/typed.md: text, and what is read or (where the last is true) refused."""
     for line in SECTION.splitlines():
         if match := re.fullmatch(r"\| `(.+)` \| (refused: )?`(.+)` \|", line):
             yield *(cell.replace("\\|", "|") for cell in (match[1], match[3])), match[2] is not None

@@ -23,7 +23,7 @@ class DownwardContract(Stepping):
     """A cell from the roots to the leaves: each node gets a state from those of its parents.
 
     A node without parents starts with its upward state (``start``). Every other node has the mean, or another
-    ``aggregation``, of what its parents send to it: one message for each edge, two where it is both children of one.
+    ``aggregation``, of what its parents send to it: one message for each edge, two if it is both children of one.
 
     Args:
         vocabulary: the functions.

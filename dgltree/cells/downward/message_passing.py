@@ -75,7 +75,7 @@ class DownwardMessagePassing(DownwardContract):
         return {**self._prepared(nodes.data), COMPUTED: nodes.data[COMPUTED]}
 
     def _prepared(self, frame: Frame) -> Frame:
-        """The states in a frame. Raises ``ValueError`` where ``prepare`` did not put them there."""
+        """The states in a frame. Raises ``ValueError`` if ``prepare`` did not put them there."""
         if COMPUTED not in frame:
             raise ValueError(
                 f"the graph has no states of this {type(self).__name__}: call cell.prepare(graph, up) before every pass"

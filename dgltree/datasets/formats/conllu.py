@@ -90,7 +90,7 @@ class CoNLLU(Blocks):
 
 
 def _in_sentence(first: int, error: str, broken: Mapping[int, str]) -> str:
-    """The fault of a sentence, with the line where it is not the first one."""
+    """The fault of a sentence, with the line if it is not the first one."""
     at = re.match(r"line (\d+): ", error)
     if at is None:
         return error

@@ -24,7 +24,7 @@ class _Bad(NamedTuple):
     file: str = ""
     """Of a folder."""
     id: str | None = None
-    """The record's own name, where it has one that can be read."""
+    """The record's own name, if it has one that can be read."""
 
 
 class Bad(_Bad):
@@ -119,7 +119,7 @@ class Format(ABC):
         return None
 
     def with_notation(self) -> Self:
-        """The same with the notation of its trees, where they have one. ``ValueError`` where none reads them."""
+        """The same with the notation of its trees, if they have one. ``ValueError`` if none reads them."""
         return self
 
     def contents(self) -> Iterator[tuple[str, Path]]:

@@ -67,7 +67,7 @@ class Records(Format):
     def with_notation(self) -> Self:
         """With the notation detected by the first trees.
 
-        Raises ``ValueError`` where none reads them, and where most are single words, which are mostly no trees.
+        Raises ``ValueError`` if none reads them, and if most are single words, which are mostly no trees.
         """
         if self.reading.notation is not None:
             return self
@@ -226,7 +226,7 @@ def keys_of(reading: Reading) -> Keys:
 
 
 def reader_of(reading: Reading) -> Callable[[str], Tree]:
-    """The reader of the notation, with the settings that concern it. Raises ``ValueError`` where there is none."""
+    """The reader of the notation, with the settings that concern it. Raises ``ValueError`` if there is none."""
     if reading.notation is None:
         raise ValueError(
             "trees of this kind of file are not written as texts; give Tree objects, or a file of them (--queries)"

@@ -87,14 +87,14 @@ class Source:
             raise
 
     def first(self, count: int) -> list[bytes]:
-        """The first lines, fewer where they are long; they are still given by :meth:`lines`."""
+        """The first lines, fewer if they are long; they are still given by :meth:`lines`."""
         if self.stream is None:
             return _some(self.lines(), count)
         self.peeked += _some(lines_of(self.stream, self.max_line), max(0, count - len(self.peeked)))
         return self.peeked[:count]
 
     def title(self) -> str:
-        """The first line as text, by which the format is detected. Raises ``ValueError`` where there is none."""
+        """The first line as text, by which the format is detected. Raises ``ValueError`` if there is none."""
         first = self.first(1)
         if not first:
             raise ValueError("the standard input is empty" if self.path == STDIN else f"{self.path}: the file is empty")

@@ -73,7 +73,7 @@ class SourceFiles(Format):
         """The examples of a file. Raises ``ValueError`` for one that cannot be read.
 
         Args:
-            file: its path below the folder that was given; empty where the file itself was.
+            file: its path below the folder that was given; empty if the file itself was.
             name: of the file alone.
             text: what is in it.
         """

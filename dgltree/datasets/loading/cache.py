@@ -72,7 +72,7 @@ def rights_of(file: Format) -> int:
 
 
 def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
-    """Keep what was read of a file. Raises ``OSError`` where that cannot be written."""
+    """Keep what was read of a file. Raises ``OSError`` if that cannot be written."""
     texts = {"vocabulary": stored.vocabulary.to_json(), "bad": stored.bad, "reading": stored.reading}
     arrays = {**stored.arrays, TEXTS: np.frombuffer(json.dumps(texts).encode(), np.uint8)}  # metadata has a limit
     arrays = dict(sorted(arrays.items(), key=lambda item: -item[1].itemsize))  # so that each is aligned
@@ -91,7 +91,7 @@ def write(path: Path, digest: str, stored: Stored, rights: int) -> None:
 
 
 def read(path: Path, digest: str) -> Stored | None:
-    """The entry that :func:`write` kept under this digest; None where there is nothing, or something else or damaged.
+    """The entry that :func:`write` kept under this digest; None if there is nothing, or something else or damaged.
 
     The arrays are the file's own pages, which are read when they are looked at. They stay what they are when the file
     is replaced or removed. Neither a link nor a pipe is opened.

@@ -49,7 +49,7 @@ def _read(path: str | Path, file: Format, digest: str, workers: int | None, prog
 
 
 def _check_found(path: str, stored: Stored, reading: Reading) -> None:
-    """``ValueError`` where the settings say where splits or groups are, and no record has any there."""
+    """``ValueError`` if the settings name a place of splits or groups, and no record has any there."""
     columns = stored.columns
     for option, column in (("split", "splits"), ("split_from", "splits"), ("group_by", "groups")):
         place = getattr(reading, option)
@@ -59,7 +59,7 @@ def _check_found(path: str, stored: Stored, reading: Reading) -> None:
 
 
 def _keep(file: Format, digest: str, stored: Stored) -> None:
-    """Leave what was read for the next time. Raises ``OSError`` where that cannot be, or should not."""
+    """Leave what was read for the next time. Raises ``OSError`` if that cannot be, or should not."""
     rights = cache.rights_of(file)
     if cache.digest_of(file) != digest:
         raise OSError("it changed while it was read")
@@ -67,7 +67,7 @@ def _keep(file: Format, digest: str, stored: Stored) -> None:
 
 
 def _gathered(file: Format, workers: int | None, progress: bool) -> Stored:
-    """All parts as one. Raises ``ValueError`` where there are no examples."""
+    """All parts as one. Raises ``ValueError`` if there are no examples."""
     gathering = Gathering()
     with tqdm(unit="node", unit_scale=True, delay=1, disable=None if progress else True, desc="reading") as bar:
         for part in parts(file, workers):

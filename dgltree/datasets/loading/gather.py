@@ -24,7 +24,7 @@ class Stored(NamedTuple):
     """All that a file says: int32 where that holds its numbers, else int64."""
 
     arrays: dict[str, np.ndarray]
-    """The fields of the flat trees; ``label`` and ``value`` only where a node has one. Columns by ``name.array``."""
+    """The fields of the flat trees; ``label`` and ``value`` only if a node has one. Columns by ``name.array``."""
     vocabulary: Vocabulary
     bad: list[Bad]
     reading: dict[str, Any]

@@ -124,7 +124,7 @@ def dropped(reading: Reading) -> re.Pattern[str] | None:
 
 
 def prepared(tree: Tree, reading: Reading, drop: re.Pattern[str] | None) -> Tree:
-    """A tree with what the settings ask for. Raises ``ValueError`` where nothing is left of it."""
+    """A tree with what the settings ask for. Raises ``ValueError`` if nothing is left of it."""
     if drop is not None:
         tree = _without_leaves(tree, drop)
     return tree if reading.binarize is None else binarize(tree, reading.binarize)

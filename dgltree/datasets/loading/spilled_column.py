@@ -21,7 +21,7 @@ class SpilledColumn:
     Args:
         dtype: of the numbers; int32 becomes int64 with the first number that it cannot hold.
 
-    Raises ``OSError`` where the folder of temporary files has no room.
+    Raises ``OSError`` if the folder of temporary files has no room.
     """
 
     def __init__(self, dtype: Any = np.int32) -> None:

@@ -29,7 +29,7 @@ def _in_json(value: Any) -> str:
 
 
 def printable(text: str, what: str) -> str:
-    """The text itself; ``ValueError`` where it would break the lines of a table, or do things to a terminal."""
+    """The text itself; ``ValueError`` if it would break the lines of a table, or do things to a terminal."""
     if CONTROL.search(text):
         raise ValueError(
             f"{what}: {text!r} contains a tab, a line break, another control character or half of a surrogate pair"
@@ -42,7 +42,7 @@ LARGEST = torch.finfo(torch.float32).max
 
 
 def number(text: str) -> float | None:
-    """The finite number that a text is written as, None where it is none: ``nan``, ``inf`` and ``1_000`` are words."""
+    """The finite number that a text is written as, None if it is none: ``nan``, ``inf`` and ``1_000`` are words."""
     return float(text) if NUMBER.fullmatch(text) and isfinite(float(text)) else None
 
 

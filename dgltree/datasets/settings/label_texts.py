@@ -38,7 +38,7 @@ def key_of(label: str) -> Hashable:
 
 
 def class_numbers(classes: Sequence[str]) -> Callable[[str], int | None]:
-    """The number of the class that a label is, None where it is none of them."""
+    """The number of the class that a label is, None if it is none of them."""
     exact = {name: i for i, name in enumerate(classes)}
     keys = {key_of(name): i for i, name in reversed(list(enumerate(classes)))}
 

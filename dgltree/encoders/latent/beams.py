@@ -32,7 +32,7 @@ class OpenBeams(NamedTuple):
     gaps: Tensor
     """(b, K, S - 1) int64, the gap between the words of the two."""
     total: Tensor
-    """(b, K), the sum of the logarithms of the probabilities of what was joined; on the model's device."""
+    """(b, K), the summed log probabilities of what was joined; on the model's device."""
     usable: Tensor
     """(b, K) bool, on the model's device: what a beam that is not holds has no meaning."""
     alive: Tensor
@@ -107,7 +107,7 @@ def search(
 ) -> Found:
     """Join neighbours until one is left of each sequence.
 
-    Of the beams found, the first is the best of the last choice; where there was none, they are in the order of the
+    Of the beams found, the first is the best of the last choice; if there was none, they are in the order of the
     starts.
 
     Args:

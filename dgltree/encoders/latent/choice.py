@@ -9,7 +9,7 @@ NEAR = 1e-9
 """Scores that differ by less, relative to the largest in size, are equal, and the leftmost of them wins: equal words
 have equal scores but for rounding, which depends on what else is in a batch."""
 ROUNDINGS = 16
-"""The same where it is more than NEAR, in units of the last place: for float32."""
+"""The same if it is more than NEAR, in units of the last place: for float32."""
 LEAST = 1e-20
 """Added to a probability before its logarithm, as the published programs do."""
 
@@ -18,7 +18,7 @@ def leftmost_best(scores: Tensor, count: int) -> Tensor:
     """(..., count) int64, the places of the best of scores (..., S), best first; of equal ones the leftmost first.
 
     Args:
-        scores: -inf where there is nothing to choose; such places come last.
+        scores: -inf if there is nothing to choose; such places come last.
         count: 1 to S.
     """
     left = scores.detach()

@@ -44,7 +44,7 @@ class State(NamedTuple):
     q: Tensor
     """(b, S), how much was just merged into each node."""
     gone: Tensor
-    """(b, S) int64, the round in which a word was merged; at least S - 1 where it was not."""
+    """(b, S) int64, the round in which a word was merged; at least S - 1 if it was not."""
     sums: Tensor
     """(b, S), of a word's p, up to the round in which it was merged."""
     single: Tensor
@@ -254,7 +254,7 @@ class SequenceCRvNN(JoiningCore):
 
 
 def _left_over(of: State) -> Tensor:
-    """(b,), the logarithm of all existence over the last word's; 0 where that was alone once."""
+    """(b,), the logarithm of all existence over the last word's; 0 if that was alone once."""
     return (of.of_words().sum(1) / of.at_last(of.e)).log().masked_fill(of.single, 0)
 
 

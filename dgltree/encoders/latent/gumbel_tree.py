@@ -38,7 +38,7 @@ class Drawn(NamedTuple):
     choices: Tensor
     """(b, T - 1, T - 1)"""
     nodes: Tensor
-    """(b, 2 T - 1, n), for attention alone: h of the words and of what each step joined, 0 where there is none."""
+    """(b, 2 T - 1, n), for attention alone: h of the words and of what each step joined, 0 if there is none."""
     joined: int
     """Steps."""
 

@@ -84,7 +84,7 @@ def _aligned(ended: Ended, level: Level, how: HandedOn, draws: Draws, number: in
     """(C, K) int64, the beams that chunks hand on, and (C, K) bool, whether they are there.
 
     The chunks of a sequence hand on as many as that of them has that has the most. One that has fewer repeats them;
-    where they are drawn, with replacement, the first is always the first.
+    if they are drawn, with replacement, the first is always the first.
     """
     chunks, (count, beams) = level.chunks, ended.total.shape
     there, places = ended.alive.sum(1), torch.arange(beams, device=ended.total.device).expand(count, -1)

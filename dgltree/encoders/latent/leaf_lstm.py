@@ -20,7 +20,7 @@ class LeafLSTM(nn.Module):
     Initialisation, as published: input weights Kaiming normal, recurrent weights orthogonal, biases 0,
     those of the forget gates 1.
 
-    Raises ``ValueError`` for an odd n where there are both.
+    Raises ``ValueError`` for an odd n if there are both.
     """
 
     def __init__(self, input_size: int, hidden_size: int, *, both: bool = False) -> None:

@@ -50,7 +50,7 @@ class Nodes:
         return torch.tensor(found, dtype=torch.int64)
 
     def built(self, pairs: Tensor) -> Tensor:
-        """The row (...) of what each pair (...) becomes, which is composed where it was not yet."""
+        """The row (...) of what each pair (...) becomes, which is composed if it was not yet."""
         rows = self._pairs[:, NODE][pairs]
         missing = pairs[rows == UNBUILT].unique()
         if not len(missing):

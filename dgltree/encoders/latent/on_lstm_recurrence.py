@@ -111,7 +111,7 @@ class Recurrence(torch.autograd.Function):
             h: (B, D), from which the first step goes on; B rows in the order of ``ends``.
             c: likewise.
             ends: of the B sequences.
-            present: (R,) bool, whether there is a word; where there is none, h and c stay what they were.
+            present: (R,) bool, whether there is a word; if there is none, h and c stay what they were.
             chunks: D_m.
         """
         kernel = step_kernel("on_lstm", (), weight, backward=any(ctx.needs_input_grad))

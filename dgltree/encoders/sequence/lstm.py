@@ -44,7 +44,7 @@ class LSTMLayer(nn.LSTM):
     ) -> LayerSteps:
         """States, the last state, and no distances, for x (B, T, input_size), from ``state`` on, or from 0.
 
-        Raises ``ValueError`` where ``padding`` (B, T) bool is true before a word.
+        Raises ``ValueError`` if ``padding`` (B, T) bool is true before a word.
         """
         zero = x.new_zeros(len(x), self.hidden_size)
         h, c = (zero, zero) if state is None else state

@@ -26,7 +26,7 @@ class LayerSteps(NamedTuple):
     d: Tensor
     """(B, T, 1), its distances, or (B, T, 0) of a layer that has none."""
     master_gates: Tensor | None = None
-    """(B, T, 2, D_m), those of an ON-LSTM where they are traced."""
+    """(B, T, 2, D_m), those of an ON-LSTM if they are traced."""
 
 
 class RecurrentSteps(NamedTuple):
@@ -54,7 +54,7 @@ class RecurrentLayers(nn.Module):
             None, and has a ``hidden_size``.
         dropout: probability, in training only, between layers, with one mask for all steps of a sequence.
 
-    Raises ``ValueError`` where there is no layer.
+    Raises ``ValueError`` if there is no layer.
     """
 
     def __init__(self, input_size: int, layers: Sequence[nn.Module], dropout: float) -> None:

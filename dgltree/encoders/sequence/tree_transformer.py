@@ -33,7 +33,7 @@ class TreePositions(nn.Module):
 
     Initialisation: p_q is drawn from U(0.7, 0.999).
 
-    Raises ``ValueError`` where d has no room for one copy.
+    Raises ``ValueError`` if d has no room for one copy.
     """
 
     def __init__(self, size: int, branching: int, path_length: int) -> None:
@@ -114,7 +114,7 @@ class TreeTransformer(SequenceCore):
     ) -> Self:
         """``branching`` is by default the vocabulary's largest arity.
 
-        Raises ``ValueError`` where functions of any arity leave it open.
+        Raises ``ValueError`` if functions of any arity leave it open.
         """
         if branching is None:
             if vocabulary.at_arity(ANY_ARITY):

@@ -34,7 +34,7 @@ class Backend:
         self.package, self.install, self.cache, self.families = package, install, cache, families
         self.by_shape = by_shape
         self.known: dict[Key, Any] = {}
-        """What was found: a kernel that is compiled, or None where there is none for this process."""
+        """What was found: a kernel that is compiled, or None if there is none for this process."""
 
     def installed(self) -> bool:
         """Whether its package is there."""
@@ -49,7 +49,7 @@ class Backend:
         compile_it: bool,
         shapes: Sequence[KernelShape] = (),
     ) -> Any | None:
-        """The kernel, compiled, or None where that fails, or would have to be done first and ``compile_it`` is False.
+        """The kernel, compiled, or None if that fails, or would have to be done first and ``compile_it`` is False.
 
         None too for a family without one. ``shapes`` are those of a pass, for a backend that compiles for each.
         """
@@ -64,7 +64,7 @@ class Backend:
         return self.load(family)
 
     def _compiled(self, key: Key, compile_it: bool) -> bool:
-        """Whether it is known now what there is; not where it would have to be compiled and may not."""
+        """Whether it is known now what there is; not if it would have to be compiled and may not."""
         family, options, dtype, backward, shape = key
         try:
             kernel = self.load(family)

@@ -81,7 +81,7 @@ class CellPass(ABC):
 
         ``weights`` are the cell's ``map_weights``; those that require gradients get them from :meth:`backward`.
 
-        The leaves' memory is not read where it is all zeros. Of leaves with gates there are no states, (0, n).
+        The leaves' memory is not read if it is all zeros. Of leaves with gates there are no states, (0, n).
         """
 
     @abstractmethod
@@ -103,7 +103,7 @@ class CellPass(ABC):
         return [found[part] for part in self.cell.state]
 
     def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
-        """What x adds to the gates of each map, where these lie; None where no row has an x."""
+        """What x adds to the gates of each map, where these lie; None if no row has an x."""
         found: list[Tensor | None] = []
         for key, x in zip(self.maps, self._x(batch), strict=True):
             if x is not None:
@@ -114,7 +114,7 @@ class CellPass(ABC):
         return found
 
     def _x(self, batch: TreeBatch) -> list[Tensor | None]:
-        """(slots, d), the x of the rows of each map; None where none has one."""
+        """(slots, d), the x of the rows of each map; None if none has one."""
         if self.cell.input_size is None:
             return [None] * len(self.maps)
         value = batch.value if self.cell.leaf == "gates" else None  # else only leaves have some, which are no rows here

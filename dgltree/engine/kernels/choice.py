@@ -76,7 +76,7 @@ def fused_pass(cell: Cell, schedule: Schedule, record: bool, known: Layout | Non
 
 
 def planned_layout(cell: Cell, schedule: Schedule) -> Layout | None:
-    """What passes of the cell through a kernel read of a schedule; None where there is no kernel for it."""
+    """What passes of the cell through a kernel read of a schedule; None if there is no kernel for it."""
     return layout(schedule, cell) if schedule.steps and fused_of(cell) is not None else None
 
 
@@ -124,7 +124,7 @@ def step_kernel(
         backward: whether there may be a backward pass.
         shapes: of the steps of a pass, if the kernel is for one.
 
-    Raises ``ValueError`` where ``DGLTREE_KERNELS`` is no mode.
+    Raises ``ValueError`` if ``DGLTREE_KERNELS`` is no mode.
     """
     mode = _mode_now()
     backend = BACKENDS.get(weight.device.type)

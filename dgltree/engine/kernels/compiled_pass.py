@@ -25,7 +25,7 @@ class CompiledPass(CellPass):
     kernel: "type[NumbaRuns]"
 
     def inputs(self, batch: TreeBatch, weights: Mapping[str, Tensor]) -> list[Tensor | None]:
-        """(slots, d), the x of the rows of each map, where these lie; None where none has one."""
+        """(slots, d), the x of the rows of each map, where these lie; None if none has one."""
         return self._x(batch)
 
     def forward(

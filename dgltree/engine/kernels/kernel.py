@@ -121,4 +121,4 @@ class Kernel(ABC):
 
     @abstractmethod
     def leaves(self, d_h: Tensor, d_memory: Tensor) -> None:
-        """The gradients of the leaves, (leaves, n) and (leaves, depth, n), or (0, depth, n) where there is none."""
+        """The gradients of the leaves, (leaves, n) and (leaves, depth, n), or (0, depth, n) if there is none."""

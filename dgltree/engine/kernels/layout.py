@@ -23,7 +23,7 @@ MOST = 256
 GROUP = 2048
 """Rows of a group, at least where a matrix has two: the gradients of its weights are computed by one thread."""
 Key = int | None
-"""What a map belongs to: an arity, or None where the rows of a step have several."""
+"""What a map belongs to: an arity, or None if the rows of a step have several."""
 
 
 class MatrixRun(NamedTuple):
@@ -58,7 +58,7 @@ class Layout(Movable):
     steps: list[int]
     """(steps + 1,), the first run of each step, and the number of all."""
     parts: list[int]
-    """(parts + 1,), the first run of each part of the schedule, and the number of all; empty where there is one."""
+    """(parts + 1,), the first run of each part of the schedule, and the number of all; empty if there is one."""
     groups: Tensor
     """(groups + 1,) int64, on the CPU: where in ``order`` the runs of each matrix begin, and the number of all; many
     rows are several groups."""

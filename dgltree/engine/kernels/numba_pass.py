@@ -21,9 +21,9 @@ class NumbaRuns(NumbaStates):
         states: where it reads and writes.
         layout: the runs.
         maps: (maps, columns) int64, see :mod:`dgltree.engine.kernels.numba_runs`.
-        blas: the address of the product of matrices of this dtype.
+        blas: the address of the matrix product in this dtype.
         mask: (R - base, n), what dropout multiplies u by; (0, n) without dropout.
-        spaces: how many numbers the inputs of a run take at most, and its gates where they are not kept.
+        spaces: how many numbers the inputs of a run take at most, and its gates if they are not kept.
         more: what else a family has.
     """
 

@@ -1,6 +1,6 @@
 """Numba: the step of the child-sum Tree-LSTM. A row of gates is ``[u; in; o]``; the gates f lie by edges.
 
-Where x adds to the gates, a row ends with what it adds to all f of the row's messages.
+If x adds to the gates, a row ends with what it adds to all f of the row's messages.
 """
 
 from collections.abc import Sequence

@@ -214,7 +214,7 @@ def undo_weigh(a, d_w, w, n, count, normalize):
 
 @compiled
 def undo_push(a, d_u, gate, mask, data_gate):
-    """The gradients of the pre-activations of u and of the data gate, in their place."""
+    """The gradients with respect to the pre-activations of u and of the data gate, in their place."""
     n = len(d_u)
     one = a.dtype.type(1)
     if len(mask):

@@ -43,7 +43,7 @@ def passes_on(count: int) -> Iterator[None]:
 
 @contextmanager
 def threads_of_torch(device: torch.device) -> Iterator[int]:
-    """Within it the functions below use the threads of passes, as many as torch has unless told, and torch itself one.
+    """Within it the functions below use the threads of passes, as many as torch has by default, and torch itself one.
 
     For what a GPU computes there is one: others would not know which of its streams this one uses.
     """
@@ -95,7 +95,7 @@ def over_runs(function: Callable[..., None], layout: Layout, backward: bool, *ar
 
 
 def _by_step(layout: Layout, steps: list[int]) -> list[list[int]]:
-    """The bounds of ranges of runs of each step, or of several small ones; those of one step do not depend on each
+    """Ranges of runs, as bounds: for each step, or for several small ones. The runs of one step do not depend on each
     other.
     """
     count = _count.get()

@@ -194,7 +194,7 @@ def backward(
 
 @triton.jit
 def weight_of(a, q, r, n, c, inside, TOP_K: tl.constexpr, GATED: tl.constexpr):
-    """What row r is multiplied by when it is read, of activated gates that begin at q: 1, one number or a vector."""
+    """The factor of row r when it is read, from activated gates that begin at q: 1, one number or a vector."""
     if TOP_K == 1:
         weight = tl.zeros_like(c).to(a.dtype.element_ty) + 1
     elif GATED:

@@ -37,6 +37,13 @@ def check(
 ) -> Checked:
     """Mark an answer: ``check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored")``.
 
+    Examples:
+        >>> import dgltree
+        >>> print(dgltree.check("x^2 - 9 = _", "(x - 3)(x + 3)", form="factored"))
+        right: holds everywhere (proved)
+        >>> dgltree.check("x^2 - 9 = _", "(x - 3)^2").mark
+        <Mark.WRONG: 'wrong'>
+
     Args:
         equation: with a blank or several, or with an unknown (``x^2 = 16, x = _``), as a person types it; or read
             already.
@@ -47,10 +54,12 @@ def check(
         mixed: whether ``2 1/2`` is 2 + 1/2; else it is refused, as it can be a product.
         units: whether names after numbers are units, compared by pint (the extra ``units``); else they are refused.
 
-    An answer is right if it makes the equation true wherever the rest of the equation has a real value. Where an
+    An answer is right if it makes the equation true wherever the rest of the equation has a real value. If an
     unknown is asked for, it lists all real solutions: ``"2, 3"``, ``"x = 2 or x = 3"``, ``"±2"``, ``"no solution"``.
 
     Raises ``ValueError`` for a text that cannot be read, for an equation without a blank, and for an unknown form.
+
+    See also: :func:`dgltree.complete` for the answer, :func:`dgltree.distractors` for wrong ones.
     """
     return Checker(equation, form, names, rounded, mixed, units).check(answer)
 

@@ -30,6 +30,12 @@ JUDGED = 60
 def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) -> list[Tree]:
     """Wrong answers of the kinds that people give: ``distractors("(x + 3)^2 = _", "x^2 + 6x + 9")``.
 
+    Examples:
+        >>> import dgltree
+        >>> wrong = dgltree.distractors("(x + 3)^2 = _", "x^2 + 6x + 9", 2)
+        >>> [dgltree.write_infix(tree) for tree in wrong]
+        ['x^2 + 9', '(x - 3)^2']
+
     Slips are made in the right answer, and in the other side where the blank is alone: a sign, a dropped root, a power
     that is distributed, an inverted fraction, a forgotten factor.
 
@@ -38,7 +44,7 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
         answer: the right one.
         count: how many, at most.
 
-    Each is refuted by the judge, and no two are equal. Raises ``ValueError`` where the equation has not one blank or
+    Each is refuted by the judge, and no two are equal. Raises ``ValueError`` if the equation has not one blank or
     the answer is not right.
     """
     checker = Checker(equation)

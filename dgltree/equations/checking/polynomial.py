@@ -26,14 +26,14 @@ class Polynomials:
         self._variables: dict[Tree, int] = {}
 
     def of(self, tree: Tree) -> Poly | None:
-        """None where it would be too large."""
+        """None if it would be too large."""
         try:
             return tree.fold(self._made)
         except OverflowError:
             return None
 
     def product(self, factors: list[tuple[Tree, int]]) -> Poly | None:
-        """Of trees to whole powers from 1; None where it would be too large."""
+        """Of trees to whole powers from 1; None if it would be too large."""
         found: Poly = self._context.constant(1)
         try:
             for tree, power in factors:

@@ -70,7 +70,7 @@ class Solutions:
 
     @property
     def known(self) -> list[Tree]:
-        """Fillers of the blank, or solutions for the unknown: the real values where there are any."""
+        """Fillers of the blank, or solutions for the unknown: the real values if there are any."""
         grades = (Grade.PROVED, Grade.TESTED, Grade.ROUNDED)
         return [filler.trees[0] for filler in self.found.fillers if filler.verdict.grade in grades]
 

@@ -44,7 +44,7 @@ def negative(tree: Tree) -> Tree:
 
 
 def quotient(tree: Tree) -> tuple[Tree, Tree]:
-    """Numerator and denominator; the latter is 1 where there is none."""
+    """Numerator and denominator; the latter is 1 if there is none."""
     top, bottom = [], []
     for factor in factors(tree):
         value = exact(factor)

@@ -55,18 +55,28 @@ def complete(
 ) -> Completion:
     """Find the fillers of an equation's blanks: ``complete("x^2 - 5x + 6 = (x - 2)_")``.
 
+    Examples:
+        >>> import dgltree
+        >>> found = dgltree.complete("x^2 - 5x + 6 = (x - 2)_")
+        >>> [dgltree.write_infix(tree) for tree in found.fillers[0].trees]
+        ['x - 3']
+        >>> print(found.fillers[0].verdict)
+        holds everywhere (proved)
+
     ``complete("2x + 3 = 11, x = _")`` solves an equation, ``complete("factor x^2 - 4")`` rewrites an expression.
 
     Args:
         equation: as a person types it (:func:`dgltree.read.typed.read_question`), or read already.
         top: how many fillers.
-        model: what guesses where nothing is found: a shipped model, a file, or a model.
+        model: what guesses if nothing is found: a shipped model, a file, or a model.
         budget: how many values the search looks at, at most.
         seconds: after which it answers with what it has; None for no limit.
         names: runs of letters of a text that are one name, as ``("KE",)``; others are products in LaTeX and next to 2x.
 
     Everything comes back in the equation's own names. Raises ``ValueError`` for a text that cannot be read, an equation
     without a blank, and a function without a value.
+
+    See also: :func:`dgltree.verify`, :func:`dgltree.check`.
     """
     asked = read_question(equation, names) if isinstance(equation, str) else question(equation)
     return completer(model, budget, seconds).answer(asked, top)
@@ -108,11 +118,18 @@ class ListGuesser(Guesser):
 def verify(equation: str | Equation, names: Collection[str] = ()) -> Verification:
     """Whether and where an equation holds: ``verify("sin(2x) = 2 sin x cos x")``.
 
+    Examples:
+        >>> import dgltree
+        >>> print(dgltree.verify("sqrt(x^2) = x"))
+        holds for x ≥ 0 (proved); at x = -1 left is 1, right is -1
+
     Args:
         equation: as a person types it, or read already.
         names: as of :func:`complete`.
 
     Raises ``ValueError`` for a text that cannot be read, a blank, and infinity.
+
+    See also: :func:`dgltree.complete`, :func:`dgltree.check`.
     """
     asked = read_typed(equation, names).equation if isinstance(equation, str) else equation
     if any(node.function == BLANK.function for side in asked for node in side.distinct()):

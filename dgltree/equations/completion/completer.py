@@ -32,7 +32,7 @@ LAST_FULL = 2  # rank of what holds on positive reals: what holds on a part only
 
 
 class Guesser:
-    """Guesses where nothing is found; this one does not."""
+    """Guesses if nothing is found; this one does not."""
 
     def guess(self, equation: Equation) -> list[Tree]:
         """Fillers, best first."""

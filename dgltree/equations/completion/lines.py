@@ -139,7 +139,7 @@ class Lines:
         return None
 
     def verdict(self, *trees: Tree) -> Verdict:
-        """The verdict on a filler for each blank; undecided, too, where there was no time to look into it."""
+        """The verdict on a filler for each blank; undecided, too, if there was no time to look into it."""
         return self._verdicts.of(*trees) or undecided("there was no time to judge it")
 
 

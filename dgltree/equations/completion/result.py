@@ -102,7 +102,7 @@ class Completion:
         return found
 
     def _texts(self, write: Callable[[Tree], str]) -> list[str]:
-        """The fillers, with the unknown or the blanks in front where they need a name."""
+        """The fillers, with the unknown or the blanks in front if they need a name."""
         names = self.unknown or ("" if len(self.blanks) < 2 else ", ".join(self.blanks))
         front = f"{', '.join(write(named(name)) for name in names.split(', '))} = " if names else ""
         return [front + ", ".join(map(write, filler.trees)) for filler in self.fillers]

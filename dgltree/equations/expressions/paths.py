@@ -39,7 +39,7 @@ def find_blank(equation: Equation, blank: Tree = BLANK) -> Path:
 
 
 def only_path(equation: Equation) -> Path | None:
-    """The way to the blank, None where it occurs at several places."""
+    """The way to the blank, None if it occurs at several places."""
     try:
         return find_blank(equation)
     except ValueError:

@@ -2,7 +2,7 @@
 
 The tree is written again from its canonical form: one tree for all that differ in order, grouping and collecting. Terms
 come in falling degree and factors as number, constants, variables, functions, brackets; both then by name. A sum does
-not begin with a minus where it can begin without (``1 - x``), and a number is in front of circular functions
+not begin with a minus if it can begin without (``1 - x``), and a number is in front of circular functions
 (``1 + cos(x)``). Next to an equation its variables come in the order of the equation, and a sum is written as there.
 """
 
@@ -229,7 +229,7 @@ def _sum(form: CanonicalForm, parts: list[Written]) -> Written:
 
 
 def _place_of_number(value: Fraction, terms: Sequence[_Term]) -> int:
-    """Behind variables, before roots of numbers and fractions, and before circular functions where it is positive."""
+    """Behind variables, before roots of numbers and fractions, and before circular functions if it is positive."""
     if all(factor.base.is_constant for term in terms for factor in term.factors):
         return 0
     if value > 0 and all(term.is_circular for term in terms):

@@ -28,9 +28,9 @@ class Operands(NamedTuple):
     code: int = 0
     """The polynomial of their codes at ``BASE``, modulo ``PRIME``: the same for any grouping, not for any order."""
     digits: str = ""
-    """The digits, where there is nothing but one whole number."""
+    """The digits, if there is nothing but one whole number."""
     terms: "Operands | None" = None
-    """The summands, where there is nothing but a sum."""
+    """The summands, if there is nothing but a sum."""
 
     def then(self, other: "Operands") -> "Operands":
         """This row and the other one after it."""

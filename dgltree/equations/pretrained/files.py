@@ -14,7 +14,7 @@ def model_names() -> list[str]:
 
 
 def model_file(name_or_file: str | Path) -> Path:
-    """Where the weights of a model are; ``FileNotFoundError`` where there are none."""
+    """Where the weights of a model are; ``FileNotFoundError`` if there are none."""
     path = Path(name_or_file)
     if str(name_or_file) in model_names():
         path = FOLDER / f"{name_or_file}.safetensors"

@@ -15,7 +15,13 @@ TORCH_MAGIC = bytes.fromhex("80028a0a6cfc9c46f920")  # how a legacy torch file b
 
 
 def open_model(name_or_file: str | Path = "default") -> EquationModel:
-    """:func:`open_any` for a model of equations; ``ValueError`` for another one."""
+    """:func:`open_any` for a model of equations; ``ValueError`` for another one.
+
+    Examples:
+        >>> import dgltree
+        >>> type(dgltree.open_model()).__name__
+        'EquationModel'
+    """
     model = open_any(name_or_file)
     if not isinstance(model, EquationModel):
         raise ValueError(f"{name_or_file} reads no equations, it tells {', '.join(model.classes)}: use dgltree.load")
@@ -27,7 +33,7 @@ def open_any(name_or_file: str | Path) -> TreeModel:
 
     Weights that are kept in 16 bits are computed with in float32.
 
-    Raises ``FileNotFoundError`` where there is neither, and ``ValueError`` as ``dgltree.load`` and
+    Raises ``FileNotFoundError`` if there is neither, and ``ValueError`` as ``dgltree.load`` and
     ``dgltree.load_published`` do.
     """
     path = model_file(name_or_file)

@@ -20,7 +20,7 @@ class Context:
     siblings: tuple[int, ...]
     """Numbers of the trees in the other slots, in order."""
     below: int | None
-    """The context of the child on the path; None where that is the blank itself."""
+    """The context of the child on the path; None if that is the blank itself."""
     height: int
     """Cells between the blank and this node, from 0."""
     above: int = 0

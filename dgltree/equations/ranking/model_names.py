@@ -17,7 +17,7 @@ _EXACT_TEXT = re.compile(f"-?[0-9]+|{FRACTION.pattern}")
 class Names:
     """The variables of one equation as a model names them: by first appearance, left side first.
 
-    A name that the model knows ("var_3", or "x" where it was trained on x) stands for itself; any other gets the
+    A name that the model knows ("var_3", or "x" if it was trained on x) stands for itself; any other gets the
     first name of the model that is free.
 
     Args:
@@ -55,7 +55,7 @@ class Names:
 
 
 def model_variables(vocabulary: Vocabulary) -> list[str]:
-    """The variables that a model knows: ``var_0``, ``var_1``, ..., or, where it has none of these, all names.
+    """The variables that a model knows: ``var_0``, ``var_1``, ..., or, if it has none of these, all names.
 
     A function's name is none: constants such as ``pi`` are leaves with their own name as token in a data set.
     """

@@ -43,16 +43,26 @@ class Ranking:
 class Ranker:
     """Ranks fillers for the blanks of any number of equations; what does not depend on these is computed once.
 
+    Examples:
+        >>> import dgltree
+        >>> fillers = [dgltree.read_infix(text) for text in ("1", "cos(var_0)^2")]
+        >>> ranker = dgltree.Ranker(dgltree.open_model(), fillers)
+        >>> [ranking] = ranker.rank([dgltree.read_equation("sin(x)^2 + _ = 1")])
+        >>> [dgltree.write_infix(filler) for filler in ranking.fillers]
+        ['cos(x)^2', '1']
+
     Args:
         model: on any device; it is run in evaluation mode and left in the mode it was in. When its weights change, the
             states of the fillers are computed again.
-        fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` where it was trained on x) mean the
+        fillers: trees of any shape. Names that the model knows (``var_0``; ``x`` if it was trained on x) mean the
             equation's variables in order of appearance, other names mean themselves. Equal fillers are computed once
             and get the same score to the bit.
         memory_bytes: for intermediate states, in addition to the model, the fillers' own states and the results.
             Less memory means smaller blocks of equations and fillers, and the same scores.
 
     Raises ``ValueError`` for no fillers, a blank in a filler, or a function or literal that the model does not know.
+
+    See also: :func:`dgltree.complete`, which searches and proves.
     """
 
     def __init__(self, model: EquationModel, fillers: Sequence[Tree], memory_bytes: int = 2**28) -> None:

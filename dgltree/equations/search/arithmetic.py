@@ -20,7 +20,7 @@ TOGETHER = 1_000_000  # values of nodes that are worked out at once: some tenths
 
 
 def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
-    """(..., P) of ``tree`` where ``known`` says what some leaves stand for; NaN where there is no value.
+    """(..., P) of ``tree`` where ``known`` says what some leaves stand for; NaN if there is no value.
 
     Call it with numpy's floating-point warnings off. Raises ``ValueError`` for a function or leaf without a value.
     """

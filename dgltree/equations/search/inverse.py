@@ -48,7 +48,7 @@ def arguments(function: str, target: Array) -> list[Array]:
 
 
 def isolated(equation: Equation, path: Path) -> list[Tree]:
-    """The value at the end of ``path``, from the rest of the equation; empty where a step cannot be walked back.
+    """The value at the end of ``path``, from the rest of the equation; empty if a step cannot be walked back.
 
     Several trees where functions have several inverses. Whether they hold is not said: ``sqrt(x) = -1`` gives 1.
     """
@@ -61,7 +61,7 @@ def isolated(equation: Equation, path: Path) -> list[Tree]:
 
 
 def wanted(equation: Equation, path: Path, points: Points, known: Mapping[Tree, Array]) -> list[Array]:
-    """The values (..., P) that the blank at the end of ``path`` may have; empty where a step cannot be walked back.
+    """The values (..., P) that the blank at the end of ``path`` may have; empty if a step cannot be walked back.
 
     ``known`` are the values of other blanks, (K, P) each. Call it with numpy's floating-point warnings off.
     """

@@ -19,7 +19,7 @@ SMALL_PART = 60  # the same after pi or a root
 
 
 def constant(values: Array) -> float | None:
-    """The real number that all values (P,) are, None where they differ."""
+    """The real number that all values (P,) are, None if they differ."""
     first = values.flat[0]
     if not np.isfinite(values).all() or abs(np.imag(first)) > PRECISE * max(1.0, abs(first)):
         return None
@@ -28,7 +28,7 @@ def constant(values: Array) -> float | None:
 
 
 def complex_constant(values: Array) -> complex | None:
-    """The number that all values (P,) are, None where they differ or it is real."""
+    """The number that all values (P,) are, None if they differ or it is real."""
     first = complex(values.flat[0])
     same = np.abs(values - first) <= 1e-10 * max(abs(first), 1e-3)
     return first if same.all() and abs(first.imag) > 1e-9 * abs(first) else None
@@ -106,7 +106,7 @@ def multiples(factor: Fraction, unit: Tree) -> Iterator[Tree]:
 
 
 def decimal(x: float) -> Tree | None:
-    """``x`` as a decimal of a few digits, None where it needs more."""
+    """``x`` as a decimal of a few digits, None if it needs more."""
     text = f"{x:.6f}".rstrip("0")
     return number(text) if "." in text and not text.endswith(".") and abs(float(text) - x) < 1e-12 else None
 

@@ -44,7 +44,7 @@ def pairs(name: str, first: Array, second: Array, room: int, one: int) -> tuple[
         first: the entries of a level.
         second: those of another, or of the same.
         room: how many.
-        one: the entry of the number 1, -1 where there is none.
+        one: the entry of the number 1, -1 if there is none.
     """
     if not len(first) or not len(second):
         return np.empty(0, np.int64), np.empty(0, np.int64)

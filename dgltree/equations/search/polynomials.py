@@ -11,7 +11,7 @@ from dgltree.trees.tree import Tree
 
 
 def degree(equation: Equation, unknown: str, names: Sequence[str]) -> int | None:
-    """The least degree of an irreducible polynomial of which a solution is a root; None where it is none of one.
+    """The least degree of an irreducible polynomial of which a solution is a root; None if it is none of one.
 
     Args:
         equation: with the blank in the place of the unknown.

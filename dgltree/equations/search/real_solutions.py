@@ -26,7 +26,7 @@ class RealSolutions:
 
     Args:
         equation: with the blank, and without other variables.
-        unknown: the variable that the blank replaces; None where a blank was asked for, whose fillers need not be all.
+        unknown: the variable that the blank replaces; None if a blank was asked for, whose fillers need not be all.
     """
 
     def __init__(self, equation: Equation, unknown: str | None) -> None:

@@ -77,7 +77,7 @@ class Search:
         """The real solutions, as far as they were looked for."""
         self.remark = ""  # why nothing was found
         self.roots: list[str] = []
-        """Real fillers as decimals, where no expression was found."""
+        """Real fillers as decimals, if no expression was found."""
         self._verdicts = verdicts or Verdicts(equation, [BLANK], self.clock)
         self._copies: dict[Tree, bool] = {}
 
@@ -89,7 +89,7 @@ class Search:
         return self.so_far()
 
     def steps(self) -> Iterator[None]:
-        """Search, and stop where there may be more fillers than at the last step.
+        """Search, and stop if there may be more fillers than at the last step.
 
         Call it with numpy's floating-point warnings off. Raises as :meth:`run` does.
         """
@@ -131,7 +131,7 @@ class Search:
 
     @cached_property
     def _degree(self) -> int:
-        """Of the polynomial of which an unknown at several places is a root; 0 where it is none of one."""
+        """Of the polynomial of which an unknown at several places is a root; 0 if it is none of one."""
         if not (self.solves and self.unknown and self.names):
             return 0
         return degree(self.equation, self.unknown, self.names) or 0
@@ -166,7 +166,7 @@ class Search:
         return self.line.has_roots if self.line.is_mixed else None not in found
 
     def _all_taken(self) -> bool:
-        """Take all real solutions, where they are known to be all, and the unknown is at several places."""
+        """Take all real solutions, if they are known to be all, and the unknown is at several places."""
         line = self.line
         if line is None or self.none or not self.solves or not (line.isolated.whole or line.is_mixed):
             return False
@@ -212,7 +212,7 @@ class Search:
         return self._cheapest(self.fillers) < math.inf or self.clock.late
 
     def _cheapest(self, fillers: Iterable[Tree]) -> float:
-        """The cost of the plainest filler that holds and restates no side; without bound where there is none."""
+        """The cost of the plainest filler that holds and restates no side; without bound if there is none."""
         asked = 0
         for tree in sorted(fillers, key=textbook_cost):
             asked += tree not in self._copies
@@ -256,7 +256,7 @@ class Search:
             self._take("a number", [*self._stages.decimal(number), fraction(number)])
 
     def _targets(self, many: Points) -> list[Array]:
-        """Values (MORE,) that the blank may have; none where they cannot be worked out."""
+        """Values (MORE,) that the blank may have; none if they cannot be worked out."""
         if self.path is None:
             return []
         branches = (np.broadcast_to(branch, (MORE,)) for branch in wanted(self.equation, self.path, many, {}))

@@ -160,7 +160,7 @@ class ValueTable:
         return np.concatenate(which), np.concatenate(entries)
 
     def _key(self, values: Array) -> Array:
-        """(..., ) one real number of the values (..., P) that differs where they do."""
+        """(..., ) one real number of the values (..., P) that differs if they do."""
         key: Array = values @ self._weights
         return key.real + 0.7 * key.imag if np.iscomplexobj(key) else key
 
@@ -234,7 +234,7 @@ class ValueTable:
             self.numbers[start + int(place)] = Fraction(int(parts[place]), DENOMINATOR)
 
     def _find(self, q: Array) -> Array:
-        """The entries of keys, -1 where there is none."""
+        """The entries of keys, -1 if there is none."""
         if not len(self._known):
             return np.full(len(q), -1, np.int64)
         place = np.minimum(np.searchsorted(self._known, q), len(self._known) - 1)

@@ -37,7 +37,7 @@ class _Habits(NamedTuple):
 
 
 def textbook_cost(tree: Tree, plain_terms: bool = False) -> float:
-    """Symbols, and those that count against it; ``plain_terms`` where it is one of several terms without brackets."""
+    """Symbols, and those that count against it; ``plain_terms`` if it is one of several terms without brackets."""
     habits = _HABITS(tree)
     return symbols(tree) + habits.avoided + (BRACKET if plain_terms and habits.bracket else 0.0)
 

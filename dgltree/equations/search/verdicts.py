@@ -37,7 +37,7 @@ class Verdicts:
         clock.keep(self._verdict)
 
     def reach(self, *fillers: Tree) -> Reach:
-        """At which points the sides agree with a filler for each blank; OPEN where there is no time for it."""
+        """At which points the sides agree with a filler for each blank; OPEN if there is no time for it."""
         if fillers not in self._reaches:
             if not self._clock.allows(self._look):
                 return Reach.OPEN
@@ -49,7 +49,7 @@ class Verdicts:
         return self.reach(*fillers).likely
 
     def of(self, *fillers: Tree) -> Verdict | None:
-        """The verdict on a filler for each blank, None where there is no time for it."""
+        """The verdict on a filler for each blank, None if there is no time for it."""
         if fillers not in self._known:
             if not self._clock.allows(self._verdict):
                 return None

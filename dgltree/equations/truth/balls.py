@@ -1,7 +1,7 @@
 """Values of functions, as balls that surely contain them (Arb, through python-flint).
 
 A value is an exact rational (``fmpq``), a ball of complex numbers (``acb``), or ``None`` for what has no value: a
-division by zero, the logarithm of zero. Where a ball leaves open whether there is a value, it is not finite.
+division by zero, the logarithm of zero. If a ball leaves open whether there is a value, it is not finite.
 """
 
 from collections.abc import Callable
@@ -45,14 +45,14 @@ def ball(value: Ball) -> Any:
 
 
 def is_real(value: Ball) -> bool | None:
-    """Whether a value is real for sure; None where the ball leaves it open."""
+    """Whether a value is real for sure; None if the ball leaves it open."""
     if isinstance(value, fmpq) or value.imag.is_zero():
         return True
     return None if value.imag.contains(0) else False
 
 
 def sign(value: Ball) -> int | None:
-    """The sign of a real value, None where it is open or the value is not real."""
+    """The sign of a real value, None if it is open or the value is not real."""
     if isinstance(value, fmpq):
         return (value > 0) - (value < 0)
     if not value.imag.is_zero():

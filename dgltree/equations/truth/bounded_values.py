@@ -61,7 +61,7 @@ def leaf_value(node: Tree, domain: Domain = "complex") -> Value:
 
 
 def apply(function: str, arguments: list[Value]) -> Value:
-    """The value of a node from those of its children; of as many nodes as the first child has rows.
+    """The value of a node from those of its children: one row for each row of the first child.
 
     A second child has as many rows, or one for all; the exponent of a power has one, because whole ones are special.
     Raises ``ValueError`` for a function without a value.

@@ -117,7 +117,7 @@ def _opposite(number: int, one: tuple[fmpq, list[int]], other: tuple[fmpq, list[
 
 
 def _sign(height: Height, value: Ball) -> int:
-    """0 where it is open."""
+    """0 if it is open."""
     if value is None or not ball(value).is_finite():
         return 0
     of = height(ball(value))

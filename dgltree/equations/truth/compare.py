@@ -101,7 +101,7 @@ def _outcome(left: Ball, right: Ball, real: bool) -> PointOutcome:
 
 
 def _has_value(side: Ball, real: bool) -> bool | None:
-    """None where the ball leaves it open."""
+    """None if the ball leaves it open."""
     if side is None:
         return False
     if not _finite(side):

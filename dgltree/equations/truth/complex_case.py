@@ -12,7 +12,7 @@ from dgltree.equations.truth.verdict import Domain, Grade, Verdict, undecided
 
 
 def everywhere(case: Case) -> Verdict | None:
-    """The verdict that it holds, or has no value, at all complex points; None where it does not."""
+    """The verdict that it holds, or has no value, at all complex points; None if it does not."""
     if case.trial("complex", islice(points(case.names, "complex"), FIRST)).against is not None:
         return None
     sure = case.proved("complex")

@@ -43,7 +43,7 @@ def _never_zero(tree: Tree) -> bool:
 
 
 def _factors(tree: Tree) -> Iterator[Tree]:
-    """The factors, one of which is 0 where an expression is: c of 2*c^2/d."""
+    """The factors, one of which is 0 if an expression is: c of 2*c^2/d."""
     exponent = exact(tree.children[1]) if tree.function == "Pow" and len(tree.children) == 2 else None
     if tree.function == "Mul":
         for child in tree.children:

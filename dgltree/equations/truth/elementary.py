@@ -12,7 +12,7 @@ from dgltree.trees.tree import Tree
 
 
 def apply(function: str, arguments: Sequence[Array]) -> Array:
-    """The value of a function of any number of arguments. Raises ``ValueError`` for one that has none.
+    """The value of a function with any number of arguments. Raises ``ValueError`` for one that has none.
 
     Call it with numpy's floating-point warnings off: a pole or an overflow is inf or nan.
     """

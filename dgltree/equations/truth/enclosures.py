@@ -1,6 +1,6 @@
 """Intervals around the values and slopes of an expression in one real variable, on an interval that may be infinite.
 
-Where a part is not real, the sides may be real all the same: the sign of its imaginary part is kept, which shows of
+If a part is not real, the sides may be real all the same: the sign of its imaginary part is kept, which shows of
 many a sum or product with such a part that it is not real.
 """
 
@@ -42,13 +42,13 @@ class Enclosure(NamedTuple):
     """Around the values of an expression on an interval."""
 
     value: RealInterval | None
-    """Around its real values; None where it has none."""
+    """Around its real values; None if it has none."""
     slope: RealInterval | None = None
-    """Around its derivative; None where it may have none, or a part may not be real."""
+    """Around its derivative; None if it may have none, or a part may not be real."""
     smooth: bool = True
     """Whether it is real and continuous on the whole interval."""
     off: frozenset[int] = NOWHERE
-    """Signs of its imaginary part where it is not real; 0 where that is not known, so that it may be real."""
+    """Signs of its imaginary part if it is not real; 0 if that is not known, so that it may be real."""
 
     @property
     def has_no_zero(self) -> bool:

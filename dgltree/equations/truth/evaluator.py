@@ -96,7 +96,7 @@ class Evaluator:
             return Truth(int(decide(left, right, NEEDED if self.domain == "complex" else NEEDED_REAL)))
 
     def difference(self, equation: Equation) -> SampleDifference | None:
-        """The usable point at which the sides differ most for their size; None where they clearly differ at none."""
+        """The usable point at which the sides differ most for their size; None if they clearly differ at none."""
         with np.errstate(all="ignore"):
             left, right = self.value(equation.left), self.value(equation.right)
             error = left[2] + right[2] + EPS * (left[1] + right[1])
@@ -143,7 +143,7 @@ class Evaluator:
 
 
 def _only_real(value: Value, arguments: Sequence[Value]) -> Value:
-    """``value`` with NaN where it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
+    """``value`` with NaN if it, or an argument that it was made of, is not real; a pole is infinite, not NaN."""
     v, size, error = value
     lost = np.abs(v.imag) > 1e-9 * size + 4 * error
     for argument in arguments:

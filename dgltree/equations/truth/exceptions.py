@@ -22,7 +22,7 @@ BITS = 320
 
 
 def exceptions(case: Case, line: Line | None) -> tuple[str, ...]:
-    """``x = -3``, or, where there is one in every period, ``cos(x) = 0``: what one side has no value for.
+    """``x = -3``, or, if there is one in every period, ``cos(x) = 0``: what one side has no value for.
 
     Of a line that is not known as a whole there are the denominators of one side, too, as they are written.
     """

@@ -24,7 +24,7 @@ def factorial(n: Any) -> Any:
 def binomial(n: Any, k: Any) -> Any:
     """Of balls or rationals. n (n - 1) ... (n - k + 1) / k! for a whole k from 0, and 0 for one below.
 
-    For other k it is n! / (k! (n - k)!), None where one of these has no value.
+    For other k it is n! / (k! (n - k)!), None if one of these has no value.
     """
     if isinstance(k, fmpq) and k.q == 1 and k <= MOST:
         return _falling(n, int(k.p))

@@ -11,7 +11,7 @@ BESIDE = frozenset(["x", "y", "z", "w", "t", "a", "b", "r", "theta", "phi", "alp
 
 
 def imaginary_unit(equation: Equation) -> str | None:
-    """The name that means the imaginary unit; None where there is none."""
+    """The name that means the imaginary unit; None if there is none."""
     names, units = variables(*equation), possible_units(equation)
     if len(units) != 1:
         return None

@@ -76,7 +76,7 @@ def isolation(equation: Equation, program: Program, work: int = WORK, to_the_fir
 
 
 def _without_poles(found: Isolation, top: Tree, bottom: Tree, name: str) -> Isolation:
-    """The roots of a numerator at which the denominator is not 0; where that is open, they are doubtful."""
+    """The roots of a numerator at which the denominator is not 0; if that is open, they are doubtful."""
     program = Program(Equation(top, ZERO), school=True)
     brackets, doubtful = [], list(found.doubtful)
     for bracket in found.brackets:
@@ -92,7 +92,7 @@ class _Isolating:
     """The roots of an expression.
 
     Args:
-        tree: of which the values are those of the difference of the sides of ``program``.
+        tree: its values are the differences between the sides of ``program``.
         within: the period.
         work, to_the_first: as of :func:`isolation`.
     """
@@ -122,7 +122,7 @@ class _Isolating:
         return Isolation(brackets, self._doubtful(), None not in tails and self.work >= 0)
 
     def _tail(self, tail: RealInterval) -> list[RealInterval] | None:
-        """The intervals of a tail that are still to be looked at; None where it may have roots however far out."""
+        """The intervals of a tail that are still to be looked at; None if it may have roots however far out."""
         cells: list[RealInterval] = []
         while not self._is_free(tail):
             cut = 4 * (tail.low if tail.high == inf else tail.high)
@@ -165,7 +165,7 @@ class _Isolating:
                 self.narrow.append(cell)
 
     def _is_free_beside_0(self, cell: RealInterval) -> bool:
-        """Whether there is no root on either side of 0, where x*log(x) is not told from its opposite."""
+        """Whether there is no root on either side of 0, where x*log(x) cannot be distinguished from its opposite."""
         sides = cell._replace(high=0.0, nonzero=True), cell._replace(low=0.0, nonzero=True)
         return all(enclosure(self.tree, side).has_no_zero for side in sides) and not may_be_0(
             self.program, self.name, fmpq(0)

@@ -37,7 +37,7 @@ class Units:
         return self._units.get(key, 1)
 
     def ask(self, key: str, denominator: int, most: int = MOST_UNITS) -> int:
-        """The unit for a key, which the denominator divides. Raises ``Again`` where it was another."""
+        """The unit for a key, which the denominator divides. Raises ``Again`` if it was another."""
         unit = self.of(key)
         if unit % denominator == 0:
             return unit
@@ -55,7 +55,7 @@ class Generator:
     """From the values of the generators before it, as ``acb``."""
     real: bool = False
     sign: int | None = None
-    """2 for positive, 1 for not negative, None where that is open."""
+    """2 for positive, 1 for not negative, None if that is open."""
     turning: bool = False
     """Whether its complex conjugate is its inverse."""
     varying: bool = False
@@ -100,7 +100,7 @@ class Kernels:
             return 4
 
     def new(self, key: str, value: Callable[[Sequence[Any]], Any], **known: Any) -> Fraction:
-        """The generator for a key, made where it is new."""
+        """The generator for a key, made if it is new."""
         if key not in self._made:
             self._made[key] = self.ring.generator()
             self.kernels.append(Generator(value, **known))
@@ -137,7 +137,7 @@ class Kernels:
     # values, conjugates, signs
 
     def values(self, at: Sequence[Any]) -> list[Any]:
-        """Balls of all generators, from the variables' (those of their generators)."""
+        """Balls of all generators, computed from those of the variables."""
         found = list(at)
         for kernel in self.kernels[len(found) :]:
             found.append(kernel.value(found))
@@ -179,7 +179,7 @@ class Kernels:
         return self.ball(a, self.values([acb(1)] * len(self.variables)))
 
     def conjugate(self, a: Fraction) -> Fraction | None:
-        """The complex conjugate, None where it is not known."""
+        """The complex conjugate, None if it is not known."""
         turning = []
         for k in self.ring.involved(a.num, a.den):
             kernel = self.kernels[k]
@@ -208,7 +208,7 @@ class Kernels:
         return conjugate is not None and (conjugate == a or self.ring.sub(conjugate, a).num.is_zero())
 
     def sign(self, a: Fraction) -> int | None:
-        """2 for positive, 1 for not negative, and the same below 0; 0 for zero; None where that is open."""
+        """2 for positive, 1 for not negative, and the same below 0; 0 for zero; None if that is open."""
         signs = [self.poly_sign(part) for part in a]
         if None in signs:
             if self.is_constant(*a) and self.is_real(a):

@@ -1,4 +1,4 @@
-"""Intervals in which an equation in one variable holds, found numerically, where no proof has the ends."""
+"""Intervals in which an equation in one variable holds, found numerically, if no proof has the ends."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -55,7 +55,7 @@ def _intervals(grid: list[fmpq], inside: list[bool], holds: Callable[[Any], bool
 
 
 def _between(low: fmpq, high: fmpq) -> Iterator[fmpq]:
-    """Points between those of the grid, where it might fail as well."""
+    """Points between those of the grid, if it might fail as well."""
     draw = random.Random(f"between {low} {high}")
     count = WITHIN + int(WITHIN * (int(high.p) / int(high.q) - int(low.p) / int(low.q)))
     return (low + (high - low) * fmpq(draw.randint(1, 4095), 4096) for _ in range(count))

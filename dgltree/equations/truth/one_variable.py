@@ -94,7 +94,7 @@ def _against(case: Case, line: Line) -> Counterexample | None:
 
 
 def _complex_against(case: Case) -> Counterexample | None:
-    """A counterexample where no real value is one: exp(ix) = cos(x) - i*sin(x)."""
+    """A counterexample if no real value is one: exp(ix) = cos(x) - i*sin(x)."""
     found = case.trial("complex", points(case.names, "complex")).against
     return None if found is None else counterexample(*found)
 

@@ -13,7 +13,7 @@ class End(NamedTuple):
     """A number at which an interval ends."""
 
     text: str
-    """Exact where it is rational or a quadratic irrational, else a decimal of six digits."""
+    """Exact if it is rational or a quadratic irrational, else a decimal of six digits."""
     value: float
 
     def __str__(self) -> str:

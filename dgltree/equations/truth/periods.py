@@ -47,7 +47,7 @@ def period(equation: Equation) -> Period | None:
 
 
 def _collect(tree: Tree, found: list[tuple[Period, bool]]) -> bool:
-    """Collect the periods of circular functions, and whether each is one half; False where a variable is elsewhere."""
+    """Collect the periods of circular functions, and whether each is one half; False if a variable is elsewhere."""
     if tree.function == "Symbol":
         return False
     if tree.function not in CIRCULAR or not _has_variable(tree):

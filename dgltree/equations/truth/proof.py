@@ -36,7 +36,7 @@ class ReducedDifference(NamedTuple):
 def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
     """Whether the sides are proved to be equal in a region that is no cell, wherever both have a value.
 
-    Raises ``NoValue`` where one of them has none anywhere.
+    Raises ``NoValue`` if one of them has none anywhere.
     """
     units = Units()
     for _ in range(ROUNDS):
@@ -50,7 +50,7 @@ def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
 
 
 def gap(equation: Equation) -> int | None:
-    """The sign of left less right, of constants that are real; None where it is open.
+    """The sign of left less right, of constants that are real; None if it is open.
 
     Powers that are too large to be worked out are letters: a - (a + 1) is -1 whatever a is.
     """
@@ -145,7 +145,7 @@ class Norm(NamedTuple):
 
 
 def normed(kernels: Kernels, poly: Poly, turns: bool = False) -> Norm | None:
-    """Without the roots in it, and with ``turns`` without i; None where that is too much work."""
+    """Without the roots in it, and with ``turns`` without i; None if that is too much work."""
     ring = kernels.ring
     relations = {r.generator: r for r in ring.relations if turns or r.generator != kernels.turn}
     chain: list[tuple[Poly, int, int]] = []

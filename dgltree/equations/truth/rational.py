@@ -11,7 +11,7 @@ from flint import fmpq, fmpq_mpoly_ctx
 MOST_GENERATORS = 20
 MOST_TERMS = 400
 MOST_WORK = 40_000
-"""Terms of one polynomial times those of the other, where they are multiplied."""
+"""Terms of one polynomial times those of the other, if they are multiplied."""
 MOST_BITS = 4000
 """Of a power of a number."""
 
@@ -175,7 +175,7 @@ class Ring:
         return {exponent: self.context.from_dict(part) for exponent, part in parts.items()}
 
     def constant(self, a: Fraction) -> fmpq | None:
-        """The number that a fraction is, None where it is none."""
+        """The number that a fraction is, None if it is none."""
         if a.num.is_zero():
             return fmpq(0)
         if not (a.num.is_constant() and a.den.is_constant()):

@@ -1,7 +1,7 @@
 """Where on the real line an equation in one variable holds: cut where a sign changes, proved in each cell.
 
 The line is cut at 0 and at the real roots of all polynomials whose signs a proof asks for; in each cell all signs are
-known. Where the sides differ in a cell, they are equal at roots of one polynomial at most, if no other functions than
+known. If the sides differ in a cell, they are equal at roots of one polynomial at most, if no other functions than
 roots are left, and these are found exactly.
 """
 
@@ -87,7 +87,7 @@ class Line(NamedTuple):
 
 
 def real_line(equation: Equation, name: str, program: Program, school: bool) -> Line | None:
-    """The line of an equation in one variable; None where that is too much work."""
+    """The line of an equation in one variable; None if that is too much work."""
     units = Units()
     for _ in range(ROUNDS):
         try:
@@ -180,7 +180,7 @@ def _is_signed(found: ReducedDifference) -> bool:
 
 
 def _points(found: ReducedDifference, name: str, program: Program, units: Units) -> tuple[Root, ...] | None:
-    """Where in a cell a difference is 0 that is not 0 everywhere; None where that is not known."""
+    """Where in a cell a difference is 0 that is not 0 everywhere; None if that is not known."""
     kernels = found.kernels
     try:
         norm = normed(kernels, found.value.num, turns=True)

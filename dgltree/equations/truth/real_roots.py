@@ -42,7 +42,7 @@ def _distance(bracket: tuple[fmpq, fmpq]) -> float:
 
 
 def sign_at(program: Program, name: str, x: fmpq) -> int:
-    """The sign of the difference of the sides; 0 where it is open, or has no real value."""
+    """The sign of the difference of the sides; 0 if it is open, or has no real value."""
     return _sign(_difference(program, name, x, BITS))
 
 
@@ -53,7 +53,7 @@ def may_be_0(program: Program, name: str, x: fmpq) -> bool:
 
 
 def _root(program: Program, name: str, low: fmpq, high: fmpq) -> str:
-    """The root in a bracket; nothing where the difference may jump."""
+    """The root in a bracket; nothing if the difference may jump."""
     sign = _sign(_difference(program, name, low, FINE))
     for step in range(HALVED):
         middle = (low + high) / 2
@@ -118,7 +118,7 @@ def _difference(program: Program, name: str, x: fmpq, bits: int) -> Ball:
 
 
 def _sign(value: Any) -> int:
-    """0 where there is no real value, or it is open."""
+    """0 if there is no real value, or it is open."""
     if value is None or not value.imag.is_zero():
         return 0
     return 1 if value.real > 0 else -1 if value.real < 0 else 0

@@ -78,7 +78,7 @@ class Region(NamedTuple):
                 found = found + turn + fmpq(9, 4) if self.high is None else simplest(arb(found), self.high.value)
 
     def sign_of(self, poly: fmpz_poly) -> int:
-        """The sign of a polynomial of ``t`` in a cell. Raises ``Split`` where it changes."""
+        """The sign of a polynomial of ``t`` in a cell. Raises ``Split`` if it changes."""
         inside = [root for root in positive_roots(poly) if self.holds(root)]
         if inside:
             raise Split(inside)

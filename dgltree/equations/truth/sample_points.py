@@ -1,6 +1,6 @@
 """Points at which equations are tested: every scale from 1e-6 to 1e6, whole numbers, multiples of pi/12, cuts.
 
-Where values can be rationals they are, so that what is exact stays exact; the others are made again with the bits that
+If values can be rationals, they are, so that what is exact stays exact; the others are made again with the bits that
 are asked for.
 """
 

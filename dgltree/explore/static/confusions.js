@@ -2,7 +2,7 @@
 import { h, more } from "./dom.js";
 
 export const FEW = 12; // classes of a matrix that is shown at once
-const SHOWN = 6;
+const SHOWN = 6, UPRIGHT = 5; // mistakes, and names of classes side by side, until one presses or they are turned
 
 const numeric = (name) => name.trim() !== "" && Number.isFinite(Number(name));
 // The places of classes, sorted as numbers where all are numbers, else as they are.
@@ -34,7 +34,7 @@ export function frequent({ true: names, counts }, classes, chosen, opened, open,
 // Rows are the true classes. A field that has examples opens them.
 export function matrix({ true: names, counts }, classes, chosen, opened) {
   const most = counts.map((row) => Math.max(1, d3.sum(row))), columns = inOrder(classes), rows = [...columns, ...d3.range(classes.length, names.length)];
-  return h("div", { class: classes.length > FEW ? "scroll tall" : "scroll", tabindex: 0, role: "group", "aria-label": "All classes against all" }, h("table", { class: `confusion ${classes.length > FEW ? "dense" : ""}` },
+  return h("div", { class: classes.length > FEW ? "scroll tall" : "scroll", tabindex: 0, role: "group", "aria-label": "All classes against all" }, h("table", { class: `confusion ${classes.length > FEW ? "dense" : classes.length > UPRIGHT ? "several" : ""}` },
     h("caption", { class: "unseen" }, "How many examples of each true class, a row, are predicted as each class, a column"),
     h("thead", {}, h("tr", {}, h("td", { class: "corner quiet" }, "true \\ predicted"), columns.map((c) => h("th", { scope: "col" }, classes[c])))),
     h("tbody", {}, rows.map((r) => h("tr", {}, h("th", { scope: "row" }, names[r]), columns.map((c) => {

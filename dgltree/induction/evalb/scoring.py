@@ -21,7 +21,7 @@ class Status(IntEnum):
 
 
 class SentenceScore(NamedTuple):
-    """The counts of one sentence, a row of EVALB's table; shares are in percent, and 0 where there is nothing."""
+    """The counts of one sentence, a row of EVALB's table; shares are in percent, and 0 if there is nothing."""
 
     length: int
     words: int
@@ -116,7 +116,7 @@ class Corpus:
 def score(gold: Iterable[Forest], test: Iterable[Forest], parameters: Parameters | None = None) -> Corpus:
     """The scores of ``test`` against ``gold``, sentence by sentence.
 
-    Raises ``ValueError`` where one of them has more sentences, and for the first sentence with other words than it
+    Raises ``ValueError`` if one of them has more sentences, and for the first sentence with other words than it
     should have after ``parameters.max_errors`` of them; sentences are numbered from 1.
     """
     parameters = parameters or Parameters()

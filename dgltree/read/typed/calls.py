@@ -19,7 +19,7 @@ class Head(NamedTuple):
     exponent: Pieces | None = None
 
     def around(self, stop: int) -> tuple[Pieces, Pieces]:
-        """The strict text before the argument, and after it, where it ends in the typed text."""
+        """The strict text before the argument, and after it, if it ends in the typed text."""
         before, behind = ("((", ")^(1/3))") if self.name == "cbrt" else (f"{self.name}(", ")")
         end: list[TextPiece | Pieces] = [TextPiece(behind, stop)]
         if self.base is not None:

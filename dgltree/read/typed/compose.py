@@ -10,7 +10,7 @@ INTEGER, POSITIVE = re.compile("-?[0-9]+"), re.compile("0*[1-9][0-9]*")
 
 
 def composed(text: str, items: Sequence[Item]) -> list[Item]:
-    """``items`` without ``\\frac`` and ``\\sqrt``. Raises ``ValueError`` where one of them has too few arguments."""
+    """``items`` without ``\\frac`` and ``\\sqrt``. Raises ``ValueError`` if one of them has too few arguments."""
     if not any(item.kind in ("frac", "binom", "root") for item in items):
         return list(items)
     found: list[Item] = []

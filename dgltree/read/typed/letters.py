@@ -1,7 +1,7 @@
 """Letters side by side: a product of single letters, as textbooks write it, or one name, as programs do.
 
 LaTeX and the style of school have products (``ab``, ``nRT``, ``mx + b``), text in the style of programs has names
-(``mass*velocity``). Where both are possible the equation decides; how each run of letters was read is noted.
+(``mass*velocity``). If both are possible, the equation decides; how each run of letters was read is noted.
 """
 
 import re
@@ -104,7 +104,7 @@ class Letters:
 
 
 def parts(name: str) -> tuple[str, ...]:
-    """The letters of a run, with their subscripts; the whole where it is not made of such."""
+    """The letters of a run, with their subscripts; the whole if it is not made of such."""
     found = tuple(match[0] for match in PART.finditer(name))
     return found if sum(map(len, found)) == len(name) and name not in _GREEK else (name,)
 

@@ -27,7 +27,7 @@ def split_names(
 ) -> tuple[list[Token], Runs]:
     """``tokens`` with glued names taken apart, and how runs of letters were read.
 
-    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see letters.py. Raises ``ValueError`` where
+    ``sinx`` is a function and its argument, ``xe^`` begins x*e^; for ``ab`` see letters.py. Raises ``ValueError`` if
     ``sint`` could be a name as well.
 
     Args:
@@ -159,7 +159,7 @@ def _either(text: str, token: Token, one: str, other: str) -> ValueError:
 
 
 def _product(token: Token, factors: tuple[str, ...], argument: bool) -> Iterator[Token]:
-    """The factors of a run; in brackets where they are a function's argument."""
+    """The factors of a run; in brackets if they are a function's argument."""
     place = 0
     if argument:
         yield Token("open", "(", token.start, token.start, token.gap)

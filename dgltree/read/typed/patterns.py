@@ -53,7 +53,7 @@ NAMED = re.compile(rf"_(?:([0-9]+)|\{{\s*([0-9]+)\s*\}})|([{''.join(SUBSCRIPTS)}
 """The suffix that gives a blank a name."""
 SUBSCRIPT_DIGITS = re.compile(f"[{''.join(SUBSCRIPTS)}]+")
 TORN = re.compile(rf"\s*([0-9]{{2,}}|{LETTER}(?:{LETTER})+)")
-"""Text that ``^`` and ``_`` would split in LaTeX, where they take one character."""
+"""Text that ``^`` and ``_`` would split in LaTeX, if they take one character."""
 COEFFICIENT = re.compile("[0-9]+/[0-9]+")
 """A factor by itself if a space follows it: ``1/2 x``."""
 SCIENTIFIC = re.compile(r"(?<=[0-9])(\s*)[xX](?=\s*10\s*(?:\^|\*\*|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]))")

@@ -144,7 +144,7 @@ def _operand(found: list[Token]) -> int | None:
 
 
 def _opening(found: list[Token], last: int) -> int | None:
-    """Where the bracket opens that closes at ``last``; None where there is none, or nothing in it."""
+    """Where the bracket opens that closes at ``last``; None if there is none, or nothing in it."""
     depth = 0
     for place in range(last, -1, -1):
         depth += (found[place].kind == "close") - (found[place].kind == "open")

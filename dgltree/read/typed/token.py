@@ -20,7 +20,7 @@ class Token(NamedTuple):
 
 
 def arguments(text: str, start: int) -> int:
-    """How many arguments are in the bracket that opens at ``start``; 0 where none opens there."""
+    """How many arguments are in the bracket that opens at ``start``; 0 if none opens there."""
     if text[start : start + 1] not in ("(", "["):
         return 0
     depth, count = 0, 1

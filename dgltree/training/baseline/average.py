@@ -56,7 +56,7 @@ class Average:
             targets: (E,) the classes or numbers of the examples.
         """
         objective = baseline.objective
-        weights = [step / STEPS for step in range(STEPS, -1, -1)]  # the network alone where they are equal
+        weights = [step / STEPS for step in range(STEPS, -1, -1)]  # the network alone if they are equal
         losses = [objective.answer_loss(weight * network + (1 - weight) * answers, targets) for weight in weights]
         found = cls(baseline, weights[int(np.argmin(losses))])
         if found.weight in (0, 1):  # one of them alone, which is calibrated
@@ -69,7 +69,7 @@ class Average:
         return self.baseline.objective.tempered(mean, self.temperature)
 
     def save(self, path: Path) -> None:
-        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` where it cannot."""
+        """Write a file of skops behind its digest, or replace one at once. Raises ``OSError`` if it cannot."""
         from skops.io import dumps
 
         parts = {name: getattr(self.baseline, name) for name in PARTS}

@@ -30,7 +30,7 @@ class Baseline:
 
     Args:
         columns: what is counted.
-        estimator: a fitted one of scikit-learn, of the logarithms of the counts where it is linear, else of the counts.
+        estimator: a fitted one of scikit-learn, of the logarithms of the counts if it is linear, else of the counts.
         linear: whether it is.
         objective: what is predicted.
         what: the name of the model and its options, for people.

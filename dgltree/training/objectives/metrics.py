@@ -112,7 +112,7 @@ class ClassMetrics:
 class NumberMetrics:
     """The metrics of numbers, of which ``update`` is given some examples at a time; sums are kept in float64.
 
-    The rank correlation is Spearman's, NaN where all answers or all labels are equal.
+    The rank correlation is Spearman's, NaN if all answers or all labels are equal.
     """
 
     def __init__(self) -> None:

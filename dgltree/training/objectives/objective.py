@@ -33,7 +33,7 @@ class Objective(ABC):
     nothing: ClassVar[float] = -math.inf
     """As long as no epoch's metric is above this, a training has learnt nothing, and is neither ended nor slowed."""
     classes: tuple[str, ...] = ()
-    """Their names; none where there are no classes."""
+    """Their names; none if there are no classes."""
     scale: LabelScale = AS_THEY_ARE
     """On which numbers are learnt."""
 
@@ -97,7 +97,7 @@ class Objective(ABC):
 
     @abstractmethod
     def temperature(self, answers: Tensor, targets: Tensor) -> float:
-        """The divisor of logits by which probabilities fit validation examples; 1 where there are no logits."""
+        """The divisor of logits by which probabilities fit validation examples; 1 if there are no logits."""
 
     def tempered(self, answers: Tensor, temperature: float) -> Tensor:
         """Answers whose logits are divided by a temperature; numbers are as they were."""

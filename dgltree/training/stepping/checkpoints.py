@@ -45,7 +45,7 @@ class WholeCheckpoints(TorchCheckpointIO):
 def checked(path: Path) -> dict[str, Any]:
     """The content of a checkpoint, which may hold tensors and plain values alone.
 
-    Raises ``ValueError`` naming the file where it is damaged or no checkpoint; nothing in it is ever executed.
+    Raises ``ValueError`` naming the file if it is damaged or no checkpoint; nothing in it is ever executed.
     """
     try:
         content = path.read_bytes()

@@ -48,7 +48,7 @@ SETTINGS: dict[str, Any] = {
 PRECISIONS: dict[str, Any] = {"32": "32-true", "bf16-mixed": "bf16-mixed", "16-mixed": "16-mixed"}
 """Options to what Lightning calls them."""
 CLIP = 5.0
-"""Norm to which gradients are clipped, where they are."""
+"""Norm to which gradients are clipped, if they are."""
 NOISE = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own call of torch
     ".*does not have many workers.*",  # one plans the next batches while the model computes
@@ -198,9 +198,9 @@ def prepared(trainer: lightning.Trainer) -> lightning.Trainer:
 
 
 def train(trainer: lightning.Trainer, module: lightning.LightningModule, data: lightning.LightningDataModule) -> None:
-    """Train, going on from the last epoch where there is one.
+    """Train, going on from the last epoch if there is one.
 
-    Raises ``ValueError`` for a damaged checkpoint, and ``KeyboardInterrupt`` where it is interrupted.
+    Raises ``ValueError`` for a damaged checkpoint, and ``KeyboardInterrupt`` if it is interrupted.
     """
     folder = next(each.dirpath for each in trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint))
     last = Path(str(folder)) / LAST

@@ -1,7 +1,7 @@
 """SymPy as a user would complete an equation with it, in a process that may be stopped.
 
 The blank becomes a symbol, ``solve`` isolates it, ``simplify`` tidies each solution, and the shorter of both by SymPy's
-own ``count_ops`` counts. Where ``solve`` finds nothing, it is asked again after ``simplify``, ``expand`` and the like.
+own ``count_ops`` counts. If ``solve`` finds nothing, it is asked again after ``simplify``, ``expand`` and the like.
 ``TIDIED`` is more than most users would try: the shortest form that any of these functions gives.
 """
 

@@ -92,7 +92,7 @@ def train(
 def adopt(model: EquationModel, known: EquationModel) -> None:
     """Give ``model`` the weights of every function and token that ``known`` has, too, and its bias.
 
-    Raises ``ValueError`` where the weights of a function or token have other shapes.
+    Raises ``ValueError`` if the weights of a function or token have other shapes.
     """
     ours, theirs = model.cell.vocabulary, known.cell.vocabulary
     new, old = model.state_dict(), {name: tensor.float() for name, tensor in known.state_dict().items()}

@@ -29,7 +29,7 @@ def expressions(equations: Iterable[Equation]) -> tuple[list[Tree], Classes]:
 
     Only expressions whose value is certain at every point take part.
 
-    Raises ``ValueError`` where fewer than two classes have enough members.
+    Raises ``ValueError`` if fewer than two classes have enough members.
     """
     evaluator = Evaluator()
     members: dict[bytes, list[Tree]] = {}

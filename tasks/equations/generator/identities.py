@@ -8,7 +8,7 @@ from dgltree.read.text import read_text
 
 World = Literal["paper", "elementary", "positive"]
 """Which identities equations grow from: the papers', which all presets of ``generate`` mean; those and the ones of all
-elementary functions; those and the ones that hold where variables are positive real numbers."""
+elementary functions; those, and identities for positive real variables."""
 WORLDS: tuple[World, ...] = ("paper", "elementary", "positive")
 FOLDER = Path(__file__).with_name("identities")
 TEXTBOOK = Path(__file__).with_name("textbook.txt")

@@ -86,7 +86,7 @@ def allocate(alpha: Tensor, pi: Tensor, allowed_maximum: bool) -> Tensor:
     Args:
         alpha: scores (B, k).
         pi: (B, k). As a mask, entries below 1e-5 are 0, without gradient.
-        allowed_maximum: whether the maximum is over the slots whose mask is not 0, and not over all of them. Where
+        allowed_maximum: whether the maximum is over the slots whose mask is not 0, and not over all of them. If
             attention is sharp, exp then cannot be 0 at every slot that is allowed.
     """
     mask = nn.functional.pad(pi[:, 1:], (0, 1), value=1.0)

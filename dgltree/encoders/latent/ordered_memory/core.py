@@ -32,7 +32,7 @@ class SequenceOrderedMemory(InducingCore):
 
     Initialisation: embeddings N(0, 1), that of padding 0; torch's of the rest.
 
-    Raises ``ValueError`` as :class:`OrderedMemory` does, and for an odd n where there are two directions.
+    Raises ``ValueError`` as :class:`OrderedMemory` does, and for an odd n if there are two directions.
     """
 
     def __init__(

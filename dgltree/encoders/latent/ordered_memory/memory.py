@@ -28,9 +28,9 @@ class MemorySteps(NamedTuple):
     computed: int
     """For how many of the B * T * N rows, steps and slots the cell ran."""
     slots: Tensor | None = None
-    r"""(B, T, N, D), :math:`\hat M` after each word, where it is traced; 0 at padding."""
+    r"""(B, T, N, D), :math:`\hat M` after each word, if it is traced; 0 at padding."""
     pi: Tensor | None = None
-    r"""(B, T, N), :math:`\overrightarrow\pi` of each word, where it is traced; 0 at padding."""
+    r"""(B, T, N), :math:`\overrightarrow\pi` of each word, if it is traced; 0 at padding."""
 
     @property
     def share(self) -> float:

@@ -29,9 +29,9 @@ export function make(models) {
       h("div", { class: "chips" }, EXAMPLES.map((text) =>
         h("button", { type: "button", class: "chip", onclick: () => begin(text) }, text)))),
     h("div", { class: "split" },
-      h("section", { "aria-label": "Answers" }, h("div", { class: "heading" }, h("h2", {}, "Answers"), choosers), lists),
-      h("section", { class: "picture", "aria-label": "Inside the network" }, insides, plot)));
-  let cards = [], search = null;
+      h("section", { "aria-label": "Answers" }, h("div", { class: "heading" }, h("h2", {}, "Answers")), lists),
+      h("section", { class: "picture", "aria-label": "Inside the network" }, choosers, insides, plot)));
+  let cards = [], search = null, unfolded = false;
 
   function choose() {
     const chosen = (part) => (name) => { now[part] = name; now.step = ""; cards = []; update("chosen"); };
@@ -77,6 +77,7 @@ export function make(models) {
   // The message, and under the text a mark at the place that it names.
   function tellWrong(message) {
     const place = /line 1, column (\d+)/.exec(message), at = place ? Number(place[1]) - 1 : null, text = now.text;
+    fill(shown);
     fill(wrong, at === null || text.includes("\n") ? null : h("code", { class: "place-of-mistake" }, [...text].slice(Math.max(0, at - 24), at).join(""),
       h("mark", {}, [...text][at] ?? " "), [...text].slice(at + 1, at + 13).join("")), h("span", {}, message));
   }
@@ -84,10 +85,11 @@ export function make(models) {
   function complete(read) {
     const single = read.blanks.length === 1, wanted = single ? networks() : [];
     if (!search || cards.map(({ name }) => name).join() !== wanted.join() || search.element.parentNode !== lists) {
-      cards = wanted.map((name, k) => ({ name, card: fillerCard({ heading: `From the list, by ${titles.get(name)}`, scored: true, picked: pick, own: k ? null : ownFiller(),
-        note: "The shipped fillers that this network scores highest. A score above 0 says “correct”; the check is arithmetic’s." }) }));
-      search = fillerCard({ heading: "By search, what holds", scored: false, picked: pick, note: "Expressions with the missing value, found without a network, one line a value." });
-      fill(lists, cards.map(({ card }) => card.element), search.element);
+      cards = wanted.map((name) => ({ name, card: fillerCard({ heading: `From the list, by ${titles.get(name)}`, scored: true, picked: pick,
+        note: "A score above 0 says “correct”; the check is arithmetic’s." }) }));
+      search = fillerCard({ heading: "By search, what holds", scored: false, picked: pick, own: single ? ownFiller() : null,
+        note: "Expressions with the missing value, found without a network, one line a value." });
+      fill(lists, search.element, single ? folded() : null);
       for (const { card } of [...cards, { card: search }]) card.wait("asking …");
     } else fill(lists, ...lists.childNodes);
     for (const { card } of cards) card.wait("ranking …");
@@ -97,6 +99,14 @@ export function make(models) {
       fill(plot);
     }
     open();
+  }
+
+  // What a network would answer, closed until it is opened once.
+  function folded() {
+    return h("details", { class: "guesses", open: unfolded, ontoggle: (event) => { unfolded = event.target.open; } },
+      h("summary", {}, "What a network would answer"),
+      h("p", { class: "quiet" }, "It orders a list of shipped fillers by how correct it finds the equation, wrong ones among them: a look at what it has learnt, not an answer to rely on."),
+      cards.map(({ card }) => card.element));
   }
 
   function rank() {
@@ -132,7 +142,7 @@ export function make(models) {
       adding(async (signal) => {
         const filler = await ask("equation/own", { text: now.text, model: now.first, filler: text.value }, signal);
         said.textContent = "";
-        cards[0].card.add(filler);
+        search.add(filler);
         pick(filler.texts[0]);
       }, (message) => { said.textContent = message; });
     } }, text, h("button", { class: "plain small" }, "Check it"), said);

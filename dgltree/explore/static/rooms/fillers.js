@@ -39,12 +39,12 @@ export function fillerCard({ heading, note, scored, picked, own }) {
 
   return {
     element,
-    show(given, said) { found = given; extra = []; draw(); fill(effort, said); },
-    wait(...said) { if (found) outdate(rows); fill(effort, said); },
+    show(given, said) { found = given; draw(); fill(effort, said); },
+    wait(...said) { extra = []; if (found) outdate(rows); fill(effort, said); },
     fail(message) { fill(rows); fill(below); fill(effort, message); found = null; },
     say(...said) { fill(effort, said); },
     judged(verdicts) { verdicts.forEach((verdict, k) => Object.assign(found.fillers[k], verdict)); draw(); },
-    add(filler) { extra = [filler]; draw(); },
+    add(filler) { extra = [filler]; if (found) draw(); },
     choose(text) {
       chosen = text;
       for (const one of rows.querySelectorAll("tr[data-filler]")) one.classList.toggle("chosen", one.dataset.filler === text);

@@ -1,0 +1,33 @@
+"""The completion for bash that docs/howto/faq.md gives."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "howto" / "faq.md").read_text(encoding="utf-8")
+[SCRIPT] = re.findall(r"```bash\n(_dgltree.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        (["dgltree", "ex"], ["explain", "explore"]),
+        (["dgltree", "check", "--f"], ["--form"]),
+        (["dgltree", "nothing", "--f"], []),
+    ],
+)
+def test_bash_completes_commands_and_options(typed: list[str], wanted: list[str], tmp_path: Path) -> None:
+    command = tmp_path / "dgltree"
+    command.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m dgltree "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    words = " ".join(f"'{word}'" for word in typed)
+    asked = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _dgltree"
+    program = f'PATH={tmp_path}:$PATH\n{SCRIPT}\n{asked}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert sorted({*done.stdout.split()}) == wanted
