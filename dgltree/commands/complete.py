@@ -143,10 +143,11 @@ class CompleteCommand(EquationCommand):
         if self.completing.by_score or processes == 1 or (len(texts) <= FEW and "-" not in texts):
             yield from super().answers(asked)
             return
-        from dgltree.commands.several import Task, answered
+        from dgltree.commands.several import ReadQuestion, answered
 
         tasks = (
-            (one, one.typed if isinstance(one.typed, ValueError) else Task(one.typed, self._spent)) for one in asked
+            (one, one.typed if isinstance(one.typed, ValueError) else ReadQuestion(one.typed, self._spent))
+            for one in asked
         )
         yield from answered(self.completing, tasks, processes)
 

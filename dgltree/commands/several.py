@@ -22,7 +22,7 @@ AHEAD = 4
 T = TypeVar("T")
 
 
-class Task(NamedTuple):
+class ReadQuestion(NamedTuple):
     """A question, and the seconds that reading it took."""
 
     question: Question
@@ -30,7 +30,7 @@ class Task(NamedTuple):
 
 
 def answered(
-    completing: BatchCompletion, asked: Iterator[tuple[T, Task | ValueError]], processes: int
+    completing: BatchCompletion, asked: Iterator[tuple[T, ReadQuestion | ValueError]], processes: int
 ) -> Iterator[tuple[T, Any]]:
     """Each question with its answer, or with what is wrong with it.
 
@@ -39,7 +39,7 @@ def answered(
     Args:
         completing: the settings of a search.
         asked: questions; a thread reads them, which may still wait for one when the block ends.
-        processes: how many there are at most besides this one, which waits.
+        processes: how many further ones there are at most; this one waits.
 
     Raises ``MemoryError`` if a process ends, what reading raises, and what an answer raises but ``ValueError``.
     """
@@ -60,7 +60,7 @@ def answered(
                 if one is not None:
                     item, task = one
                     begun.append((item, pool.begin(task) if done >= FEW else task))
-                    done += isinstance(task, Task)
+                    done += isinstance(task, ReadQuestion)
             if begun:
                 item, found = begun.popleft()
                 yield item, pool.result(found)
@@ -94,11 +94,11 @@ class _Pool:
             for child in active_children():
                 child.terminate()
 
-    def begin(self, task: Task | ValueError) -> Any:
-        return self._executor.submit(_answer, task) if isinstance(task, Task) else task
+    def begin(self, task: ReadQuestion | ValueError) -> Any:
+        return self._executor.submit(_answer, task) if isinstance(task, ReadQuestion) else task
 
     def result(self, found: Any) -> Any:
-        if isinstance(found, Task):
+        if isinstance(found, ReadQuestion):
             return _answered(self.completing, found)
         if not isinstance(found, Future):
             return found
@@ -110,7 +110,7 @@ class _Pool:
             ) from None
 
 
-def _answered(completing: BatchCompletion, task: Task) -> Any:
+def _answered(completing: BatchCompletion, task: ReadQuestion) -> Any:
     """The completion, or the ``ValueError`` that says why there is none."""
     with within(completing.seconds):
         [found] = each(lambda several: completing.answer(several, task.spent), [task.question])
@@ -122,7 +122,7 @@ _settings: list[BatchCompletion] = []
 
 
 def _begin(completing: BatchCompletion) -> None:
-    """What a process does first: it leaves Ctrl-C to the one that began it, and ends when that ends."""
+    """Begin a process that answers: it leaves Ctrl-C to the one that began it, and ends when that ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     _settings[:] = [completing]
@@ -135,5 +135,5 @@ def _end_with_the_parent() -> None:
         os._exit(1)
 
 
-def _answer(task: Task) -> Any:
+def _answer(task: ReadQuestion) -> Any:
     return _answered(_settings[0], task)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dgltree.commands.several import FEW, Task, answered
+from dgltree.commands.several import FEW, ReadQuestion, answered
 from dgltree.equations.completion.batch_completion import BatchCompletion
 from dgltree.read.typed import read_question
 
@@ -114,8 +114,8 @@ class _Ending:
 def test_a_process_that_ends_says_so() -> None:
     def asked() -> Iterator[tuple[int, Any]]:
         for number in range(FEW):
-            yield number, Task(read_question("2 + _ = 3"), 0.0)
-        yield FEW, Task(_Ending(), 0.0)  # type: ignore[arg-type]
+            yield number, ReadQuestion(read_question("2 + _ = 3"), 0.0)
+        yield FEW, ReadQuestion(_Ending(), 0.0)  # type: ignore[arg-type]
 
     found = answered(BatchCompletion(top=1), asked(), 2)
     assert [next(found)[0] for _ in range(FEW)] == list(range(FEW))
