@@ -145,11 +145,10 @@ class CompleteCommand(EquationCommand):
             return
         from dgltree.commands.several import ReadQuestion, answered
 
-        tasks = (
-            (one, one.typed if isinstance(one.typed, ValueError) else ReadQuestion(one.typed, self._spent))
-            for one in asked
-        )
-        yield from answered(self.completing, tasks, processes)
+        def read(one: EquationInput) -> "ReadQuestion | ValueError":
+            return one.typed if isinstance(one.typed, ValueError) else ReadQuestion(one.typed, self._spent)
+
+        yield from answered(self.completing, ((one, read(one)) for one in asked), processes)
 
     def read(self, text: str) -> "list[tuple[str, Question]]":
         from dgltree.read.typed import read_question
