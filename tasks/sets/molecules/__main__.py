@@ -16,11 +16,11 @@ from typing import Any
 from tasks.sets.molecules import own, peers
 from tasks.sets.molecules.answered import Answered, labels_of, score
 from tasks.sets.molecules.gin import gin
-from tasks.sets.molecules.published import SEEDS, SETS, Parts, molecules, split
-from tasks.sets.molecules.report import OURS, Runs, Test, table
+from tasks.sets.molecules.published import SEEDS, SETS, MoleculeParts, molecules, split
+from tasks.sets.molecules.report import OURS, MoleculeLabels, Runs, table
 
 RESULTS = "results.jsonl"
-PEERS: Mapping[str, Callable[[Parts, bool, int], Answered]] = {
+PEERS: Mapping[str, Callable[[MoleculeParts, bool, int], Answered]] = {
     "fingerprints": peers.fingerprints,
     "descriptors": peers.descriptors,
     "n-grams": peers.ngrams,
@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
                 if (name, seed, model) not in _read(file):
                     _run(file, name, seed, model, parts)
     tests = {
-        (name, seed): Test(labels_of(split(molecules(options.data, name), seed).test), SETS[name].classes)
+        (name, seed): MoleculeLabels(labels_of(split(molecules(options.data, name), seed).test), SETS[name].classes)
         for name in options.sets
         for seed in options.seeds
     }
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _run(file: Path, name: str, seed: int, model: str, parts: Parts) -> None:
+def _run(file: Path, name: str, seed: int, model: str, parts: MoleculeParts) -> None:
     """Train, and append a line."""
     classes, before = SETS[name].classes, _seconds()
     folder = file.parent / name / str(seed)

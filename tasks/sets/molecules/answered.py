@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tasks.sets.molecules.published import Molecule, Parts
+from tasks.sets.molecules.published import Molecule, MoleculeParts
 
 
 @dataclass(frozen=True)
 class Answered:
-    """What a model reached.
+    """The result of a model.
 
     Args:
         what: the model and the settings that validation chose.
@@ -29,7 +29,7 @@ class Answered:
         return asdict(self) | {"answers": [round(answer, 6) for answer in self.answers]}
 
 
-class Candidate(NamedTuple):
+class TrainedPeer(NamedTuple):
     """Settings of a peer, trained on the molecules to train on.
 
     Args:
@@ -50,7 +50,7 @@ def score(rows: Sequence[Molecule], answers: Iterable[float], classes: bool) -> 
     return float(1 - np.square(labels - given).sum() / np.square(labels - labels.mean()).sum())
 
 
-def chosen(candidates: Iterable[Candidate], parts: Parts, classes: bool) -> Answered:
+def chosen(candidates: Iterable[TrainedPeer], parts: MoleculeParts, classes: bool) -> Answered:
     """The candidate that is best in validation; the first of equal ones."""
     scored = [(score(parts.validation, one.answers(parts.validation), classes), one) for one in candidates]
     best, one = max(scored, key=lambda pair: pair[0])

@@ -8,20 +8,20 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from tasks.sets.molecules.answered import Answered, Candidate, chosen, labels_of, score
-from tasks.sets.molecules.published import Molecule, Parts
+from tasks.sets.molecules.answered import Answered, TrainedPeer, chosen, labels_of, score
+from tasks.sets.molecules.published import Molecule, MoleculeParts
 
 SIZES = ((64, 3), (128, 5))
 """Width and layers that are tried."""
 BATCH, RATE, DROPOUT, EPOCHS, PATIENCE = 32, 1e-3, 0.2, 200, 30
 
 
-def gin(parts: Parts, classes: bool, seed: int) -> Answered:
+def gin(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     """The one of several sizes that is best in validation, each at its best epoch."""
     return chosen(_candidates(parts, classes, seed), parts, classes)
 
 
-def _candidates(parts: Parts, classes: bool, seed: int) -> Iterator[Candidate]:
+def _candidates(parts: MoleculeParts, classes: bool, seed: int) -> Iterator[TrainedPeer]:
     labels = torch.tensor(labels_of(parts.train), dtype=torch.float)
     mean, deviation = (0.0, 1.0) if classes else (labels.mean().item(), labels.std().item())
     for width, layers in SIZES:
@@ -29,11 +29,11 @@ def _candidates(parts: Parts, classes: bool, seed: int) -> Iterator[Candidate]:
         network = _network(width, layers)
         answers = _trained(network, parts, classes, seed, mean, deviation)
         weights = sum(weight.numel() for weight in network.parameters())
-        yield Candidate(f"GIN, width {width}, {layers} layers", answers, weights)
+        yield TrainedPeer(f"GIN, width {width}, {layers} layers", answers, weights)
 
 
 def _trained(
-    network: nn.Module, parts: Parts, classes: bool, seed: int, mean: float, deviation: float
+    network: nn.Module, parts: MoleculeParts, classes: bool, seed: int, mean: float, deviation: float
 ) -> Callable[[Sequence[Molecule]], np.ndarray]:
     from torch_geometric.loader import DataLoader
 

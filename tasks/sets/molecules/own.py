@@ -9,12 +9,12 @@ import dgltree
 from dgltree.commands.main import main as dgltree_command
 from dgltree.training.folder import CARD
 from tasks.sets.molecules.answered import Answered
-from tasks.sets.molecules.published import Molecule, Parts
+from tasks.sets.molecules.published import Molecule, MoleculeParts
 
 TREE, LABEL, SPLIT, GROUP = "smiles", "label", "split", "scaffold"
 
 
-def fit(parts: Parts, classes: bool, seed: int, folder: Path) -> Answered:
+def fit(parts: MoleculeParts, classes: bool, seed: int, folder: Path) -> Answered:
     """Train, or go on, in a folder; raises ``RuntimeError`` where the command fails."""
     folder.mkdir(parents=True, exist_ok=True)
     file, out = folder / "molecules.tsv", folder / "model"
@@ -38,7 +38,7 @@ def _reading() -> Sequence[str]:
     )
 
 
-def _write(file: Path, parts: Parts, classes: bool) -> None:
+def _write(file: Path, parts: MoleculeParts, classes: bool) -> None:
     with file.open("w", encoding="utf-8", newline="") as opened:
         table = csv.writer(opened, delimiter="\t")
         table.writerow([TREE, LABEL, SPLIT, GROUP])

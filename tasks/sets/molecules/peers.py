@@ -1,4 +1,4 @@
-"""What is usual for molecules, with scikit-learn: fingerprints, descriptors and n-grams of SMILES."""
+"""The peers of scikit-learn: fingerprints, descriptors and n-grams of SMILES."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -15,8 +15,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
-from tasks.sets.molecules.answered import Answered, Candidate, chosen, labels_of
-from tasks.sets.molecules.published import Molecule, Parts
+from tasks.sets.molecules.answered import Answered, TrainedPeer, chosen, labels_of
+from tasks.sets.molecules.published import Molecule, MoleculeParts
 
 RADIUS, BITS = 2, 2048
 """Of Morgan fingerprints, counts of environments (Rogers and Hahn 2010)."""
@@ -31,7 +31,7 @@ GRAMS = (1, 4)
 Features = Callable[[Sequence[Molecule]], Any]
 
 
-def fingerprints(parts: Parts, classes: bool, seed: int) -> Answered:
+def fingerprints(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     """Morgan fingerprints with a linear model or a forest."""
     features = {False: _counts(log=False), True: _counts(log=True)}
     linear = _fitted("Morgan + linear", features[True], _linear(classes), parts)
@@ -39,12 +39,12 @@ def fingerprints(parts: Parts, classes: bool, seed: int) -> Answered:
     return chosen([*linear, *forests], parts, classes)
 
 
-def descriptors(parts: Parts, classes: bool, seed: int) -> Answered:
+def descriptors(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     """RDKit's descriptors with boosted trees."""
     return chosen(_fitted("descriptors + boosting", _described, _boosted(classes, seed), parts), parts, classes)
 
 
-def ngrams(parts: Parts, classes: bool, seed: int) -> Answered:
+def ngrams(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     """Character n-grams of canonical SMILES with a linear model; nothing is by chance."""
     made = [
         (name, make_pipeline(TfidfVectorizer(analyzer="char", ngram_range=GRAMS, lowercase=False), model))
@@ -53,11 +53,13 @@ def ngrams(parts: Parts, classes: bool, seed: int) -> Answered:
     return chosen(_fitted("n-grams + linear", _canonical, made, parts), parts, classes)
 
 
-def _fitted(what: str, features: Features, models: Iterable[tuple[str, Any]], parts: Parts) -> Iterator[Candidate]:
+def _fitted(
+    what: str, features: Features, models: Iterable[tuple[str, Any]], parts: MoleculeParts
+) -> Iterator[TrainedPeer]:
     rows, labels = features(parts.train), labels_of(parts.train)
     for name, model in models:
         model.fit(rows, labels)
-        yield Candidate(f"{what} ({name})", _answers(model, features), _weights(model))
+        yield TrainedPeer(f"{what} ({name})", _answers(model, features), _weights(model))
 
 
 def _answers(model: Any, features: Features) -> Callable[[Sequence[Molecule]], np.ndarray]:

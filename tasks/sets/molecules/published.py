@@ -37,7 +37,7 @@ SETS = {
 }
 
 
-class Parts(NamedTuple):
+class MoleculeParts(NamedTuple):
     """The molecules of a split."""
 
     train: list[Molecule]
@@ -62,7 +62,7 @@ def molecules(data: Path, name: str) -> tuple[Molecule, ...]:
     return tuple(found)
 
 
-def split(rows: Sequence[Molecule], seed: int) -> Parts:
+def split(rows: Sequence[Molecule], seed: int) -> MoleculeParts:
     """The molecules of scaffolds in an order by chance: the first ones to test on, the next to validate on.
 
     A scaffold of many molecules is trained on: as a test set it would be a set of one kind.
@@ -72,7 +72,7 @@ def split(rows: Sequence[Molecule], seed: int) -> Parts:
         groups.setdefault(row.scaffold, []).append(row)
     order = sorted(groups)
     Random(seed).shuffle(order)
-    found = Parts([], [], [])
+    found = MoleculeParts([], [], [])
     for scaffold in order:
         group = groups[scaffold]
         if len(group) > MOST * len(rows):

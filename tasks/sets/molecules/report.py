@@ -14,8 +14,8 @@ Runs = Mapping[tuple[str, int, str], Mapping[str, Any]]
 """Lines of the results, by set, seed and model."""
 
 
-class Test(NamedTuple):
-    """The test molecules of a split: their labels (E,), and whether these are classes."""
+class MoleculeLabels(NamedTuple):
+    """Labels (E,) of the test molecules of a split, and whether these are classes."""
 
     labels: np.ndarray
     classes: bool
@@ -29,7 +29,7 @@ class Test(NamedTuple):
         return np.asarray(1 - errors.sum(1) / spread.sum(1))
 
 
-def table(runs: Runs, tests: Mapping[tuple[str, int], Test]) -> list[str]:
+def table(runs: Runs, tests: Mapping[tuple[str, int], MoleculeLabels]) -> list[str]:
     """Lines of Markdown: a row a set and model that is done for some seeds, then ours against the best peer."""
     lines = [f"| {' | '.join(row)} |" for row in (HEAD, ("---", "---", *["---:"] * (len(HEAD) - 2)))]
     compared = []
@@ -72,7 +72,7 @@ def _difference(
     ours: Mapping[int, Mapping[str, Any]],
     best: str,
     theirs: Mapping[int, Mapping[str, Any]],
-    tests: Mapping[tuple[str, int], Test],
+    tests: Mapping[tuple[str, int], MoleculeLabels],
 ) -> str:
     """The difference of the means over splits, with its interval by the bootstrap over each split's test molecules."""
     seeds = [seed for seed in ours if seed in theirs]
