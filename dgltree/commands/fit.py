@@ -3,8 +3,7 @@
 import argparse
 import shlex
 import sys
-from dataclasses import fields
-from functools import cache
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,10 @@ from dgltree.commands.reading_options import given_reading
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
-from dgltree.read.smiles import OPEN
+from dgltree.read.smiles import OPEN, TREES
 from dgltree.training.options import FitOptions
 
+RINGS, ATOMS = TREES
 EXAMPLES = """\
 examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
@@ -45,7 +45,7 @@ def run(_: str, arguments: list[str]) -> int:
     paths = {name: path for name, path in named.items() if path is not None}
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
     if splits["train"].reading.notation == OPEN and not options.folds:
-        splits = _molecules(paths, reading, options, FitOptions(**settings))
+        splits = _molecules(splits, paths, reading, options, FitOptions(**settings))
     data = splits.pop("train")
     settings["cell"] = options.cell
     command = shlex.join(["dgltree", "fit", *arguments])
@@ -64,19 +64,22 @@ def run(_: str, arguments: list[str]) -> int:
 
 
 def _molecules(
-    paths: dict[str, str], reading: dict[str, Any], options: argparse.Namespace, settings: FitOptions
+    rings: dict[str, TreeDataset],
+    paths: dict[str, str],
+    reading: dict[str, Any],
+    options: argparse.Namespace,
+    settings: FitOptions,
 ) -> dict[str, TreeDataset]:
-    """The files of molecules, read as the trees that predict best."""
-
-    @cache
-    def read(notation: str) -> dict[str, TreeDataset]:
-        return {name: _read(path, {**reading, "notation": notation}, options) for name, path in paths.items()}
-
+    """The files of molecules as the trees that predict best, of which those of rings were read."""
     try:
         from dgltree.training.molecules import chosen_tree
     except ModuleNotFoundError:  # scikit-learn, without which there is no baseline either
-        return read(OPEN)
-    return read(chosen_tree(read, settings))
+        return rings
+    for data in rings.values():
+        data.reading, data.detected_in = replace(data.reading, notation=RINGS), None  # a suffix names it
+    atoms = {name: _read(path, {**reading, "notation": ATOMS}, options) for name, path in paths.items()}
+    trees = {RINGS: rings, ATOMS: atoms}
+    return trees[chosen_tree(trees, settings)]
 
 
 def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:

@@ -36,5 +36,24 @@ def test_the_tree_that_predicts_best_is_taken_unless_it_is_named(
     chosen = notation == "smiles"
     assert ("molecules are read as trees of atoms, which a baseline predicts best from in" in said) is chosen
     assert ("closure" in str(load(out / "model.safetensors").encoder.vocabulary.to_json())) is chosen
+    assert said.count(" examples, ") == (2 if chosen else 1), "each tree is read once"
     assert main(["predict", str(out), str(file)]) == 0, "it reads them as in training"
-    assert len(capsys.readouterr().out.splitlines()) == 1 + len(TreeDataset.from_file(file, notation=notation))
+    answers = capsys.readouterr().out
+    assert len(answers.splitlines()) == 1 + len(TreeDataset.from_file(file, notation=notation))
+    for command in ("predict", "evaluate"):
+        assert main([command, str(out), str(file)]) == 0
+        as_trained = capsys.readouterr().out
+        assert main([command, str(out), str(file), "--notation", "smiles"]) == 0
+        assert capsys.readouterr().out == as_trained, "the training chose the tree, and its folder knows it"
+    assert main(["evaluate", str(out), str(file), "--notation", "smiles_atoms" if not chosen else "smiles_rings"]) == 0
+    assert capsys.readouterr().out != as_trained, "another tree is read where it is named"
+
+
+def test_inspect_says_which_tree_it_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = molecules(tmp_path / "molecules.tsv")
+    for notation in ("smiles", "smiles_rings", "smiles_atoms"):
+        assert main(["inspect", str(file), "--notation", notation]) == 0
+        said = (
+            "these are trees of rings and chains; fit chooses between them and trees of atoms (--notation smiles_atoms)"
+        )
+        assert (said in capsys.readouterr().out.splitlines()) is (notation == "smiles")
