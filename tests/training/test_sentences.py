@@ -75,7 +75,7 @@ def table(label: Callable[[random.Random, str], str]) -> list[tuple[str, ...]]:
         text = tree(rng, 3)
         rows.append((f"r{i}", text, label(rng, text), SPLITS[i % 5], f"g{i % 91}"))
     for name, (text, split) in ODD.items():
-        own = {"nothing": "", "rare": "alone", "unknown": "new"}.get(name) if label is classes else None
+        own = {"rare": "alone", "strange": "alone", "unknown": "new"}.get(name) if label is classes else None
         own = "" if name == "nothing" else own
         rows.append((name, text, label(rng, text) if own is None else own, split, "odd"))
     return rows
