@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,17 @@ def test_the_interval_of_a_difference_is_of_the_same_resamples_of_both() -> None
     assert line.startswith(f"freesolv: {OURS} +0.100 (+0.0") and "against GIN" in line
     runs[("freesolv", 0, "GIN")] = peer | {"answers": labels.tolist()}
     assert "(+0.000 to +0.000)" in table(runs, {("freesolv", 0): MoleculeLabels(labels, False)})[-1]
+
+
+def test_a_peer_whose_package_is_missing_is_left_out_and_said(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric", None)
+    given = ["--data", str(data), "--out", str(data.parent / "out"), "--sets", "freesolv", "--seeds", "0"]
+    assert main([*given, "--models", "GIN", "n-grams"]) == 0
+    out, err = capsys.readouterr()
+    assert "freesolv, split 0: no GIN: " in err
+    assert [row.split(" | ")[1] for row in out.splitlines() if row.startswith("| freesolv")] == ["n-grams"]
 
 
 @pytest.mark.slow
