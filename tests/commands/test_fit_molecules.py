@@ -1,5 +1,6 @@
 """``dgltree fit`` chooses the tree of molecules on the training examples, and says so."""
 
+import json
 import re
 from pathlib import Path
 
@@ -55,6 +56,23 @@ def test_the_tree_that_predicts_best_is_taken_unless_it_is_named(
         assert capsys.readouterr().out == as_trained, "the training chose the tree, and its folder knows it"
     assert main(["evaluate", str(out), str(file), "--notation", "smiles_atoms" if not chosen else "smiles_rings"]) == 0
     assert capsys.readouterr().out != as_trained, "another tree is read where it is named"
+
+
+def test_each_fold_has_the_tree_that_its_training_examples_choose(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, out = molecules(tmp_path / "molecules.tsv"), tmp_path / "models"
+    settings = ["--hidden-size", "4", "--epochs", "1", "--no-baseline", "--folds", "2", "--out", str(out)]
+    assert main(["fit", str(file), "--notation", "smiles", *settings]) == 0
+    said = capsys.readouterr().err.splitlines()
+    chosen = [line for line in said if line.startswith("molecules are read as trees of")]
+    assert len(set(chosen)) == 2, "the scores are of other training examples"
+    for fold, line in zip(("fold-1", "fold-2"), chosen, strict=True):
+        notation = "smiles_atoms" if "trees of atoms" in line else "smiles_rings"
+        assert json.loads((out / fold / "reading.json").read_text())["notation"] == notation
+    tested = [json.loads((out / fold / "card.json").read_text())["data"] for fold in ("fold-1", "fold-2")]
+    count = len(TreeDataset.from_file(file, notation="smiles"))
+    assert sum(data["examples"]["test"] for data in tested) == count
 
 
 def test_the_scores_of_both_trees_are_those_of_scikit_learns_cross_validation(
