@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +125,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
 
 def _blocks(model: TrainedModel, options: argparse.Namespace) -> Iterator[RecordBlock]:
     """The records of a file or stream, some at a time, in the order of the file."""
-    reading = replace(model.reading, **given_reading(options))
+    reading = model.reading.but(**given_reading(options))
     file = open_format(options.file, reading).with_notation()
     report = BadRecords(options.file, options.strict)
     ids = Ids()
@@ -175,7 +174,7 @@ def _encode(model: TrainedModel, options: argparse.Namespace) -> int:
 
 
 def _evaluate(model: TrainedModel, options: argparse.Namespace) -> int:
-    reading = replace(model.reading, **given_reading(options))
+    reading = model.reading.but(**given_reading(options))
     data = TreeDataset.from_file(options.file, cached=False, progress=True, named=False, **reading.to_json())
     labelled = model.objective.labelled(data)
     known = model.dataset(labelled)

@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +85,7 @@ def _examples(model: TrainedModel, options: argparse.Namespace) -> tuple[list[st
         if model.each == 2:
             raise ValueError(f"{text!r:.80}: one tree, and the model reads pairs; give a file of pairs")
         return [shown(text, WIDTH)], [text], 0
-    reading = replace(model.reading, **given_reading(options))
+    reading = model.reading.but(**given_reading(options))
     data = TreeDataset.from_file(text, cached=False, progress=True, named=False, **reading.to_json())
     known = model.dataset(data)
     report_bad(text, known.bad)

@@ -3,8 +3,8 @@
 import argparse
 import shlex
 import sys
-from dataclasses import fields
-from functools import cache
+from dataclasses import fields, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from dgltree.commands.reading_options import given_reading
 from dgltree.datasets.settings.reading import Reading
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders import SEQUENCE_ENCODERS
-from dgltree.read.smiles import OPEN
+from dgltree.read.smiles import OPEN, TREES
 from dgltree.training.options import FitOptions
 
+RINGS, ATOMS = TREES
 EXAMPLES = """\
 examples:
   dgltree fit trees.tsv                                 columns tree, label and perhaps split
@@ -44,16 +45,21 @@ def run(_: str, arguments: list[str]) -> int:
     named = {"train": options.file, "validation": options.validation, "test": options.test}
     paths = {name: path for name, path in named.items() if path is not None}
     splits: dict[str, Any] = {name: _read(path, reading, options) for name, path in paths.items()}
-    if splits["train"].reading.notation == OPEN and not options.folds:
-        splits = _molecules(paths, reading, options, FitOptions(**settings))
+    trees = _molecules(splits, paths, reading, options) if splits["train"].reading.notation == OPEN else {}
+    if trees and not options.folds:
+        from dgltree.training.molecules import chosen_tree
+
+        splits = trees[chosen_tree(trees, FitOptions(**settings))]
     data = splits.pop("train")
     settings["cell"] = options.cell
     command = shlex.join(["dgltree", "fit", *arguments])
     if options.folds or options.seeds:
         repeated = {"out": options.out, "command": command, **splits, **settings}
-        found = (
-            fit_folds(data, options.folds, **repeated) if options.folds else fit_seeds(data, options.seeds, **repeated)
-        )
+        if options.folds:
+            same = {name: files["train"] for name, files in trees.items()}
+            found = fit_folds(data, options.folds, trees=same, **repeated)
+        else:
+            found = fit_seeds(data, options.seeds, **repeated)
         if first():
             print(f"{found}\nthe models are in the folders of {options.out}")
         return 0
@@ -64,19 +70,15 @@ def run(_: str, arguments: list[str]) -> int:
 
 
 def _molecules(
-    paths: dict[str, str], reading: dict[str, Any], options: argparse.Namespace, settings: FitOptions
-) -> dict[str, TreeDataset]:
-    """The files of molecules, read as the trees that predict best."""
-
-    @cache
-    def read(notation: str) -> dict[str, TreeDataset]:
-        return {name: _read(path, {**reading, "notation": notation}, options) for name, path in paths.items()}
-
-    try:
-        from dgltree.training.molecules import chosen_tree
-    except ModuleNotFoundError:  # scikit-learn, without which there is no baseline either
-        return read(OPEN)
-    return read(chosen_tree(read, settings))
+    rings: dict[str, TreeDataset], paths: dict[str, str], reading: dict[str, Any], options: argparse.Namespace
+) -> dict[str, dict[str, TreeDataset]]:
+    """The files of molecules, of which the trees of rings were read, by the notations to choose from."""
+    if find_spec("sklearn") is None:  # without which there is no baseline to choose by
+        return {}
+    for data in rings.values():
+        data.reading, data.detected_in = replace(data.reading, notation=RINGS), None  # a suffix names it
+    atoms = {name: _read(path, {**reading, "notation": ATOMS}, options) for name, path in paths.items()}
+    return {RINGS: dict(rings), ATOMS: atoms}
 
 
 def _read(path: str, reading: dict[str, Any], options: argparse.Namespace) -> TreeDataset:

@@ -5,8 +5,10 @@ from dgltree.commands.reading_options import add_reading, given_reading
 from dgltree.commands.reports import stopwatch
 from dgltree.datasets.describe import describe
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.smiles import OPEN, TREES
 from dgltree.training.sight import told_by_default
 
+RINGS, ATOMS = TREES
 EXAMPLES = """\
 examples:
   dgltree inspect trees.tsv
@@ -47,5 +49,8 @@ def run(_: str, arguments: list[str]) -> int:
     )
     say(data.num_nodes, "nodes")
     print(describe(data, options.min_count))
+    if data.reading.notation == OPEN:
+        of = f"trees of {TREES[RINGS]}; fit chooses between them and trees of {TREES[ATOMS]}"
+        print(f"\nthese are {of} (--notation {ATOMS})")
     print(f"\n{told_by_default(data, options.min_count)}")
     return 0

@@ -33,7 +33,7 @@ def run(_: str, arguments: list[str]) -> int:
     """Run the command; the exit code."""
     options = _parse(arguments)
     model = TrainedModel.load(options.model, cell=options.cell)
-    reading = replace(model.reading, **given_reading(options))
+    reading = model.reading.but(**given_reading(options))
     with threads.computing(model.model.encoder, None, MOST_NODES):
         data = _read(options.file, model, reading.to_json())
         queries = _read(options.queries, model, reading.to_json()) if options.queries else options.query

@@ -27,7 +27,9 @@ BONDS = {1.0: "", 1.5: "", 2.0: "=", 3.0: "#"}
 """Bond orders as they are written; an aromatic bond between two units is a single one for our purpose."""
 MIXTURE, RING = "mixture", "ring"
 OPEN = "smiles"
-"""The notation of molecules that leaves their tree to a training; elsewhere it is that of rings."""
+"""The notation of molecules that leaves their tree to a training, or to its model; elsewhere it is that of rings."""
+TREES = {"smiles_rings": "rings and chains", "smiles_atoms": "atoms"}
+"""The notations of one tree each, the one that is taken in doubt first."""
 
 
 def read_smiles(text: str) -> Tree:

@@ -1,6 +1,7 @@
 """Common parts of all readers: decoding a file, and errors that say where, on one line that a person can read."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from dgltree.trees.tree import Tree
@@ -9,6 +10,9 @@ CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 """Characters that break a line, change what a terminal does, or cannot be printed."""
 LONGEST = 500
 """Characters of a message: what it quotes may be as long as its file."""
+
+NAMED = 5
+"""Names that a line lists."""
 
 MOST_WRITTEN = 10_000_000
 """Nodes of a text: some seconds and a gigabyte."""
@@ -19,6 +23,12 @@ def shown(text: str, longest: int = LONGEST) -> str:
     if len(text) > longest:
         text = f"{text[: longest // 2]} ... {text[-(longest // 2) :]}"
     return CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few of some names for a person, and how many more there are."""
+    rest = len(names) - NAMED
+    return ", ".join(map(shown, names[:NAMED])) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def error_at(text: str, offset: int, message: str) -> ValueError:

@@ -58,7 +58,7 @@ class TreeJob(TableJob):
         self.model = TrainedModel.load(model, device, cell)
         files = [Path(model) / name for name in (WEIGHTS, READING, BASELINE, EARLIER_BASELINE)]
         self.digest = [digest_of(file) for file in files if file.exists()]
-        self.reading = replace(self.model.reading, **reading)
+        self.reading = self.model.reading.but(**reading)
         self.max_line = self.reading.max_line
         self.repeated: dict[tuple[str, int], Bad] = {}
         """By file and line the records whose id occurred before."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from dgltree.training.baseline.average import Average
+from dgltree.training.measuring import Measured, measured
 from dgltree.training.objectives import Objective
 from dgltree.training.objectives.metrics import Evaluation
 
@@ -39,25 +40,28 @@ class Compared:
         cls, objective: Objective, answers: Mapping[str, Mapping[str, Tensor]], targets: Mapping[str, Tensor]
     ) -> "Compared":
         """Compare answers (E, ...) with targets (E,), both by split."""
-
-        predicted = {
-            who: {split: objective.predicted(given) for split, given in by_split.items()}
+        found = {
+            who: {split: measured(objective, [given], targets[split]) for split, given in by_split.items()}
             for who, by_split in answers.items()
         }
+        return cls.of_measured(objective, found, targets)
+
+    @classmethod
+    def of_measured(
+        cls, objective: Objective, found: Mapping[str, Mapping[str, Measured]], targets: Mapping[str, Tensor]
+    ) -> "Compared":
+        """Compare answers that were measured, by who answers and by split, with targets (E,)."""
 
         def score(who: str, split: str) -> Callable[[Tensor], float]:
-            return lambda rows: objective.score(predicted[who][split][rows], targets[split][rows])
+            return lambda rows: objective.score(found[who][split].predicted[rows], targets[split][rows])
 
-        metrics = {
-            who: {split: objective.evaluation(given, targets[split]) for split, given in by_split.items()}
-            for who, by_split in answers.items()
-        }
+        metrics = {who: {split: of.evaluation for split, of in by_split.items()} for who, by_split in found.items()}
         intervals = {
             who: {split: interval(score(who, split), len(targets[split])) for split in by_split}
-            for who, by_split in answers.items()
+            for who, by_split in found.items()
         }
         differences = {}
-        for split in answers.get("average", {}):
+        for split in found.get("average", {}):
             ours, theirs = score("average", split), score("baseline", split)
             differences[split] = interval(lambda rows: ours(rows) - theirs(rows), len(targets[split]))  # noqa: B023
         return cls(metrics, intervals, differences)

@@ -18,7 +18,7 @@ from dgltree.encoders import Encoder
 from dgltree.models.checkpoint import READOUTS
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import TreeModel
-from dgltree.read.text import shown
+from dgltree.read.text import first_of
 from dgltree.training.encoder_choice import EncoderChoice, choose_encoder
 from dgltree.training.folder import digest_of
 from dgltree.training.labels_asked import asked, check_classes
@@ -233,9 +233,9 @@ def _within(name: str, dataset: TreeDataset, vocabulary: Vocabulary, objective: 
     known = dataset.select(range(len(dataset))).within(vocabulary)
     if objective.classes:
         known = known.with_classes(objective.classes)
-        strange = sorted({label for label in known.labels if label not in objective.classes and label is not None})
+        strange = sorted({label for label in known.labels if label is not None} - set(objective.classes))
         if strange:
-            say(f"{name}: labels that do not occur in the training set count as errors: {shown(', '.join(strange))}")
+            say(f"{name}: labels that do not occur in the training set count as errors: {first_of(strange)}")
     if known.bad:
         say(f"{name}: {listed(known.bad)}")
     return known

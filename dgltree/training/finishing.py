@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders.brackets import InducedBrackets, words_are_leaves
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
@@ -18,6 +19,7 @@ from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.model_card import card, markdown
 from dgltree.training.objectives import Objective
+from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.processes import say
 from dgltree.training.sight import all_equal
@@ -46,24 +48,14 @@ def finish(
     trained, splits = TrainedModel.of(decision, module.model.cpu()), decision.splits
     objective, validation = trained.objective, splits["validation"]
     targets = {name: objective.targets(data.labels) for name, data in splits.items() if name != "train"}
-    outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
-    temperature, calibrated = _calibrated(outputs, objective, targets["validation"])
-    _divide(trained, temperature)
-    tested = {name: splits[name] for name in targets if name != "validation"}
-    answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
-    if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
-        temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
-        baseline = replace(baseline, temperature=temperature)
-        trained.average = average = Average.best(
-            baseline, answers["network"]["validation"], calibrated, targets["validation"]
-        )
-        found = {name: baseline.answers(data) for name, data in tested.items()}
-        answers["baseline"] = {"validation": calibrated} | found
-        answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
-    compared = Compared.of(objective, answers, targets)
-    used = answers.get("average", answers["network"])
+    if len(objective.classes) > MOST_OF_A_BASELINE:
+        if not decision.options.no_baseline:
+            say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_OF_A_BASELINE:,}")
+        compared = _many(trained, splits, targets)
+    else:
+        compared = Compared.of(objective, _answers(decision, trained, targets), targets)
     of_parts = {
-        name: objective.evaluation(used["test"][list(rows)], targets["test"][list(rows)])
+        name: trained.measured(splits["test"].select(list(rows)), targets["test"][list(rows)]).evaluation
         for name, rows in parts.items()
     }
     if all_equal(trained.encode(validation)):
@@ -92,6 +84,36 @@ def finish(
     }
     write(folder / "card.md", markdown(made))
     write(folder / CARD, write_json(made, indent=1) + "\n")  # the last one: with it the training is done
+
+
+def _answers(decision: Decision, trained: TrainedModel, targets: Mapping[str, Tensor]) -> dict[str, dict[str, Tensor]]:
+    """Those of the network, and of a baseline and their average if there is one, by split; the model has both then."""
+    objective, validation = trained.objective, decision.splits["validation"]
+    outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation)])
+    temperature, calibrated = _calibrated(outputs, objective, targets["validation"])
+    _divide(trained, temperature)
+    tested = {name: decision.splits[name] for name in targets if name != "validation"}
+    answers = {"network": {"validation": calibrated} | {name: trained.predict(data) for name, data in tested.items()}}
+    if not decision.options.no_baseline and (baseline := _baseline(decision, objective)):
+        temperature, calibrated = _calibrated(baseline.found(validation), objective, targets["validation"])
+        baseline = replace(baseline, temperature=temperature)
+        trained.average = average = Average.best(
+            baseline, answers["network"]["validation"], calibrated, targets["validation"]
+        )
+        found = {name: baseline.answers(data) for name, data in tested.items()}
+        answers["baseline"] = {"validation": calibrated} | found
+        answers["average"] = {name: average.of(answers["network"][name], answers["baseline"][name]) for name in targets}
+    return answers
+
+
+def _many(trained: TrainedModel, splits: Mapping[str, TreeDataset], targets: Mapping[str, Tensor]) -> Compared:
+    """The network alone, of so many classes that answers to a whole split may not fit into memory."""
+    objective, validation = trained.objective, splits["validation"]
+    rows = torch.arange(len(validation))[:: max(1, -(-len(objective.classes) * len(validation) // MOST_CELLS))]
+    outputs = torch.cat([trained.outputs(part) for part in trained.batches(validation.select(rows))])
+    _divide(trained, objective.temperature(objective.answers(outputs), targets["validation"][rows]))
+    found = {name: trained.measured(splits[name], target) for name, target in targets.items()}
+    return Compared.of_measured(objective, {"network": found}, targets)
 
 
 def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
@@ -132,10 +154,7 @@ def _calibrated(found: Tensor, objective: Objective, targets: Tensor) -> tuple[f
 
 
 def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
-    """The one that cross-validation chooses; None for very many classes, and without scikit-learn."""
-    if len(objective.classes) > MOST_OF_A_BASELINE:
-        say(f"no baseline: {len(objective.classes):,} classes are more than {MOST_OF_A_BASELINE:,}")
-        return None
+    """The one that cross-validation chooses; None without scikit-learn."""
     try:
         from dgltree.training.baseline.choice import choose
     except ModuleNotFoundError as error:

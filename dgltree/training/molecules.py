@@ -1,28 +1,26 @@
 """Which tree molecules have in a training: of ring systems and chains, or of atoms."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from dgltree.datasets.tree_dataset import TreeDataset
+from dgltree.read.smiles import TREES
 from dgltree.training.baseline.choice import score
 from dgltree.training.deciding import learnt_from
 from dgltree.training.options import FitOptions
 from dgltree.training.processes import say
 
-TREES = {"smiles_rings": "rings and chains", "smiles_atoms": "atoms"}
-"""The notations of one tree each, the one that is taken in doubt first."""
 
-
-def chosen_tree(read: Callable[[str], Mapping[str, TreeDataset]], settings: FitOptions) -> str:
+def chosen_tree(trees: Mapping[str, Mapping[str, TreeDataset]], settings: FitOptions) -> str:
     """The notation whose counts of subtrees predict the labels best, by cross-validation on the training examples.
 
     Args:
-        read: of a notation, the files of the training, read so.
+        trees: by notation, the files of the training, read so.
         settings: of the training.
     """
     scores = {}
     for name in TREES:
-        found = score(*learnt_from(read(name), settings))
+        found = score(*learnt_from(trees[name], settings))
         scores[name] = -math.inf if math.isnan(found) else found
     best = max(TREES, key=lambda name: scores[name])
     if math.isfinite(scores[best]):

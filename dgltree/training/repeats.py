@@ -63,13 +63,22 @@ class Repeats:
         return "\n".join(lines)
 
 
-def fit_folds(data: TreeDataset, count: int, out: str | Path = "runs/fit", **options: Any) -> Repeats:
+def fit_folds(
+    data: TreeDataset,
+    count: int,
+    out: str | Path = "runs/fit",
+    *,
+    trees: Mapping[str, TreeDataset] | None = None,
+    **options: Any,
+) -> Repeats:
     """Train ``count`` times, each time with another part of the data for testing.
 
     Args:
         data: without a column of splits.
         count: of the folds, 2 or more.
         out: the folder of the trainings, ``fold-1`` and so on, and of ``summary.md`` and ``summary.json``.
+        trees: the same molecules by the notations of their trees, of which ``data`` is one: each training has those
+            from which a baseline predicts its training examples best.
         options: of :func:`dgltree.fit`.
 
     A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
@@ -78,7 +87,20 @@ def fit_folds(data: TreeDataset, count: int, out: str | Path = "runs/fit", **opt
     settings = _settings(options)
     data = labelled(data, settings)
     given = folds(data, count, settings.seed)
+    if trees:
+        given = [_of_best_tree(each, trees, settings) for each in given]
     return _all({f"fold-{i}": (each, {}) for i, each in enumerate(given, 1)}, Path(out), options)
+
+
+def _of_best_tree(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: FitOptions) -> TreeDataset:
+    from dgltree.training.molecules import chosen_tree
+
+    every = {}
+    for name, data in trees.items():
+        places = {place: i for i, place in enumerate(zip(data.files, data.lines, strict=True))}
+        every[name] = data.select([places[place] for place in zip(fold.files, fold.lines, strict=True)])
+        every[name].splits = fold.splits
+    return every[chosen_tree({name: {"train": data} for name, data in every.items()}, settings)]
 
 
 def fit_seeds(

@@ -9,15 +9,12 @@ from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
 from dgltree.datasets.splitting.splits import shared_examples, shared_groups
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
-from dgltree.read.text import shown
+from dgltree.read.text import first_of
 from dgltree.training.deciding import Decision
 from dgltree.training.evidence import taken
 from dgltree.training.processes import say
 from dgltree.training.sight import sight_of
 from dgltree.training.stepping.module import TreeTraining
-
-NAMED = 5
-"""Classes that a line names."""
 
 
 def tell(decision: Decision, module: TreeTraining) -> None:
@@ -80,17 +77,12 @@ def _of_classes(splits: Mapping[str, TreeDataset], classes: Sequence[str]) -> It
     yield f"{len(classes):,} classes, with {each}"
     rare = [name for name in classes if counts[name] == 1]
     if rare:
-        yield f"{_have(rare)} one training example: {_named(rare)}"
+        yield f"{_have(rare)} one training example: {first_of(rare)}"
     if "test" in splits:
         missing = sorted(set(classes) - {label for label in splits["test"].labels if label is not None})
         if missing:
-            yield f"{_have(missing)} no test example: {_named(missing)}"
+            yield f"{_have(missing)} no test example: {first_of(missing)}"
 
 
 def _have(names: Sequence[str]) -> str:
     return "1 class has" if len(names) == 1 else f"{len(names):,} classes have"
-
-
-def _named(names: Sequence[str]) -> str:
-    rest = len(names) - NAMED
-    return ", ".join(map(shown, names[:NAMED])) + (f" and {rest:,} more" if rest > 0 else "")

@@ -31,12 +31,13 @@ from dgltree.trees.tree import Tree
 if TYPE_CHECKING:
     from dgltree.training.baseline.average import Average
     from dgltree.training.deciding import Decision
+    from dgltree.training.measuring import Measured
     from dgltree.training.objectives.metrics import Evaluation
 
 Examples = Any
 """Examples for a model to answer: a ``TreeDataset``, or what :func:`dgltree.datasets.objects.read_objects` reads."""
-MOST_NODES = 8192
-"""Of a batch in prediction."""
+MOST_NODES, MOST_CELLS = 8192, 1 << 25
+"""Nodes of a batch in prediction, and the probabilities of its answers."""
 
 
 class TrainedModel:
@@ -203,7 +204,13 @@ class TrainedModel:
         """
         known = self.objective.labelled(self.dataset(dataset))
         check_known(known.labels, self.classes)
-        return self.objective.evaluation(self.predict(known), self.objective.targets(known.labels))
+        return self.measured(known, self.objective.targets(known.labels)).evaluation
+
+    def measured(self, known: TreeDataset, targets: Tensor) -> "Measured":
+        """The metrics of examples in the model's vocabulary, and what is predicted; targets (E,) are as of a loss."""
+        from dgltree.training.measuring import measured
+
+        return measured(self.objective, (self.answers(part).cpu() for part in self.batches(known)), targets)
 
     def explain(self, trees: Examples) -> list[Explanation]:
         """For each example the answer of :meth:`predict`, and how much each subtree adds to it.
@@ -249,7 +256,8 @@ class TrainedModel:
         """
         collate = Collate(self.classes or None, labels=baseline)
         device = next(self.model.parameters()).device
-        for rows in NodeBatches(dataset.sizes, MOST_NODES):
+        most = min(MOST_NODES, max(1, MOST_CELLS // max(1, len(self.classes))))  # an example has a node at least
+        for rows in NodeBatches(dataset.sizes, most):
             some = dataset.select(rows)
             part = collate(some)
             if baseline and self.average is not None and self.average.weight < 1:

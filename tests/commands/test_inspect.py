@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from own_trees import QUIET, table
+from own_trees import QUIET, table, written
 
 from dgltree.commands.main import main
 
@@ -49,6 +49,26 @@ def test_inspect_says_what_fit_would_read(
     assert main(["inspect", str(path), "--no-cache"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-len(told) :] == [f"fit trains {told[0]} the order of children", *told[1:]]
+
+
+def test_inspect_counts_numbers_node_labels_and_labels_that_mean_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values, labels = [-2.5, 4.0, 0.25, 4.0], ["a", "NA", "b", "n/a", "NA", "a"]
+    rows = [f"(f {value} x)\t{label}" for value, label in zip([*values, 7, 1], labels, strict=True)]
+    table, bank = written(tmp_path, "trees.tsv", "\n".join(["tree\tlabel", *rows, ""])), tmp_path / "bank.txt"
+    assert main(["inspect", str(table), "--no-cache", "--numbers", "--missing", "NA,n/a"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert f"  {len(rows)} leaves are numbers, from {min(values):g} to 7" in lines
+    counts = ", ".join(f"{name} ({labels.count(name)})" for name in ("NA", "n/a"))
+    assert f"labels that mean that there is none: {counts}; --missing says which do" in lines
+    known = [label for label in labels if label in "ab"]
+    assert f"labels: {len(set(known))} different ones on {len(known)} of {len(labels)} examples:" in lines
+    text = "(3 (2 The) (4 Rock))\n(1 (0 No) (2 way))\n"
+    bank.write_text(text)
+    assert main(["inspect", str(bank), "--no-cache"]) == 0
+    said = f"labels at {text.count('(')} nodes, which fit --nodes learns from"
+    assert said in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ import pytest
 from scipy.stats import ttest_1samp
 
 import dgltree
+from dgltree.datasets.labels import present
 from dgltree.equations.truth.judge import Judge
 from dgltree.read.conllu import iter_conllu
 from dgltree.read.sexpr import read_sexpr
 from tasks.sets import code, generated, names, published
 from tasks.sets.__main__ import main
 from tasks.sets.names import Set
-from tasks.sets.records import LabelledRecord, sample
+from tasks.sets.records import LabelledRecord, sample, write
 from tasks.sets.table import SECONDS, interval
 
 UD = """\
@@ -203,3 +204,12 @@ def test_the_seconds_of_every_attempt_are_kept(tmp_path: Path, monkeypatch: pyte
         assert len(seconds) == attempt and all(0 <= one < 60 for one in seconds)
     assert given[0] == given[1] == given[2]
     assert given[0][2:6] == ["--group-by", "group", "--folds", "5"]
+
+
+def test_a_class_that_is_written_as_a_missing_label_is_read_as_a_class(tmp_path: Path) -> None:
+    assert "None" in code.RETURNS
+    options = names.REPORTED["returns"].options
+    file = tmp_path / "returns.jsonl"
+    write(file, [LabelledRecord(label, ("(f x)",), "one") for label in code.RETURNS])
+    given = dict(zip([name.lstrip("-") for name in options[::2]], options[1::2], strict=True))
+    assert sorted(present(dgltree.TreeDataset.from_file(file, **given))) == sorted(code.RETURNS)

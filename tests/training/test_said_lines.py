@@ -16,11 +16,12 @@ from own_trees import QUIET, rows_of, written
 import dgltree
 from dgltree import TrainedModel, Tree, TreeDataset
 from dgltree.commands.main import main
+from dgltree.datasets.splitting.splits import split
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 from scipy.stats import spearmanr
 
-from dgltree.training.compared import Compared, no_better
+from dgltree.training.compared import Compared, no_better, with_refused
 from dgltree.training.objectives.classes import Classes
 from dgltree.training.objectives.metrics import ClassMetrics
 from dgltree.training.objectives.numbers import Numbers
@@ -47,11 +48,11 @@ def test_what_becomes_unk_is_said_of_every_split(tmp_path: Path, capsys: pytest.
     rare = {"functions": ("rare", "new"), "tokens": ("c", "z")}
     for line, (what, names) in zip(lines, rare.items(), strict=True):
         shares = []
-        for split, data in {"train": train, **others}.items():
+        for part, data in {"train": train, **others}.items():
             nodes = [node for i in range(len(data)) for node in data[i][0].preorder()]  # type: ignore[union-attr]
             found = [node.function if what == "functions" else node.token for node in nodes]
             found = [name for name in found if name is not None]
-            shares.append(f"{sum(name in names for name in found) / len(found):.1%} in {split}")
+            shares.append(f"{sum(name in names for name in found) / len(found):.1%} in {part}")
         assert line == f"{what} read as <unk>: {', '.join(shares)}"
 
 
@@ -153,6 +154,12 @@ def test_refused_records_keep_their_ids_and_count_as_errors(
     assert (found["left_out"], found["refused"]) == (2, 1)
 
 
+def test_refused_numbers_are_counted_and_have_no_error() -> None:
+    found = Numbers().evaluation(torch.tensor([1.0, 2.0, 4.0]), torch.tensor([1.0, 3.0, 4.0]))
+    said = "new.tsv, all 5 rows: 2 are refused for names that the model does not know, and have no answer"
+    assert with_refused("new.tsv", found, 2) == f"{said}; the metrics are those of the others"
+
+
 def heavy(count: int) -> TreeDataset:
     """Products, most of which are small and some large."""
     rng, trees, labels = random.Random(3), [], []
@@ -178,6 +185,9 @@ def test_the_scale_of_labels_with_a_long_tail_is_chosen_said_and_kept(
     assert set(scores) == {"none", "asinh", "rank", "log"}
     best = max(scores, key=lambda name: float(scores[name]))
     assert f"learnt on the scale {best!r}" in line
+    numbers = [float(label) for label in split(data, 0)["train"].labels if label is not None]
+    low, high = np.quantile(numbers, (0.25, 0.75))
+    assert f"(from {min(numbers):g} to {max(numbers):g}, half of them within {high - low:g})" in line
     assert best != "none"
     options = json.loads((tmp_path / "m" / "card.json").read_text())["options"]
     assert options["label_scale"] == best

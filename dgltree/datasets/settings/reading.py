@@ -1,6 +1,6 @@
 """How a file of trees is read: what a model's folder keeps, so that later files are read in the same way."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from dgltree.arguments import check_types
@@ -8,6 +8,7 @@ from dgltree.datasets.settings.column_pattern import ColumnPattern
 from dgltree.datasets.settings.label_texts import MISSING
 from dgltree.read.conllu import COLUMNS
 from dgltree.read.notations import NOTATIONS
+from dgltree.read.smiles import OPEN, TREES
 
 MOST_LINE = 10**18
 """Bytes: what a file can be asked for in one piece."""
@@ -84,6 +85,12 @@ class Reading:
             raise ValueError(f"keys is {self.keys!r}; it has three names, such as 'type,args,name'")
         if not 1 <= self.max_line <= MOST_LINE:
             raise ValueError(f"max_line is {self.max_line}; it must be a number of bytes from 1 to {MOST_LINE:,}")
+
+    def but(self, **given: Any) -> "Reading":
+        """These settings of a model with others that are given for the trees that it answers."""
+        if given.get("notation") == OPEN and self.notation in TREES:
+            del given["notation"]  # the training chose the tree of molecules, which the model knows
+        return replace(self, **given)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
