@@ -15,7 +15,7 @@ TREE, LABEL, SPLIT, GROUP = "smiles", "label", "split", "scaffold"
 
 
 def fit(parts: MoleculeParts, classes: bool, seed: int, folder: Path) -> Answered:
-    """Train, or go on, in a folder; raises ``RuntimeError`` where the command fails."""
+    """Train, or go on, in a folder; raises ``RuntimeError`` if the command fails."""
     folder.mkdir(parents=True, exist_ok=True)
     file, out = folder / "molecules.tsv", folder / "model"
     _write(file, parts, classes)
