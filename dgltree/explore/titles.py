@@ -22,11 +22,11 @@ KINDS = {
 }
 """The usual names; those of other cells and encoders are written as in their registries."""
 
-SHIPPED = {DEFAULT: "shipped", LOGIC: "shipped, of logic", LISTOPS: "shipped, of ListOps"}
+SHIPPED = {DEFAULT: "shipped", LOGIC: "logic", LISTOPS: "ListOps"}
 
 
 def title(name: str, model: TreeModel) -> str:
-    """``Tree-LSTM, shipped``: the kind of network, and ``shipped`` or the name by which it was opened."""
+    """``Tree-LSTM, shipped``: the kind of network, and where it comes from or what it was trained on."""
     return f"{_kind(model)}, {SHIPPED.get(name, name)}"
 
 
