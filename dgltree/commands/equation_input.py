@@ -190,5 +190,5 @@ class EquationCommand(ABC):
 
 def _standard_input() -> Iterator[bytes]:
     """Its lines as they come; a thread that waits for one holds no lock that the end of the program would need."""
-    stream = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)
-    yield from iter(stream.readline, b"")
+    raw = getattr(sys.stdin.buffer, "raw", None)
+    yield from sys.stdin.buffer if raw is None else iter(raw.readline, b"")

@@ -34,6 +34,7 @@ MODEL_COLOURS = {
     "beam_tree": "#4D9221",
     "efficient_beam_tree": "#A6D96A",
     "tree_transformer": "#35978F",
+    "easy_first": "#BF812D",
 }
 """One colour for each cell and encoder, the same in every chart; the first ones are Okabe and Ito's."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")

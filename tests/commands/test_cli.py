@@ -282,7 +282,7 @@ def test_a_refused_equation_is_told_before_the_next_is_read(
         yield b"_ = 1\n"
 
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=lines()))
-    assert main(["complete", "-", "--json"]) == 1
+    assert main(["complete", "-", "--json", "--processes", "1"]) == 1
     assert [json.loads(line)["equation"] for line in seen] == ["sni(x) = _"]
 
 

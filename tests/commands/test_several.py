@@ -62,6 +62,7 @@ def _begun(lines: int) -> subprocess.Popen[str]:
         text=True,
         env=ENVIRONMENT,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell that runs tests may have it ignored
     )
     assert made.stdin is not None and made.stdout is not None
     for number in range(1, lines + 1):

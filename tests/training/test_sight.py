@@ -103,6 +103,11 @@ DIFFERENT: dict[str, dict[str, str]] = {
         "the nesting": "if a:\n    f(b, c(d))",
         "the order": "if a:\n    f(d, b, c)",
     },
+    "words": {
+        "as it is": "the cat now here",
+        "a token": "the dog now here",
+        "the order": "here cat the now",
+    },
     "conllu": {
         "as it is": "the/det cat/nsubj now/advmod here/obl",
         "an inner function": "the/det cat/nsubj now/obl here/obl",
