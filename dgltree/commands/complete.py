@@ -76,7 +76,10 @@ def run(name: str, arguments: list[str]) -> int:
         "--distractors", type=count, metavar="N", help="print up to N plausible wrong answers next to the first filler"
     )
     made.add_argument(
-        "--processes", type=count, metavar="N", help="answer many equations by N processes (default: all cores)"
+        "--processes",
+        type=count,
+        metavar="N",
+        help="answer many equations by up to N processes, at most as many as there are cores (default: all cores)",
     )
     add_ray(made, "the equations")
     made.add_argument("--out", metavar="DIR", help="with --ray: write the answers to Parquet files in this folder")
@@ -108,7 +111,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e6:
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no time in seconds above 0")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no time in seconds, above 0 and below 1,000,000")
     return seconds
 
 
@@ -138,7 +141,7 @@ class CompleteCommand(EquationCommand):
 
     def answers(self, asked: Iterator[EquationInput]) -> Iterator[tuple[EquationInput, Any]]:
         """Of a search for several equations by several processes."""
-        processes = self.options.processes or cores()
+        processes = min(self.options.processes or cores(), cores())
         texts = self.options.equations
         if self.completing.by_score or processes == 1 or (len(texts) <= FEW and "-" not in texts):
             yield from super().answers(asked)

@@ -4,6 +4,7 @@ import sys
 
 from dgltree.commands.options import option_parser
 from dgltree.commands.reading_options import add_reading, given_reading
+from dgltree.commands.reports import report_bad
 from dgltree.datasets.tree_dataset import TreeDataset
 
 EXAMPLES = """\
@@ -49,7 +50,9 @@ def run(_: str, arguments: list[str]) -> int:
     from dgltree.training.embedding import embed
 
     data = TreeDataset.from_file(options.file, strict=options.strict, progress=True, **given_reading(options))
-    print(f"{options.file}: {len(data):,} trees, {data.num_nodes:,} nodes", file=sys.stderr)
+    report_bad(options.file, data.bad)
+    read = f", read as {data.reading.notation}" if data.reading.notation else ""
+    print(f"{options.file}: {len(data):,} trees, {data.num_nodes:,} nodes{read}", file=sys.stderr)
     settings = {name: getattr(options, name) for name in ("encoder", "loss", "epochs", "lr", "min_count", "seed")}
     embed(data, out=options.out, hidden_size=options.hidden_size, **settings)
     print(f"the model is in {options.out}")

@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -15,8 +16,8 @@ from dgltree.commands.signals import within
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
 from dgltree.read.typed import Question
 
-FEW = 4
-"""Questions that are answered here: the other processes take a second to begin."""
+SPENT = 2.0
+"""Seconds for which questions are answered here: the other processes take one or two to begin."""
 AHEAD = 4
 """Questions for each process that are read before they are due."""
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def answered(
     threading.Thread(target=_read, args=(asked, coming), daemon=True).start()
     with _Pool(completing, processes) as pool:
         begun: deque[tuple[T, Future[Any] | Any]] = deque()
-        done, ended = 0, False
+        spent, ended = 0.0, False
         while begun or not ended:
             while not ended and len(begun) < AHEAD * processes:
                 try:
@@ -59,11 +60,13 @@ def answered(
                     raise one
                 if one is not None:
                     item, task = one
-                    begun.append((item, pool.begin(task) if done >= FEW else task))
-                    done += isinstance(task, ReadQuestion)
+                    begun.append((item, pool.begin(task) if spent >= SPENT else task))
             if begun:
                 item, found = begun.popleft()
-                yield item, pool.result(found)
+                since = time.monotonic()
+                answer = pool.result(found)
+                spent += time.monotonic() - since
+                yield item, answer
 
 
 def _read(asked: Iterator[Any], coming: "Queue[Any]") -> None:

@@ -79,5 +79,6 @@ class Encoder(nn.Module, ABC):
         """
         raise ValueError(
             f"a {type(self).__name__} reads sequences; nodes have vectors in a tree encoder, and in the "
-            "efficient_beam_tree with in_context=True and order='leaves'"
+            "efficient_beam_tree with in_context=True and order='leaves'; of a model that 'dgltree embed' made of "
+            "sentences 'encode --nodes --context' has those of words"
         )

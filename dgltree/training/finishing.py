@@ -123,7 +123,7 @@ def _further(decision: Decision, trained: TrainedModel) -> dict[str, float]:
     nodes that have a label, of a training on these.
     """
     data, encoder = decision.splits.get("test"), trained.model.encoder
-    finds = encoder.induces_trees and words_are_leaves(encoder)
+    finds = encoder.induces_trees and words_are_leaves(encoder) and (data is None or data.reading.notation != "words")
     if data is None or not (finds or decision.options.nodes):
         return {}
     brackets, right, count = InducedBrackets(), 0, 0

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from dgltree.commands.several import FEW, ReadQuestion, answered
+from dgltree.commands import several
+from dgltree.commands.several import ReadQuestion, answered
+from dgltree.cores import cores
 from dgltree.equations.completion.batch_completion import BatchCompletion
 from dgltree.read.typed import read_question
 
@@ -25,7 +27,15 @@ EQUATIONS = [
     "_/2 = x",
     "sqrt(16) = _",
 ]
-COMMAND = [sys.executable, "-m", "dgltree", "complete", "-", "--top", "1"]
+AT_ONCE = """
+import sys
+from dgltree.commands import several
+from dgltree.commands.main import main
+if __name__ == "__main__":
+    several.SPENT = 0.0  # further processes answer from the first question on
+    sys.exit(main(sys.argv[1:]))
+"""
+COMMAND = [sys.executable, "-c", AT_ONCE, "complete", "-", "--top", "1"]
 ROOT = Path(__file__).parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
 
@@ -91,9 +101,10 @@ def _gone(group: int) -> bool:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="groups of processes are those of POSIX")
+@pytest.mark.skipif(cores() == 1, reason="one core answers alone")
 @pytest.mark.parametrize("stop", ["interrupt", "kill"])
 def test_each_line_is_answered_when_it_comes_and_no_process_outlives_the_run(stop: str) -> None:
-    run = _begun(FEW + 3)
+    run = _begun(5)
     assert _others(run.pid), "further processes answered"
     if stop == "kill":
         run.kill()
@@ -112,14 +123,19 @@ class _Ending:
         return os._exit, (3,)
 
 
-def test_a_process_that_ends_says_so() -> None:
+def test_questions_are_answered_here_until_it_pays_to_begin_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [(number, ReadQuestion(read_question("2 + _ = 3"), 0.0)) for number in range(3)]
+    monkeypatch.setattr(several._Pool, "begin", lambda *_: pytest.fail("a process begins"))
+    assert [number for number, _ in answered(BatchCompletion(top=1), iter(asked), 2)] == [0, 1, 2]
+
+
+def test_a_process_that_ends_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(several, "SPENT", 0.0)
+
     def asked() -> Iterator[tuple[int, Any]]:
-        for number in range(FEW):
-            yield number, ReadQuestion(read_question("2 + _ = 3"), 0.0)
-        yield FEW, ReadQuestion(_Ending(), 0.0)  # type: ignore[arg-type]
+        yield 0, ReadQuestion(_Ending(), 0.0)  # type: ignore[arg-type]
 
     found = answered(BatchCompletion(top=1), asked(), 2)
-    assert [next(found)[0] for _ in range(FEW)] == list(range(FEW))
     with pytest.raises(MemoryError, match=r"a process that answers ended, .* --processes 1 needs less"):
         next(found)
 

@@ -9,7 +9,17 @@ from dgltree.equations.checking.forms import FORMS
 from dgltree.equations.checking.marks import Checked, Mark
 from dgltree.equations.checking.periodic import COUNTERS, within_a_period
 from dgltree.equations.checking.rounding import rounds
-from dgltree.equations.checking.solution_lists import ALL, Claim, bare, claimed, is_decimal, listings, of_set, thousands
+from dgltree.equations.checking.solution_lists import (
+    ALL,
+    Claim,
+    bare,
+    claimed,
+    inside,
+    is_decimal,
+    listings,
+    of_set,
+    thousands,
+)
 from dgltree.equations.checking.solutions import Solutions
 from dgltree.equations.checking.units import WithUnits, in_units, with_units
 from dgltree.equations.completion.answers import question
@@ -126,7 +136,7 @@ class Checker:
         """The mark of a text without units, in which these are names of base units."""
         self._bases = bases
         if self.asked.unknown is not None:
-            answer = of_set(answer, self.asked.unknown)
+            answer = of_set(answer, self.asked.unknown, self._names)
         text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
         if claim is not None:
             return self._claimed(claim, answer.strip())
@@ -142,7 +152,7 @@ class Checker:
             if one.mark is Mark.RIGHT or text.count(",") > 1:
                 return self._list([one])
             raise ValueError(f"'{text.strip()}' can mean {whole}, a decimal or two numbers; write the one you mean")
-        if is_decimal(text) and (decimal := self._one([text])).mark is Mark.RIGHT:
+        if is_decimal(inside(text)) and (decimal := self._one([inside(text)])).mark is Mark.RIGHT:
             return self._list([decimal])
         readings = (self._list(list(self._each(parts))) for parts in listings(text, self.asked.unknown))
         return min(readings, key=lambda found: _SEVERITY.index(found.mark))
@@ -154,7 +164,15 @@ class Checker:
             period = self._solutions.found.period if counts else None
             tree = None if period is None else read_typed_expression(text, self._names, names=self._one_name)
             several = None if tree is None or period is None else within_a_period(tree, period)
-            yield from (self._one([write_infix(each)]) for each in several) if several else (self._one([text]),)
+            if several is None or period is None:
+                yield self._one([text])
+                continue
+            for each in several.values:
+                found = self._one([write_infix(each)])
+                if several.periods > 1 and found.mark is Mark.RIGHT:
+                    said = f"right, but not all solutions: the next one is {write_infix(period)} apart"
+                    found = found._replace(mark=Mark.INCOMPLETE, said=said)
+                yield found
 
     def _one(self, texts: list[str]) -> Checked:
         """The mark of an expression for each blank."""
@@ -166,6 +184,8 @@ class Checker:
         verdict, right = self._verdict(fillers)
         understood = ", ".join(map(write_infix, fillers))
         mark = _mark(verdict, right)
+        if mark is Mark.UNDECIDED and self.asked.unknown is not None and self._is_outside(fillers, verdict):
+            return Checked(understood, Mark.WRONG, verdict, notes=notes, said=f"wrong: {verdict.reason} there")
         if mark is Mark.WRONG and self.rounded and len(fillers) == 1:
             exact = next((tree for tree in self._solutions.known if rounds(fillers[0], tree)), None)
             if exact is not None:
@@ -175,8 +195,15 @@ class Checker:
             written = (read_typed_expression(text, self._names, True, self._one_name) for text in texts)
             lacks = [FORMS[self.form](tree) for tree in written]
             lack = next((f"not {_NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
-            return Checked(understood, Mark.FORM if lack else mark, verdict, lack, notes)
+            shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is no 3/4 here
+            return Checked(shown, Mark.FORM if lack else mark, verdict, lack, notes)
         return Checked(understood, mark, verdict, notes=notes)
+
+    def _is_outside(self, fillers: list[Tree], verdict: Verdict) -> bool:
+        """Whether an answer is a number for which the equation has no value."""
+        return verdict.reason.endswith("side has no value") and all(
+            self._judge.verdict(Equation(filler, filler)).holds for filler in fillers
+        )
 
     def _check_names(self, fillers: list[Tree]) -> None:
         """Raises ``ValueError`` for a word or a unit as the answer to an equation of numbers."""
@@ -235,6 +262,8 @@ class Checker:
         known = verdict.grade is not Grade.UNDECIDED
         if claim is ALL:
             right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
+            if right and verdict.conditions:
+                return Checked(text, Mark.PART, verdict, said=f"right on a part only: it {verdict.place}")
             mark = Mark.RIGHT if right else Mark.WRONG if known else Mark.UNDECIDED
             return Checked(text, mark, verdict)
         if verdict.domain is not Domain.NONE and known:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 
-from dgltree.equations.checking.polynomial import Polynomials, common_factor, content
+from dgltree.equations.checking.polynomial import Poly, Polynomials, common_factor, content
 from dgltree.equations.checking.written import factors, terms, whole
 from dgltree.equations.truth.exact import exact, exact_value
 from dgltree.read.infix_writer import write_infix
@@ -40,9 +40,15 @@ def expanded(tree: Tree) -> Lack:
 
 def factored(tree: Tree) -> Lack:
     """A product whose factors have no factors themselves, over the rational numbers."""
-    for base, _ in _factors(tree):
+    parts = list(_factors(tree))
+    top, bottom = _quotient(parts)
+    if top is not None and bottom is not None and not top.gcd(bottom).is_constant():
+        return "numerator and denominator have a common factor"
+    for base, _ in parts:
         if base.function != "Add":
             continue
+        if any(_is_quotient(node) and exact(node.children[0]) is None for node in base.distinct()):
+            return f"{_text(base)} has a fraction with a variable"
         poly = Polynomials().of(base)
         if poly is None:
             return f"{_text(base)} is too long to look for factors"
@@ -56,7 +62,9 @@ def factored(tree: Tree) -> Lack:
 
 
 def one_fraction(tree: Tree) -> Lack:
-    """No sum with a fraction in it, and no fraction in another."""
+    """No sum with a fraction in it, no fraction in another, and no decimal."""
+    if (lack := exact_numbers(tree)) is not None:
+        return lack
     below = [factor.children[0] for factor in factors(tree) if _is_quotient(factor)]
     if any(map(_has_quotient, below)) or any(_has_quotient(base) for base, _ in _factors(tree)):
         return "there is a fraction in a sum or in a fraction"
@@ -67,11 +75,11 @@ def one_fraction(tree: Tree) -> Lack:
 
 def lowest_terms(tree: Tree) -> Lack:
     """One fraction, of which numerator and denominator have no common factor."""
-    lack = exact_numbers(tree) or one_fraction(tree)
+    lack = one_fraction(tree)
     if lack is not None:
         return lack
-    polynomials, parts = Polynomials(), list(_factors(tree))
-    top, bottom = (polynomials.product([(base, abs(e)) for base, e in parts if e * way > 0]) for way in (1, -1))
+    parts = list(_factors(tree))
+    top, bottom = _quotient(parts)
     if top is None or bottom is None:
         return "it is too long to look for common factors"
     sums = [base for base, _ in parts if base.function == "Add" and exact_value(base) is not None]
@@ -79,7 +87,7 @@ def lowest_terms(tree: Tree) -> Lack:
         return f"{_text(sums[0])} can be added"
     if sum((exact(base) or 0) < 0 for base, _ in parts) > 1:
         return "there is more than one minus sign"
-    if any(sum(abs(exact(base) or 1) != 1 for base, e in parts if e * way > 0) > 1 for way in (1, -1)):
+    if any(sum(abs(e) for base, e in parts if e * way > 0 and abs(exact(base) or 1) != 1) > 1 for way in (1, -1)):
         return "some numbers can be multiplied"
     common = gcd(int(content(top)), int(content(bottom)))
     if common > 1:
@@ -107,6 +115,13 @@ def _factors(tree: Tree) -> Iterator[tuple[Tree, int]]:
             yield factor, 1
         else:
             yield from ((base, exponent * power) for base, exponent in _factors(factor.children[0]))
+
+
+def _quotient(parts: list[tuple[Tree, int]]) -> tuple[Poly | None, Poly | None]:
+    """Numerator and denominator, over the same variables; None for what would be too large."""
+    polynomials = Polynomials()
+    top, bottom = (polynomials.product([(base, abs(e)) for base, e in parts if e * way > 0]) for way in (1, -1))
+    return top, bottom
 
 
 def _text(tree: Tree) -> str:

@@ -1,5 +1,7 @@
 """Answers to periodic equations: solutions that are periods apart, and ``pi/6 + 2 k pi`` for all of them."""
 
+from typing import NamedTuple
+
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.balls import Unjudged, ball, whole
 from dgltree.equations.truth.program import Program
@@ -22,19 +24,27 @@ def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
     return None if value is None else whole(ball(value))
 
 
-def within_a_period(answer: Tree, period: Tree) -> list[Tree] | None:
-    """The different values of an answer with a counter, as ``pi/4 + k*pi``, within a period.
+class Within(NamedTuple):
+    """An answer with a counter, as ``pi/4 + k*pi``, within a period."""
 
-    None for an answer without a counter alone, and for one whose steps are no parts of the period.
-    """
+    values: list[Tree]
+    """Its different values."""
+    periods: int
+    """How many periods lie between two of its values, if it has one alone in each; else 1."""
+
+
+def within_a_period(answer: Tree, period: Tree) -> Within | None:
+    """None for an answer without a counter alone, and for one whose steps are neither parts of the period nor some."""
     names = variables(answer)
     if len(names) != 1 or names[0] not in COUNTERS:
         return None
     counter = Tree("Symbol", token=names[0])
     values = [substitute(answer, {counter: Tree("Integer", token=str(k))}) for k in range(MOST + 1)]
-    for count in range(1, MOST + 1):
+    if apart := abs(periods_between(values[1], values[0], period) or 0):
+        return Within([values[0].fold(_short)], apart)
+    for count in range(2, MOST + 1):
         if abs(periods_between(values[count], values[0], period) or 0) == 1:
-            return [value.fold(_short) for value in values[:count]]
+            return Within([value.fold(_short) for value in values[:count]], 1)
     return None
 
 

@@ -23,18 +23,25 @@ _ALL = re.compile(
     r"|(?:x ?(?:∈|\\in) ?)?(?:ℝ|(?-i:R)|\\mathbb\{?R\}?)",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"(?<!\\);|(?<!\\),|\s(?:or|and|oder|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
-_LOOSE = re.compile(r"(?<!\\),(?=\s)|\s(?:or|and|oder|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_BETWEEN = re.compile(r"(?<!\\);|(?<!\\),|\s(?:or|and|oder|und|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_LOOSE = re.compile(r"(?<!\\),(?=\s)|\s(?:or|and|oder|und|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
 _TIGHT = re.compile(r"[0-9],[0-9]")
 _SEMICOLON = re.compile(r"(?<!\\);")
-_PAIR = re.compile(r"\s*[(\[][^()\[\]]*,[^()\[\]]*[)\]]\s*")
+_PAIR = re.compile(r"\s*[(\[][^()\[\]]*[,;][^()\[\]]*[)\]]\s*")
 _DECIMAL = re.compile(r"\s*[-−]?\s*[0-9]+,[0-9]+\s*")
 _THOUSANDS = re.compile(r"\s*[-−]?\s*[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
 _BRACES = re.compile(r"\s*\\?\{(.*?)\\?\}\s*", re.DOTALL)
 _SET = re.compile(
-    r"\s*(?:(?:I?L|S|M|𝕃|\\mathbb\{?L\}?)\s*=|([^\W\d]\w*)\s*(?:∈|\\in(?![A-Za-z])))\s*(?=\\?\{|∅|\\emptyset|\\varnothing)"
+    r"\s*(?:(?:I?L|S|M|𝕃|\\mathbb\{?L\}?)\s*=|([^\W\d]\w*)\s*(?:∈|\\in(?![A-Za-z])|in(?=\s*\\?\{)))"
+    r"\s*(?=\\?\{|∅|\\emptyset|\\varnothing|ℝ|\\mathbb\{?R|R\s*$)"
 )
 """The name of a set of solutions, or the unknown that is in one."""
+_BRACES_OF_LATEX = re.compile(r"\\(?:left|right)\s*(?=\\[{}])")
+_COUNTER = re.compile(
+    r"\s*[,;|(]?\s*(?:for (?:all |any )?)?([knm])\s*(?:∈|\\in(?![A-Za-z])|is|an?|\s)*\s*"
+    r"(?:ℤ|\\mathbb\s*\{?Z\}?|Z|integers?|whole(?: numbers?)?)\s*\)?(?=\s*\\?\}?\s*$)"
+)
+"""A remark that a letter of a periodic answer is any whole number."""
 _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
 _NAME = re.compile(r"\s*([^\W\d]\w*?)(?:_?\{?[0-9₀-₉]+\}?)?\s*=(?!=)")
 
@@ -45,10 +52,20 @@ def claimed(text: str) -> Claim | None:
     return NONE if _NONE.fullmatch(said) else ALL if _ALL.fullmatch(said) else None
 
 
-def of_set(text: str, unknown: str) -> str:
-    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``."""
+def of_set(text: str, unknown: str, names: Collection[str]) -> str:
+    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if k is no name of the equation."""
+    text = _BRACES_OF_LATEX.sub("", text).strip().removesuffix(".")
+    counter = _COUNTER.search(text)
+    if counter and counter[1] not in (unknown, *names):
+        text = text[: counter.start()] + text[counter.end() :]
     found = _SET.match(text)
     return text[found.end() :] if found and found[1] in (None, unknown) else text
+
+
+def inside(text: str) -> str:
+    """``2,5`` of ``{2,5}``."""
+    found = _BRACES.fullmatch(text)
+    return found[1] if found else text
 
 
 def bare(text: str, unknown: str | None, names: Collection[str]) -> str:

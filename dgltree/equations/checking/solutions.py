@@ -7,6 +7,7 @@ from dgltree.equations.checking.periodic import periods_between
 from dgltree.equations.checking.rounding import rounds
 from dgltree.equations.completion.completer import Completer
 from dgltree.equations.completion.result import Completion
+from dgltree.equations.truth.imaginary import imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
 from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 from dgltree.read.functions import names as functions
@@ -46,7 +47,10 @@ class Solutions:
         period = self.found.period
         if period is not None and periods_between(solution, given, period) is not None:
             return True
-        return self._judge.verdict(Equation(solution, given)).holds or (self._rounded and rounds(given, solution))
+        equal = Equation(solution, given)
+        unit = imaginary_unit(equal)
+        verdict = self._judge.verdict(equal if unit is None else with_unit(equal, unit))
+        return verdict.holds or (self._rounded and rounds(given, solution))
 
     @cached_property
     def every(self) -> Verdict | None:

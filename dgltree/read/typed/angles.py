@@ -4,16 +4,27 @@ from dgltree.read.functions import names
 from dgltree.trees.tree import Tree
 
 CIRCULAR = frozenset(names("circular", inverse=False))
-LONGEST = 4
-"""Digits of an angle in degrees, and its sign."""
+LEAST, STEP, DIGITS = 10, 5, 3
+"""Of whole numbers that may be degrees."""
 
 
 def in_radians(*trees: Tree) -> tuple[str, ...]:
-    """A note on the first angle that is a multiple of five, ten or more, without pi: it is read as radians."""
+    """A note on the first angle with a multiple of five, ten or more, as a term and without pi: it is in radians."""
     for node in (node for tree in trees for node in tree.distinct()):
-        angle = node.children[0] if node.function in CIRCULAR and len(node.children) == 1 else None
-        if angle is None or angle.function != "Integer" or len(text := angle.token or "") > LONGEST:
+        if node.function not in CIRCULAR or len(node.children) != 1:
             continue
-        if abs(int(text)) >= 10 and int(text) % 5 == 0:
-            return (f"{node.function}({text}) is of {text} radians; write {text}° for degrees",)
+        angle = node.children[0]
+        for term in angle.children if angle.function == "Add" else (angle,):
+            if text := _degrees(term):
+                return (f"{text} in {node.function} is in radians; write {text}° for degrees",)
     return ()
+
+
+def _degrees(term: Tree) -> str:
+    """The number of a term that may be degrees, ``30`` of 30 and of -30."""
+    if term.function == "Mul" and len(term.children) == 2 and term.children[0].function == "NegativeOne":
+        term = term.children[1]
+    text = (term.token or "").lstrip("-")
+    if term.function != "Integer" or len(text) > DIGITS or int(text) < LEAST or int(text) % STEP:
+        return ""
+    return text
