@@ -137,7 +137,7 @@ def detect(texts: Sequence[str]) -> str:
         raise ValueError(f"no notation that is detected reads half of {len(texts)} trees: {told(texts)}")
     known = "".join(f"\n  {name}: {notation.example}" for name, notation in NOTATIONS.items())
     found = f"none of {len(texts)} texts is in a known notation" if texts else "found no text"
-    raise ValueError(f"{found}; expected one of{known}")
+    raise ValueError(f"{found}; expected one of these, or name one by --notation:{known}")
 
 
 def told(texts: Sequence[str]) -> str:
