@@ -16,9 +16,9 @@ from dgltree.commands.signals import within
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
 from dgltree.read.typed import Question
 
-SPENT = 2.0
+SPENT = 0.5
 """Seconds for which questions are answered here: the other processes take one or two to begin."""
-AHEAD = 4
+AHEAD = 16
 """Questions for each process that are read before they are due."""
 T = TypeVar("T")
 
@@ -59,8 +59,9 @@ def answered(
                 if isinstance(one, BaseException):
                     raise one
                 if one is not None:
-                    item, task = one
-                    begun.append((item, pool.begin(task) if spent >= SPENT else task))
+                    begun.append(one)
+            if spent >= SPENT:
+                begun = deque((item, pool.begin(task)) for item, task in begun)
             if begun:
                 item, found = begun.popleft()
                 since = time.monotonic()
@@ -97,7 +98,8 @@ class _Pool:
             for child in active_children():
                 child.terminate()
 
-    def begin(self, task: ReadQuestion | ValueError) -> Any:
+    def begin(self, task: Any) -> Any:
+        """Begin a task, if it is not begun yet."""
         return self._executor.submit(_answer, task) if isinstance(task, ReadQuestion) else task
 
     def result(self, found: Any) -> Any:
