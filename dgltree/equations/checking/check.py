@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from dgltree.arguments import nearest
 from dgltree.equations.checking.answer_parts import parts
-from dgltree.equations.checking.forms import FORMS
-from dgltree.equations.checking.marks import Checked, Mark
+from dgltree.equations.checking.forms import FORMS, NAMES
+from dgltree.equations.checking.marks import SEVERITY, Checked, Mark, mark_of
 from dgltree.equations.checking.periodic import COUNTERS, within_a_period
 from dgltree.equations.checking.rounding import rounds
 from dgltree.equations.checking.solution_lists import (
@@ -155,7 +155,7 @@ class Checker:
         if is_decimal(inside(text)) and (decimal := self._one([inside(text)])).mark is Mark.RIGHT:
             return self._list([decimal])
         readings = (self._list(list(self._each(parts))) for parts in listings(text, self.asked.unknown))
-        return min(readings, key=lambda found: _SEVERITY.index(found.mark))
+        return min(readings, key=lambda found: SEVERITY.index(found.mark))
 
     def _each(self, texts: list[str]) -> Iterator[Checked]:
         """The marks of solutions, one by one; of ``pi/4 + k*pi`` those within a period of the equation."""
@@ -183,7 +183,7 @@ class Checker:
         self._check_names(fillers)
         verdict, right = self._verdict(fillers)
         understood = ", ".join(map(write_infix, fillers))
-        mark = _mark(verdict, right)
+        mark = mark_of(verdict, right)
         if mark is Mark.UNDECIDED and self.asked.unknown is not None and self._is_outside(fillers, verdict):
             return Checked(understood, Mark.WRONG, verdict, notes=notes, said=f"wrong: {verdict.reason} there")
         if mark is Mark.WRONG and self.rounded and len(fillers) == 1:
@@ -194,7 +194,7 @@ class Checker:
         if mark is Mark.RIGHT and self.form is not None:
             written = (read_typed_expression(text, self._names, True, self._one_name) for text in texts)
             lacks = [FORMS[self.form](tree) for tree in written]
-            lack = next((f"not {_NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
+            lack = next((f"not {NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
             shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is no 3/4 here
             return Checked(shown, Mark.FORM if lack else mark, verdict, lack, notes)
         return Checked(understood, mark, verdict, notes=notes)
@@ -223,7 +223,7 @@ class Checker:
         several = list({part.answer: part for part in several}.values())
         answer = ", ".join(part.answer for part in several)
         notes = tuple(dict.fromkeys(note for part in several for note in part.notes))
-        worst = max(several, key=lambda part: _SEVERITY.index(part.mark))
+        worst = max(several, key=lambda part: SEVERITY.index(part.mark))
         if len(several) == 1 and worst.mark is not Mark.RIGHT:
             return worst
         if worst.mark is not Mark.RIGHT:
@@ -290,23 +290,3 @@ class Checker:
         if len(fillers) > 1 or unit is not None:
             return verdict, verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
         return verdict, covers(equation, fillers[0], verdict)
-
-
-_SEVERITY = (Mark.RIGHT, Mark.INCOMPLETE, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
-_NAMES = {
-    "expanded": "expanded",
-    "factored": "factored",
-    "lowest-terms": "in lowest terms",
-    "one-fraction": "one fraction",
-    "exact": "exact",
-}
-
-
-def _mark(verdict: Verdict, right: bool) -> Mark:
-    if verdict.grade is Grade.UNDECIDED:
-        return Mark.UNDECIDED
-    if right:
-        return Mark.RIGHT
-    if verdict.domain is Domain.NONE or (verdict.part and all(piece.is_point for piece in verdict.part)):
-        return Mark.WRONG
-    return Mark.PART

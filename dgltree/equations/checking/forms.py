@@ -105,6 +105,14 @@ FORMS: Mapping[str, Callable[[Tree], Lack]] = {
     "exact": exact_numbers,
 }
 """By name: what a tree that was read as it is written lacks (a fraction of numbers is a quotient)."""
+NAMES = {
+    "expanded": "expanded",
+    "factored": "factored",
+    "lowest-terms": "in lowest terms",
+    "one-fraction": "one fraction",
+    "exact": "exact",
+}
+"""In a sentence that an answer is not so."""
 
 
 def _factors(tree: Tree) -> Iterator[tuple[Tree, int]]:

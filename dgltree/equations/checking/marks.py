@@ -3,7 +3,7 @@
 import enum
 from typing import Any, NamedTuple
 
-from dgltree.equations.truth.verdict import Verdict
+from dgltree.equations.truth.verdict import Domain, Grade, Verdict
 
 
 class Mark(enum.Enum):
@@ -18,6 +18,21 @@ class Mark(enum.Enum):
     UNDECIDED = "undecided"
     INCOMPLETE = "incomplete"
     """Right, but there are more solutions."""
+
+
+SEVERITY = (Mark.RIGHT, Mark.INCOMPLETE, Mark.FORM, Mark.PART, Mark.UNDECIDED, Mark.WRONG)
+"""Of several solutions the last of these marks counts."""
+
+
+def mark_of(verdict: Verdict, right: bool) -> Mark:
+    """The mark of one answer by its verdict, and by whether that holds wherever the rest has a value."""
+    if verdict.grade is Grade.UNDECIDED:
+        return Mark.UNDECIDED
+    if right:
+        return Mark.RIGHT
+    if verdict.domain is Domain.NONE or (verdict.part and all(piece.is_point for piece in verdict.part)):
+        return Mark.WRONG
+    return Mark.PART
 
 
 class Checked(NamedTuple):
