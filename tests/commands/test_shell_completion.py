@@ -1,6 +1,7 @@
 """The completion for bash that docs/howto/faq.md gives."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,8 @@ PAGE = (ROOT / "docs" / "howto" / "faq.md").read_text(encoding="utf-8")
 )
 def test_bash_completes_commands_and_options(typed: list[str], wanted: list[str], tmp_path: Path) -> None:
     command = tmp_path / "dgltree"
-    command.write_text(f'#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' -m dgltree "$@"\n', encoding="utf-8")
+    run = f"PYTHONPATH={shlex.quote(str(ROOT))} exec {shlex.quote(sys.executable)} -m dgltree"
+    command.write_text(f'#!/bin/sh\n{run} "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     words = " ".join(f"'{word}'" for word in typed)
     asked = f"COMP_WORDS=({words}); COMP_CWORD={len(typed) - 1}; _dgltree"
