@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dgltree.read.listops import DIGITS, read_words
+from dgltree.read.listops import DIGITS, OPERATORS, read_words
 from dgltree.trees.logic import CONNECTIVES, MOST_VARIABLES, RELATIONS, TruthTables
 from dgltree.trees.tree import Tree
 
@@ -20,8 +20,10 @@ def checked(classes: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any] | N
     try:
         if {*classes} == {*RELATIONS} and len(trees) == 2:
             return _related(*trees)
-        if {*classes} <= {*DIGITS} and len(trees) == 1:
-            _, value = read_words(" ".join(_words(trees[0])))
+        words = _words(trees[0])
+        listed = words and words[0] in OPERATORS  # a digit alone may be any model's word
+        if listed and {*classes} == {*DIGITS} and len(trees) == 1:
+            _, value = read_words(" ".join(words))
             return {"by": "arithmetic", "answer": str(value), "note": ""}
     except ValueError:  # no formula, or no list
         pass

@@ -127,6 +127,8 @@ def test_what_lists_are_worth_is_worked_out() -> None:
     tree = read_unlabelled("( ( ( ( [MAX 2 ) 9 ) ( ( ( [SM 4 ) 7 ) ] ) ) ] )")
     assert checked([*"0123456789"], [tree]) == {"by": "arithmetic", "answer": "9", "note": ""}
     assert checked(["a", "b"], [tree]) is None
+    assert checked(["0", "1"], [read_unlabelled("7")]) is None, "a sentence of a digit, for another task"
+    assert checked([*"0123456789"], [read_unlabelled("7")]) is None
     assert checked([*"0123456789"], [right_branching(["a", "list"])]) is None
     many = read_formula(" and ".join(f"v{k}" for k in range(13)))
     assert checked([*RELATIONS], [many, many]) is None

@@ -24,7 +24,7 @@ def run(
 def fit(
     main: Callable[[list[str]], None], configs: Sequence[Path], out: Path, given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Train by the options ``given`` and the configurations, which do not win although they come later; the figures of
+    """Train by the options ``given`` and the configurations, which do not win although they come later; the metrics of
     the test data."""
     arguments = [f"--{name}={value}" for name, value in given.items()] + [f"--config={file}" for file in configs]
     with quiet():

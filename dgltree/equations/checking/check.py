@@ -138,7 +138,7 @@ class Checker:
         if self.asked.unknown is not None:
             answer = of_set(answer, self.asked.unknown, self._names)
         text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
-        if claim is not None:
+        if claim is not None and answer.strip() not in self._names:  # R may be a variable
             return self._claimed(claim, answer.strip())
         if self.asked.unknown is None:
             blanks = len(self.asked.blanks)

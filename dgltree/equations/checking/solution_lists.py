@@ -38,8 +38,9 @@ _SET = re.compile(
 """The name of a set of solutions, or the unknown that is in one."""
 _BRACES_OF_LATEX = re.compile(r"\\(?:left|right)\s*(?=\\[{}])")
 _COUNTER = re.compile(
-    r"\s*[,;|(]?\s*(?:for (?:all |any )?)?([knm])\s*(?:∈|\\in(?![A-Za-z])|is|an?|\s)*\s*"
-    r"(?:ℤ|\\mathbb\s*\{?Z\}?|Z|integers?|whole(?: numbers?)?)\s*\)?(?=\s*\\?\}?\s*$)"
+    r"\s*[,;|(]?\s*(?:for (?:all |any )?)?([knm])\s*"
+    r"(?:(?:∈|\\in(?![A-Za-z]))\s*(?:ℤ|\\mathbb\s*\{?Z\}?|Z)|(?:is |an? )*(?:integers?|whole(?: numbers?)?))"
+    r"\s*\)?(?=\s*\\?\}?\s*$)"
 )
 """A remark that a letter of a periodic answer is any whole number."""
 _BOTH = re.compile(r"±|\\pm(?![A-Za-z])|\+/-|\+-")
