@@ -39,6 +39,8 @@ def run(_: str, arguments: list[str]) -> int:
 
     if options.folds and (options.seeds or options.validation or options.test):
         raise ValueError("--folds makes test sets of its own: give it without --seeds, --validation and --test")
+    if options.processes is not None and not (options.folds or options.seeds):
+        raise ValueError("--processes is for --folds or --seeds; a single training has --threads and --devices")
     reading = given_reading(options)
     settings: dict[str, Any] = {field.name: getattr(options, field.name.strip("_")) for field in fields(FitOptions)}
     FitOptions(**settings)  # impossible settings are reported before a long file is read
@@ -54,7 +56,7 @@ def run(_: str, arguments: list[str]) -> int:
     settings["cell"] = options.cell
     command = shlex.join(["dgltree", "fit", *arguments])
     if options.folds or options.seeds:
-        repeated = {"out": options.out, "command": command, **splits, **settings}
+        repeated = {"out": options.out, "command": command, "processes": options.processes, **splits, **settings}
         if options.folds:
             same = {name: files["train"] for name, files in trees.items()}
             found = fit_folds(data, options.folds, trees=same, **repeated)
@@ -124,6 +126,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--seeds",
         type=int | None,
         help="train this many times on the same splits, with different seeds, and print the means",
+    )
+    parser.add_argument(
+        "--processes",
+        type=int | None,
+        help="with --folds or --seeds: train in so many processes at a time (default: as many as there are cores and "
+        "memory for, on a GPU or for short trainings 1)",
     )
     parser.add_argument(
         "--cell", type=str | None, help="use a cell of your own instead of --encoder, given as FILE.py:CLASS"

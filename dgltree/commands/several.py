@@ -1,20 +1,17 @@
 """Questions that several processes answer, in the order in which they came."""
 
-import os
-import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import active_children, get_context, parent_process
 from queue import Empty, Queue
 from typing import Any, NamedTuple, TypeVar
 
 from dgltree.commands.signals import within
 from dgltree.equations.completion.batch_completion import BatchCompletion, each
 from dgltree.read.typed import Question
+from dgltree.workers import result_of, workers
 
 SPENT = 0.5
 """Seconds for which questions are answered here: the other processes take one or two to begin."""
@@ -46,7 +43,8 @@ def answered(
     """
     coming: Queue[Any] = Queue(AHEAD * processes)
     threading.Thread(target=_read, args=(asked, coming), daemon=True).start()
-    with _Pool(completing, processes) as pool:
+    with workers(processes, _begin, completing) as executor:
+        pool = _Pool(completing, executor)
         begun: deque[tuple[T, Future[Any] | Any]] = deque()
         spent, ended = 0.0, False
         while begun or not ended:
@@ -81,22 +79,10 @@ def _read(asked: Iterator[Any], coming: "Queue[Any]") -> None:
 
 
 class _Pool:
-    """The processes, which begin when they are needed and end with the block."""
+    """Processes that answer what is begun."""
 
-    def __init__(self, completing: BatchCompletion, processes: int) -> None:
-        self.completing = completing
-        self._executor = ProcessPoolExecutor(
-            processes, get_context("spawn"), initializer=_begin, initargs=(completing,)
-        )
-
-    def __enter__(self) -> "_Pool":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        self._executor.shutdown(wait=kind is None, cancel_futures=True)
-        if kind is not None:
-            for child in active_children():
-                child.terminate()
+    def __init__(self, completing: BatchCompletion, executor: ProcessPoolExecutor) -> None:
+        self.completing, self._executor = completing, executor
 
     def begin(self, task: Any) -> Any:
         """Begin a task, if it is not begun yet."""
@@ -105,14 +91,7 @@ class _Pool:
     def result(self, found: Any) -> Any:
         if isinstance(found, ReadQuestion):
             return _answered(self.completing, found)
-        if not isinstance(found, Future):
-            return found
-        try:
-            return found.result()
-        except BrokenProcessPool:
-            raise MemoryError(
-                "a process that answers ended, probably for lack of memory: --processes 1 needs less"
-            ) from None
+        return result_of(found, "answers") if isinstance(found, Future) else found
 
 
 def _answered(completing: BatchCompletion, task: ReadQuestion) -> Any:
@@ -127,17 +106,7 @@ _settings: list[BatchCompletion] = []
 
 
 def _begin(completing: BatchCompletion) -> None:
-    """Begin a process that answers: it leaves Ctrl-C to the one that began it, and ends when that ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     _settings[:] = [completing]
-
-
-def _end_with_the_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def _answer(task: ReadQuestion) -> Any:

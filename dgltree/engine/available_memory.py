@@ -1,5 +1,6 @@
 """How much memory is left on a device: what the system says, and the limits of a process and of the groups it is in."""
 
+import os
 from pathlib import Path
 
 import torch
@@ -21,6 +22,11 @@ def available_bytes(device: torch.device) -> int | None:
         return None
     known = dict(line.split(":") for line in MEMINFO.read_text(encoding="ascii").splitlines())
     return min([1024 * int(known["MemAvailable"].split()[0]), *_left_of_addresses(), *_left_in_groups()])
+
+
+def resident_bytes() -> int:
+    """Bytes of memory that this process has, where :func:`available_bytes` is known."""
+    return os.sysconf("SC_PAGE_SIZE") * int(PAGES.read_text(encoding="ascii").split()[1])
 
 
 def _left_of_addresses() -> list[int]:

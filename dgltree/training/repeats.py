@@ -3,20 +3,21 @@
 import json
 import math
 import statistics
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from dgltree.datasets.splitting.splits import folds, split
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.read.json_text import write_json
+from dgltree.training.at_once import processes_for, train_at_once
 from dgltree.training.deciding import labelled
 from dgltree.training.fitting import fit
 from dgltree.training.folder import CARD, write
 from dgltree.training.options import FitOptions
-from dgltree.training.processes import first
+from dgltree.training.processes import first, say
 
 SUMMARY = "summary"
 """The stem of the files with the means."""
@@ -69,6 +70,7 @@ def fit_folds(
     out: str | Path = "runs/fit",
     *,
     trees: Mapping[str, TreeDataset] | None = None,
+    processes: int | None = 1,
     **options: Any,
 ) -> Repeats:
     """Train ``count`` times, each time with another part of the data for testing.
@@ -79,6 +81,8 @@ def fit_folds(
         out: the folder of the trainings, ``fold-1`` and so on, and of ``summary.md`` and ``summary.json``.
         trees: the same molecules by the notations of their trees, of which ``data`` is one: each training has those
             from which a baseline predicts its training examples best.
+        processes: how many trainings run at a time, each in a process of its own, which imports the caller's program as
+            a module; None: as many as there are cores and memory for, on a GPU or of short trainings one.
         options: of :func:`dgltree.fit`.
 
     A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
@@ -87,9 +91,15 @@ def fit_folds(
     settings = _settings(options)
     data = labelled(data, settings)
     given = folds(data, count, settings.seed)
-    if trees:
-        given = [_of_best_tree(each, trees, settings) for each in given]
-    return _all({f"fold-{i}": (each, {}) for i, each in enumerate(given, 1)}, Path(out), options)
+    trainings = {
+        f"fold-{i}": partial(_fit_fold, each, trees or {}, settings, out=Path(out) / f"fold-{i}", **options)
+        for i, each in enumerate(given, 1)
+    }
+    return _all(trainings, Path(out), _processes(processes, count, data, settings))
+
+
+def _fit_fold(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: FitOptions, **options: Any) -> None:
+    fit(_of_best_tree(fold, trees, settings) if trees else fold, **options)
 
 
 def _of_best_tree(fold: TreeDataset, trees: Mapping[str, TreeDataset], settings: FitOptions) -> TreeDataset:
@@ -110,6 +120,7 @@ def fit_seeds(
     *,
     validation: TreeDataset | None = None,
     test: TreeDataset | None = None,
+    processes: int | None = 1,
     **options: Any,
 ) -> Repeats:
     """Train ``count`` times on the same splits, with the seed and those that follow it; as :func:`fit_folds`."""
@@ -128,7 +139,11 @@ def fit_seeds(
     elif len(files) < 2:
         raise ValueError("trainings are compared by their test set; give --validation and --test, or neither")
     seeds = range(settings.seed, settings.seed + count)
-    return _all({f"seed-{seed}": (data, {**files, "seed": seed}) for seed in seeds}, Path(out), options)
+    trainings = {
+        f"seed-{seed}": partial(fit, data, out=Path(out) / f"seed-{seed}", **{**options, **files, "seed": seed})
+        for seed in seeds
+    }
+    return _all(trainings, Path(out), _processes(processes, count, data, settings))
 
 
 def _settings(options: dict[str, Any]) -> FitOptions:
@@ -136,12 +151,25 @@ def _settings(options: dict[str, Any]) -> FitOptions:
     return FitOptions(**{field.name: options[field.name] for field in fields(FitOptions) if field.name in options})
 
 
-def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path, options: dict[str, Any]) -> Repeats:
+def _processes(given: int | None, trainings: int, data: TreeDataset, settings: FitOptions) -> int:
+    if given is None:
+        return processes_for(trainings, data.num_nodes, settings)
+    if given < 1:
+        raise ValueError(f"processes is {given}; it must be 1 or more")
+    if given > 1 and settings.devices * settings.machines > 1:
+        raise ValueError("give --processes for trainings at a time, or --devices and --machines for each training")
+    return min(given, trainings)
+
+
+def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) -> Repeats:
+    if processes > 1:
+        train_at_once(trainings, processes)
+    else:
+        for name, train in trainings.items():
+            say(f"{name}:")
+            train()
     models, baselines, networks = {}, {}, {}
-    for name, (data, further) in trainings.items():
-        if first():
-            print(f"{name}:", file=sys.stderr)
-        fit(data, out=out / name, **{**options, **further})
+    for name in trainings:
         card = json.loads((out / name / CARD).read_text(encoding="utf-8"))
         models[name] = {metric: value for metric, value in card["metrics"]["test"].items() if metric != "examples"}
         if "test" in card["baseline"]:

@@ -1,6 +1,9 @@
 """Trainings over folds and over seeds."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,12 @@ from dgltree.commands.main import main
 
 pytest.importorskip("lightning", reason="the train extra is not installed")
 pytest.importorskip("sklearn")
+from dgltree.training import at_once
+from dgltree.training.options import FitOptions
 from dgltree.training.repeats import Repeats
 
 pytestmark = QUIET
+ROOT = Path(__file__).parents[2]
 
 
 def test_folds_are_trainings_of_their_own_and_their_means_are_printed(
@@ -66,3 +72,82 @@ def test_a_metric_that_one_training_lacks_has_no_mean() -> None:
         "fold-2": {"r2": 0.25, "rank_correlation": 1.0},
     }
     assert "| model | 0.3750 ± 0.1768 | nan ± nan |" in str(Repeats(rows, {}, {}))
+
+
+def test_trainings_by_several_processes_are_those_of_one(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path, "trees.tsv", table(120))
+    arguments = ["fit", str(path), *SMALL, "--epochs", "1", "--folds", "3", "--no-baseline"]
+    printed = {}
+    for processes in ("1", "2"):
+        assert main([*arguments, "--out", str(tmp_path / processes), "--processes", processes]) == 0
+        printed[processes] = capfd.readouterr()
+    assert (tmp_path / "1" / "summary.json").read_bytes() == (tmp_path / "2" / "summary.json").read_bytes()
+    weights = [(tmp_path / processes / "fold-3" / "model.safetensors").read_bytes() for processes in ("1", "2")]
+    assert weights[0] == weights[1]
+    ours = [line for line in printed["2"].err.splitlines() if line.startswith("fold-2: ")]
+    _, _, after = printed["1"].err.partition("fold-2:\n")
+    assert ours == [f"fold-2: {line}" for line in after.partition("fold-3:\n")[0].splitlines()]
+    epochs = [line.partition(";")[0] for line in printed["1"].out.splitlines() if line.startswith("epoch ")]
+    named = {line.partition(";")[0] for line in printed["2"].out.splitlines() if line.startswith("fold-")}
+    assert named == {f"fold-{number}: {line}" for number, line in enumerate(epochs, 1)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_a_stop_ends_all_trainings_and_begins_no_further_one(tmp_path: Path) -> None:
+    path, out = written(tmp_path, "trees.tsv", table(400)), tmp_path / "runs"
+    arguments = [str(path), *SMALL, "--epochs", "300", "--patience", "300", "--folds", "3", "--out", str(out)]
+    command = [sys.executable, "-m", "dgltree", "fit", *arguments, "--processes", "2"]
+    with subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None
+        begun = {run.stdout.readline().partition(":")[0] for _ in range(40)}
+        run.terminate()
+        _, said = run.communicate(timeout=120)
+    assert run.returncode == 143 and "Traceback" not in said, said
+    assert {path.name for path in out.iterdir()} == begun == {"fold-1", "fold-2"}
+    for name in begun:
+        assert f"{name}: stopped: {out / name} has the best model so far" in said
+        assert not (out / name / "card.json").exists()
+
+
+def test_a_training_that_fails_ends_all(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    path, out = written(tmp_path, "trees.tsv", table(120)), tmp_path / "runs"
+    arguments = ["fit", str(path), *SMALL, "--seeds", "2", "--out", str(out), "--processes", "2"]
+    (out / "seed-0").mkdir(parents=True)
+    (out / "seed-0" / "fit.json").write_text("{")
+    assert main(arguments) == 1
+    said = capfd.readouterr().err
+    assert "fit.json" in said and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--folds", "2", "--processes", "0"], "processes is 0; it must be 1 or more"),
+        (["--processes", "2"], "--processes is for --folds or --seeds"),
+        (
+            ["--folds", "2", "--processes", "2", "--devices", "2"],
+            "give --processes for trainings at a time",
+        ),
+    ],
+)
+def test_processes_that_do_not_fit_are_one_line(
+    given: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path, "trees.tsv", table(30))
+    assert main(["fit", str(path), "--out", str(tmp_path / "runs"), *given]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_as_many_trainings_at_a_time_as_cores_and_memory_have_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_once, "cores", lambda: 4)
+    monkeypatch.setattr(at_once, "resident_bytes", lambda: 100)
+    for left, trainings, expected in ((None, 5, 4), (10_000, 3, 3), (599, 5, 2), (600, 5, 3), (10, 5, 1)):
+        monkeypatch.setattr(at_once, "available_bytes", lambda _, left=left: left)
+        assert at_once.processes_for(trainings, 100_000, FitOptions(epochs=10, device="cpu")) == expected
+    monkeypatch.setattr(at_once, "available_bytes", lambda _: None)
+    short = FitOptions(epochs=10, device="cpu")
+    assert [at_once.processes_for(5, nodes, short) for nodes in (29_999, 30_000)] == [1, 4]
+    for alone in (FitOptions(device="cuda"), FitOptions(device="cpu", devices=2)):
+        assert at_once.processes_for(5, 10**6, alone) == 1

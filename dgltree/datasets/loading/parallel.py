@@ -1,11 +1,11 @@
 """Chunks of a file to parts, in order, by several processes: memory holds a few of them at a time."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 from torch.utils.data import DataLoader, Dataset
 
+from dgltree.cores import cores
 from dgltree.datasets.formats import Format
 from dgltree.datasets.formats.chunks import Chunk
 from dgltree.datasets.loading.parse import ParsedChunk, parse
@@ -36,4 +36,4 @@ def _as_it_is(part: ParsedChunk) -> ParsedChunk:
 
 def default_workers() -> int:
     """One process a core: the one that gathers what they read has little to do."""
-    return os.cpu_count() or 1
+    return cores()

@@ -48,14 +48,14 @@ def split(dataset: TreeDataset, seed: int, names: Sequence[str] = SPLITS) -> dic
 
 
 def _by_column(dataset: TreeDataset) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+    found: dict[str, list[int]] = {name: [] for name in SPLITS}
     for i, name in enumerate(dataset.splits):
         if (name or "").lower() not in SYNONYMS:
             raise ValueError(f"line {dataset.lines[i]}: the split is {name!r}; it must be one of {', '.join(SYNONYMS)}")
-        found.setdefault(SYNONYMS[str(name).lower()], []).append(i)
-    if "train" not in found:
+        found[SYNONYMS[str(name).lower()]].append(i)
+    if not found["train"]:
         raise ValueError("the column of splits names no examples to train on")
-    return found
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def _without_column(dataset: TreeDataset) -> TreeDataset:

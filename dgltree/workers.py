@@ -1,0 +1,55 @@
+"""Further processes of this machine, which work for this one and end with it."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from typing import Any
+
+
+@contextmanager
+def workers(count: int, begin: Callable[..., None], *given: Any) -> Iterator[ProcessPoolExecutor]:
+    """A block with processes that begin when there is work for them, and are ended if the block raises.
+
+    Args:
+        count: how many there are at most.
+        begin: a function of a module, which each of them calls first.
+        given: its arguments.
+    """
+    pool = ProcessPoolExecutor(count, get_context("spawn"), initializer=_begin, initargs=(begin, *given))
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in active_children():
+            child.terminate()
+        raise
+    pool.shutdown()
+
+
+def result_of(work: "Future[Any]", what: str) -> Any:
+    """The result of a process. Raises its error, and ``MemoryError`` if it ended, which names ``what`` it does."""
+    try:
+        return work.result()
+    except BrokenProcessPool:
+        raise MemoryError(
+            f"a process that {what} ended, probably for lack of memory: --processes 1 needs less"
+        ) from None
+
+
+def _begin(begin: Callable[..., None], *given: Any) -> None:
+    """Leave Ctrl-C to the process that began this one, and end when that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    begin(*given)
+
+
+def _end_with_the_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
