@@ -6,7 +6,6 @@ from helpers import VOCABULARY, random_tree
 
 from dgltree import Tree, batch, propagate, read_infix
 from dgltree.cells import TreeLSTM
-from dgltree.explore import tree_drawing
 from dgltree.explore.tree_drawing import drawn, looked_into, unfolded
 
 FIRST, SECOND = read_infix("sin(x)*(y + 2)"), read_infix("z^3")
@@ -39,16 +38,6 @@ def test_nodes_are_those_of_the_batch_with_their_states_in_hundredths(seed: int)
         assert rows == (expected[node] * 100).round().int().tolist()
         gates = [part["child"] for part in own if part["child"] is not None]
         assert sorted(set(gates)) == list(range(int(flat.arity[node])))
-
-
-def test_as_many_nodes_as_the_limit_are_drawn_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in (FIRST.size, FIRST.size - 1):
-        monkeypatch.setattr(tree_drawing, "MOST_NODES", limit)
-        if limit == FIRST.size:
-            assert unfolded(FIRST) == FIRST
-        else:
-            with pytest.raises(ValueError, match="6 nodes; the page draws up to 5"):
-                unfolded(FIRST)
 
 
 def test_shared_parts_become_nodes_of_their_own() -> None:
