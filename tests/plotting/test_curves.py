@@ -15,17 +15,6 @@ def texts(axes: object) -> list[str]:
     return [text.get_text() for text in axes.texts]  # type: ignore[attr-defined]
 
 
-def test_a_learning_curve_marks_the_best_epoch_and_the_baseline(tmp_path: Path) -> None:
-    epochs = [{"epoch": i, "loss": 1.0 / (i + 1), "accuracy": value} for i, value in enumerate((0.5, 0.8, 0.8))]
-    figure = curves.learning(epochs, "accuracy", 0.75)
-    above, below = figure.axes
-    assert texts(below) == ["baseline: 0.750", "best: 0.800"]
-    marked = below.lines[1]
-    assert (list(marked.get_xdata()), list(marked.get_ydata())) == ([1], [0.8])
-    assert above.get_ylabel() == "loss in training"
-    assert [path.name for path in charts.save(figure, tmp_path / "learning")] == ["learning.png", "learning.svg"]
-
-
 def test_lines_of_a_logarithmic_axis_end_at_their_names() -> None:
     perplexity = {"a": {0: (800.0, 0.0), 1: (300.0, 9.0)}, "b": {0: (700.0, 0.0), 1: (100.0, 1.0)}}
     left, right = curves.language_models(perplexity, {"a, layer 1": {0: (20.0, 0.0), 1: (47.0, 2.0)}}).axes
@@ -35,13 +24,6 @@ def test_lines_of_a_logarithmic_axis_end_at_their_names() -> None:
     assert ends == pytest.approx({"a": (np.log(300) - low) / (high - low), "b": (np.log(100) - low) / (high - low)})
     assert texts(right) == ["a, layer 1"]
     assert len(curves.language_models(perplexity, {}).axes) == 1
-
-
-def test_predicted_numbers_are_drawn_against_the_labels() -> None:
-    labels, answers = np.array([0.0, 1.0, 2.0]), np.array([0.5, 1.0, 3.0])
-    [axes] = curves.predicted(labels, answers, "test set").axes
-    assert axes.collections[0].get_offsets().tolist() == [[0.0, 0.5], [1.0, 1.0], [2.0, 3.0]]
-    assert axes.get_title() == "test set"
 
 
 @pytest.mark.parametrize(
