@@ -272,10 +272,85 @@ def test_the_empty_set_claims_that_there_is_no_solution(answer: str) -> None:
         ("x/Z = 5, x = _", "5 Z", Mark.RIGHT),
         ("x^2 + 4 = 0, x = _", "±sqrt(-4)", Mark.RIGHT),
         ("x^2 + 4 = 0, x = _", "2i", Mark.INCOMPLETE),
+        ("x^2 - 2x + 1 = 0, x = _", "x1 = x2 = 1", Mark.RIGHT),
+        ("x^2 - 2x + 1 = 0, x = _", "x_1=x_2=2", Mark.WRONG),
+        ("x^2 - 2x + 1 = 0, x = _", "1 (double root)", Mark.RIGHT),
+        ("x^2 - 2x + 1 = 0, x = _", "x = 1 (multiplicity 2)", Mark.RIGHT),
+        ("x^2 - 5x + 6 = 0, x = _", "{2,3} = L", Mark.RIGHT),
+        ("x^2 - 5x + 6 = 0, x = _", "{2} ∪ {3}", Mark.RIGHT),
+        ("x^2 - 5x + 6 = 0, x = _", r"\{2; 5\} \cup \{3\}", Mark.WRONG),
+        ("x^2 - 5x + 6 = 0, x = _", "x = 2 ∧ x = 3", Mark.RIGHT),
+        ("x^2 - 5x + 6 = 0, x = _", "L: {2, 3}", Mark.RIGHT),
+        ("x^2 - 5x + 6 = 0, x = _", "The solution set is {2}", Mark.INCOMPLETE),
     ],
 )
 def test_what_fresh_eyes_wrote(asked: str, answer: str, mark: Mark) -> None:
     assert check(asked, answer).mark is mark
+
+
+@pytest.mark.parametrize(
+    ("answer", "mark"),
+    [
+        ("x ≠ ±1", Mark.RIGHT),
+        ("x != 1, x != -1", Mark.RIGHT),
+        ("x <> 1 and x <> -1", Mark.RIGHT),
+        (r"\mathbb{R} \setminus \{-1; 1\}", Mark.RIGHT),
+        (r"ℝ\{-1,1}", Mark.RIGHT),
+        ("R - {1, -1}", Mark.RIGHT),
+        ("all real numbers except 1 and -1", Mark.RIGHT),
+        ("x ∈ ℝ, x ≠ 1, -1", Mark.RIGHT),
+        ("x ≠ 1", Mark.PART),
+        ("x ≠ ±1, x ≠ 2", Mark.INCOMPLETE),
+    ],
+)
+def test_all_numbers_but_a_few(answer: str, mark: Mark) -> None:
+    assert check("(x^2 - 1)/(x^2 - 1) = 1, x = _", answer).mark is mark
+    assert check("x^2 = 4, x = _", answer).mark is Mark.WRONG
+
+
+def test_numbers_that_are_left_out_are_said() -> None:
+    equation = "x/x = 1, x = _"
+    assert str(check(equation, "ℝ \\ {0}")) == "right: holds everywhere but x = 0 (proved)"
+    assert str(check(equation, "x ≠ 1")) == "right, but not all solutions: x = 1 is one, too"
+    assert str(check(equation, "every number")) == "right on a part only: it holds everywhere but x = 0"
+    with pytest.raises(ValueError, match="makes an inequality"):
+        check("x/R = 1, x = _", "x ≠ 0")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "degrees"),
+    [
+        ("sin(x) = 1/2, x = _", "30", ["30"]),
+        ("sin(x) = 1/2, x = _", "30, 150", ["30", "150"]),
+        ("cos(_) = 0", "90", ["90"]),
+        ("sin(x) = 1/2, x = _", "31", []),
+        ("x^2 = 900, x = _", "20", []),
+    ],
+)
+def test_a_number_of_degrees_is_named(asked: str, answer: str, degrees: list[str]) -> None:
+    found = check(asked, answer)
+    assert found.mark is Mark.WRONG
+    assert found.notes == tuple(f"right in degrees: write {number}°" for number in degrees)
+
+
+def test_a_counter_of_degrees_is_named() -> None:
+    with pytest.raises(ValueError, match=r"'30 \+ 360k' would be right in degrees; write them with the sign °"):
+        check("sin(x) = 1/2, x = _", "x = 30 + 360k or x = 150 + 360k")
+    with pytest.raises(ValueError, match="has k in it"):
+        check("sin(x) = 1/2, x = _", "31 + 360k")
+
+
+@pytest.mark.parametrize(
+    ("answer", "lack"),
+    [
+        ("sqrt(9)/4", "sqrt(9) can be worked out"),
+        ("|3|/4", "abs(3) can be worked out"),
+        ("3/4", ""),
+    ],
+)
+def test_a_root_of_a_square_is_not_in_lowest_terms(answer: str, lack: str) -> None:
+    assert check("9/12 = _", answer, "lowest-terms").lack == (lack and f"not in lowest terms: {lack}")
+    assert check("sqrt(2)/2 = _", "sqrt(2)/2", "lowest-terms").mark is Mark.RIGHT
 
 
 def test_an_answer_without_its_form_is_shown_as_it_was_given() -> None:

@@ -5,15 +5,15 @@ from typing import NamedTuple
 
 from dgltree.arguments import nearest
 from dgltree.equations.checking.answer_parts import parts
+from dgltree.equations.checking.claimed import marked_all_but, marked_claim
 from dgltree.equations.checking.forms import FORMS, NAMES
 from dgltree.equations.checking.marks import SEVERITY, Checked, Mark, mark_of
-from dgltree.equations.checking.periodic import COUNTERS, within_a_period
+from dgltree.equations.checking.periodic import COUNTERS, in_degrees, within_a_period
 from dgltree.equations.checking.rounding import rounds
 from dgltree.equations.checking.solution_lists import (
-    ALL,
-    Claim,
     bare,
     claimed,
+    exceptions,
     inside,
     is_decimal,
     listings,
@@ -24,11 +24,10 @@ from dgltree.equations.checking.solutions import Solutions
 from dgltree.equations.checking.units import WithUnits, in_units, with_units
 from dgltree.equations.completion.answers import question
 from dgltree.equations.completion.coverage import covers
-from dgltree.equations.completion.values import Values
 from dgltree.equations.expressions.names import variables
 from dgltree.equations.truth.imaginary import UNITS, imaginary_unit, with_unit
 from dgltree.equations.truth.judge import Judge
-from dgltree.equations.truth.verdict import Domain, Grade, Verdict
+from dgltree.equations.truth.verdict import Domain, Verdict
 from dgltree.read.infix_writer import write_infix
 from dgltree.read.typed import read_noted_expression, read_question, read_typed_expression
 from dgltree.read.typed.mixed import with_mixed_numbers
@@ -137,9 +136,13 @@ class Checker:
         self._bases = bases
         if self.asked.unknown is not None:
             answer = of_set(answer, self.asked.unknown, self._names)
+            left_out = None if "R" in self._names else exceptions(answer, self.asked.unknown)  # R may be a variable
+            if left_out is not None:
+                every = list(map(self._one, ([text] for text in left_out)))
+                return marked_all_but(every, answer.strip(), self._solutions, self._judge)
         text, claim = bare(answer, self.asked.unknown, self._names), claimed(answer)
         if claim is not None and answer.strip() not in self._names:  # R may be a variable
-            return self._claimed(claim, answer.strip())
+            return marked_claim(claim, answer.strip(), self._solutions, self._judge)
         if self.asked.unknown is None:
             blanks = len(self.asked.blanks)
             texts = parts(text, blanks)
@@ -165,6 +168,7 @@ class Checker:
             tree = None if period is None else read_typed_expression(text, self._names, names=self._one_name)
             several = None if tree is None or period is None else within_a_period(tree, period)
             if several is None or period is None:
+                self._check_degrees(text, tree, period)
                 yield self._one([text])
                 continue
             for each in several.values:
@@ -173,6 +177,12 @@ class Checker:
                     said = f"right, but not all solutions: the next one is {write_infix(period)} apart"
                     found = found._replace(mark=Mark.INCOMPLETE, said=said)
                 yield found
+
+    def _check_degrees(self, text: str, answer: Tree | None, period: Tree | None) -> None:
+        """Raises ``ValueError`` for an answer with a counter that would be right in degrees, as ``30 + 360k``."""
+        found = None if answer is None or period is None else within_a_period(in_degrees(answer), period)
+        if found and all(self._one([write_infix(value)]).mark is Mark.RIGHT for value in found.values):
+            raise ValueError(f"'{text.strip()}' would be right in degrees; write them with the sign °")
 
     def _one(self, texts: list[str]) -> Checked:
         """The mark of an expression for each blank."""
@@ -197,6 +207,9 @@ class Checker:
             lack = next((f"not {NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
             shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is no 3/4 here
             return Checked(shown, Mark.FORM if lack else mark, verdict, lack, notes)
+        if mark is Mark.WRONG and self._solutions.is_periodic and len(fillers) == 1:
+            right_so = self._verdict([in_degrees(fillers[0])])[1]
+            notes += (f"right in degrees: write {understood}°",) * right_so
         return Checked(understood, mark, verdict, notes=notes)
 
     def _is_outside(self, fillers: list[Tree], verdict: Verdict) -> bool:
@@ -252,29 +265,6 @@ class Checker:
         if len(several) == 1:
             return worst._replace(notes=notes)
         return Checked(answer, Mark.RIGHT, worst.verdict, notes=notes, said=f"right: {len(several)} solutions")
-
-    def _claimed(self, claim: Claim, text: str) -> Checked:
-        """The mark of an answer that there is no solution, or that all numbers are some."""
-        unknown = self.asked.unknown
-        if unknown is None:
-            raise ValueError(f"'{text}' answers an equation with an unknown, as x^2 = 16, x = _; this one has a blank")
-        verdict = self._judge.verdict(self._solutions.whole)
-        known = verdict.grade is not Grade.UNDECIDED
-        if claim is ALL:
-            right = verdict.domain in (Domain.EVERYWHERE, Domain.REALS)
-            if right and verdict.conditions:
-                return Checked(text, Mark.PART, verdict, said=f"right on a part only: it {verdict.place}")
-            mark = Mark.RIGHT if right else Mark.WRONG if known else Mark.UNDECIDED
-            return Checked(text, mark, verdict)
-        if verdict.domain is not Domain.NONE and known:
-            return Checked(text, Mark.WRONG, verdict, said=f"wrong: it {verdict.short}")
-        if verdict.domain is Domain.NONE and verdict.only:
-            return Checked(text, Mark.RIGHT, verdict, said="right: there is no real solution (proved)")
-        real = [tree for tree in self._solutions.known if Values(()).is_real(tree)]
-        if real:
-            said = f"wrong: {unknown} = {write_infix(real[0])} is a solution"
-            return Checked(text, Mark.WRONG, verdict, said=said)
-        return Checked(text, Mark.UNDECIDED, verdict, said="undecided: no solution was found, which is no proof")
 
     def _verdict(self, fillers: list[Tree]) -> tuple[Verdict, bool]:
         """Of the filled equation, and whether that holds wherever the rest has a value."""

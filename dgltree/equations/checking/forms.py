@@ -82,9 +82,11 @@ def lowest_terms(tree: Tree) -> Lack:
     top, bottom = _quotient(parts)
     if top is None or bottom is None:
         return "it is too long to look for common factors"
-    sums = [base for base, _ in parts if base.function == "Add" and exact_value(base) is not None]
-    if sums:
-        return f"{_text(sums[0])} can be added"
+    for base, _ in parts:
+        if base.function == "Add" and exact_value(base) is not None:
+            return f"{_text(base)} can be added"
+        if _is_worked_out_easily(base):
+            return f"{_text(base)} can be worked out"
     if sum((exact(base) or 0) < 0 for base, _ in parts) > 1:
         return "there is more than one minus sign"
     if any(sum(abs(e) for base, e in parts if e * way > 0 and abs(exact(base) or 1) != 1) > 1 for way in (1, -1)):
@@ -148,6 +150,21 @@ def _text(tree: Tree) -> str:
 def _whole_exponent(node: Tree) -> int | None:
     exponent = exact(node.children[1]) if node.function == "Pow" and len(node.children) == 2 else None
     return None if exponent is None or exponent.denominator > 1 else int(exponent)
+
+
+def _is_worked_out_easily(node: Tree) -> bool:
+    """Whether it is the absolute value of a number, or a root that is rational, as of 9 or 4/9."""
+    number = exact(node.children[0]) if node.children else None
+    if node.function != "Pow" or number is None:
+        return node.function == "abs" and number is not None
+    exponent = exact(node.children[1])
+    if exponent is None or exponent.denominator == 1 or number < 0:
+        return False
+    return all(_is_power(part, exponent.denominator) for part in (number.numerator, number.denominator))
+
+
+def _is_power(number: int, exponent: int) -> bool:
+    return number < 10**12 and round(number ** (1 / exponent)) ** exponent == number
 
 
 def _is_quotient(node: Tree) -> bool:

@@ -48,6 +48,13 @@ def within_a_period(answer: Tree, period: Tree) -> Within | None:
     return None
 
 
+def in_degrees(answer: Tree) -> Tree:
+    """The number of radians of so many degrees."""
+    pi, half_turn = Tree("Pi", token="pi"), Tree("Integer", token="180")
+    inverse = Tree("Pow", (half_turn, Tree("NegativeOne", token="-1")))
+    return Tree("Mul", (answer, Tree("Mul", (pi, inverse))))
+
+
 def _short(node: Tree, children: list[Tree]) -> Tree:
     """``pi/6`` of ``pi/6 + 2*0*pi``, and ``pi/4 + pi`` of ``pi/4 + 1*pi``."""
     zero, one = (Tree("Integer", token=token) for token in "01")

@@ -20,11 +20,16 @@ _NONE = re.compile(
 )
 _ALL = re.compile(
     r"(?:all|every|any) (?:real )?(?:numbers?|reals?|values?|x)|infinitely many(?: solutions)?|always"
-    r"|(?:x ?(?:∈|\\in) ?)?(?:ℝ|(?-i:R)|\\mathbb\{?R\}?)",
+    r"|(?:x ?(?:∈|\\in|in) ?)?(?:ℝ|(?-i:R)|\\mathbb\{?R\}?)",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"(?<!\\);|(?<!\\),|\s(?:or|and|oder|und|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
-_LOOSE = re.compile(r"(?<!\\),(?=\s)|\s(?:or|and|oder|und|∨)\s|\\(?:lor|vee|text\{\s*(?:or|and)\s*\})")
+_BUT = re.compile(
+    r"\\setminus(?![A-Za-z])|[\\∖−-](?=\s*\\?\{)|\b(?:except(?: for)?|other than|but(?: not)?|without)\b", re.IGNORECASE
+)
+_UNEQUAL = re.compile(r"\s*([^\W\d]\w*)\s*(?:≠|!=|<>|\\neq?(?![A-Za-z]))")
+_WORDS = r"\s(?:or|and|oder|und|∨|∧)\s|\\(?:lor|vee|land|wedge|text\{\s*(?:or|and)\s*\})"
+_BETWEEN = re.compile(rf"(?<!\\);|(?<!\\),|{_WORDS}")
+_LOOSE = re.compile(rf"(?<!\\),(?=\s)|{_WORDS}")
 _TIGHT = re.compile(r"[0-9],[0-9]")
 _SEMICOLON = re.compile(r"(?<!\\);")
 _PAIR = re.compile(r"\s*[(\[][^()\[\]]*[,;][^()\[\]]*[)\]]\s*")
@@ -32,10 +37,17 @@ _DECIMAL = re.compile(r"\s*[-−]?\s*[0-9]+,[0-9]+\s*")
 _THOUSANDS = re.compile(r"\s*[-−]?\s*[1-9][0-9]{0,2}(?:,[0-9]{3})+\s*")
 _BRACES = re.compile(r"\s*\\?\{(.*?)\\?\}\s*", re.DOTALL)
 _SET = re.compile(
-    r"\s*(?:(?:I?L|S|M|𝕃|\\mathbb\{?L\}?)\s*=|([^\W\d]\w*)\s*(?:∈|\\in(?![A-Za-z])|in(?=\s*\\?\{)))"
+    r"\s*(?:(?:I?L|S|M|𝕃|\\mathbb\{?L\}?)\s*[=:]|(?i:(?:the )?solution set(?: is)?)\s*[=:]?"
+    r"|([^\W\d]\w*)\s*(?:∈|\\in(?![A-Za-z])|in(?=\s*\\?\{)))"
     r"\s*(?=\\?\{|∅|\\emptyset|\\varnothing|ℝ|\\mathbb\{?R|R\s*$)"
 )
 """The name of a set of solutions, or the unknown that is in one."""
+_NAMED_BEHIND = re.compile(r"(?<=\})\s*=\s*(?:I?L|S|M|𝕃|\\mathbb\{?L\}?)\s*$")
+_UNION = re.compile(r"\\?\}\s*(?:∪|\\cup(?![A-Za-z]))\s*\\?\{")
+_MULTIPLICITY = re.compile(
+    r"\s*\(\s*(?:(?:a )?(?:double|twofold|repeated)(?: (?:root|solution|zero))?|(?:with )?multiplicity \d|twice)\s*\)",
+    re.IGNORECASE,
+)
 _BRACES_OF_LATEX = re.compile(r"\\(?:left|right)\s*(?=\\[{}])")
 _COUNTER = re.compile(
     r"\s*[,;|(]?\s*(?:for (?:all |any )?)?([knm])\s*"
@@ -55,12 +67,24 @@ def claimed(text: str) -> Claim | None:
 
 def of_set(text: str, unknown: str, names: Collection[str]) -> str:
     """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if k is no name of the equation."""
-    text = _BRACES_OF_LATEX.sub("", text).strip().removesuffix(".")
+    text = _MULTIPLICITY.sub("", _BRACES_OF_LATEX.sub("", text)).strip().removesuffix(".")
+    text = _UNION.sub(";" if ";" in text else ",", _NAMED_BEHIND.sub("", text))
     counter = _COUNTER.search(text)
     if counter and counter[1] not in (unknown, *names):
         text = text[: counter.start()] + text[counter.end() :]
     found = _SET.match(text)
     return text[found.end() :] if found and found[1] in (None, unknown) else text
+
+
+def exceptions(text: str, unknown: str) -> list[str] | None:
+    """``["0"]`` of ``ℝ \\ {0}``, ``all numbers except 0`` and ``x ≠ 0``; None of an answer without exceptions."""
+    if (but := _BUT.search(text)) and claimed(text[: but.start()]) is ALL:
+        return listings(text[but.end() :], unknown)[0]
+    parts = [part for part in _BETWEEN.split(text) if part.strip() and claimed(part) is not ALL]
+    found = [_UNEQUAL.match(part) for part in parts]
+    if not found or found[0] is None or any(one is not None and one[1] != unknown for one in found):
+        return None
+    return [each for part, one in zip(parts, found, strict=True) for each in _both(part[one.end() :] if one else part)]
 
 
 def inside(text: str) -> str:
@@ -79,11 +103,21 @@ def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
     if found and _is_asked(found[1], unknown, names):
         if text.count("=") == 1:
             return text[found.end() :]
+        if (chain := [part.strip() for part in text.split("=")])[-1] and all(
+            _base(part) == found[1] for part in chain[:-1]
+        ):
+            return chain[-1]  # x1 = x2 = 1
         if not _BETWEEN.search(text) and not _SEMICOLON.search(text):
             last = text.rpartition("=")[2].strip()
             raise ValueError(f"'{text.strip()}' has several '='; write the value alone: {found[1]} = {last}")
     value, sign, name = text.rpartition("=")
     return value if sign and "=" not in value and unknown is not None and name.strip() == unknown else text
+
+
+def _base(name: str) -> str | None:
+    """``x`` of ``x_1``."""
+    found = _NAME.fullmatch(f"{name}=")
+    return found[1] if found else None
 
 
 def _is_asked(name: str, unknown: str | None, names: Collection[str]) -> bool:
