@@ -9,6 +9,7 @@ from operator import index
 from typing import Any
 
 from dgltree.arguments import nearest
+from dgltree.batching.token_parts import part_ids, words_of
 from dgltree.trees.tree import Tree
 
 ANY_ARITY = None
@@ -39,8 +40,9 @@ class Vocabulary:
         tokens: texts of leaves (variables, words, constants). A token's id depends on its text alone, so the noun
             "run" and the verb "run" share an embedding.
         unk: whether a token that is not among ``tokens`` gets the id of ``<unk>``, which is then one of them (the first
-            unless it occurs elsewhere). Otherwise it is an error. An unknown function is an error too, because it would
-            have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
+            unless it occurs elsewhere), or that of ``<part:name>`` if its last known word is "name"; see
+            :mod:`dgltree.batching.token_parts`. Otherwise it is an error. An unknown function is an error too, because
+            it would have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
     ``TypeError`` for an arity that is no whole number.
@@ -66,6 +68,7 @@ class Vocabulary:
                 twice = next(entry for i, entry in enumerate(entries) if ids[entry] != i)  # type: ignore[index]
                 raise ValueError(f"the vocabulary names the {kind} {twice!r} twice")
         self._token_ids[None] = NO_TOKEN
+        self._parts = part_ids(self.tokens) if unk else {}
         for name, arity in self.functions:
             if arity is not ANY_ARITY and arity < 0:
                 raise ValueError(f"the function {name!r} has arity {arity}; an arity is 0 or more")
@@ -136,12 +139,23 @@ class Vocabulary:
             return self._token_ids[token]
         except KeyError:
             if self.unk:
-                return self._token_ids[UNKNOWN]
+                return self._stand_in(token)
             raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
 
     def find_tokens(self, tokens: Iterable[str | None]) -> Iterator[int]:
         """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` where :meth:`token_id` raises an error."""
+        if self._parts:
+            return (
+                self._stand_in(token) if token not in self._token_ids else self._token_ids[token] for token in tokens
+            )
         return map(self._token_ids.get, tokens, repeat(self._token_ids[UNKNOWN] if self.unk else UNSEEN))
+
+    def _stand_in(self, token: str | None) -> int:
+        """The id of the last known word of an unknown token, else that of ``<unk>``."""
+        known = (
+            self._parts[word] for word in reversed(words_of(token or "") if self._parts else ()) if word in self._parts
+        )
+        return next(known, self._token_ids[UNKNOWN])
 
     def at_arity(self, arity: int | None) -> list[int]:
         """Ids of the functions of one arity, ascending: the order in which a cell stacks their weights."""

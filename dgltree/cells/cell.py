@@ -7,6 +7,7 @@ from typing import Any, cast
 from torch import Tensor, nn
 
 from dgltree.batching.batch import TreeBatch
+from dgltree.batching.token_parts import part_table
 from dgltree.batching.vocabulary import ANY_ARITY
 from dgltree.cells.contract import CellContract
 from dgltree.cells.inputs import Embedding, FunctionEmbedding
@@ -39,6 +40,7 @@ class Cell(MessagePassing):
         """Make the parameters; a subclass calls it at the end of its ``__init__``, when its options are set."""
         n, d, tokens = self.hidden_size, self.input_size, len(self.vocabulary.tokens)
         numbers: dict[str, Any] = {"numbers": self.numbers, "number_scale": self.number_scale}
+        parts = part_table(self.vocabulary.tokens)
         self.maps = nn.ModuleDict()
         for arity, functions in self._functions().items():
             own = {f: i if self.typed else 0 for f, i in functions.items()}
@@ -46,9 +48,9 @@ class Cell(MessagePassing):
                 position = dict.fromkeys(functions, 0) if affine.shared else own
                 self.maps[f"{name}_{self.key(arity)}"] = TypedLinear(affine, position, self.rank)
         if self.leaf != "gates":
-            self.embedding = Embedding(tokens, n, network=self.leaf == "network", **numbers)
+            self.embedding = Embedding(tokens, n, network=self.leaf == "network", parts=parts, **numbers)
         if d is not None:
-            self.input_embedding = Embedding(tokens, d, **(numbers if self.leaf == "gates" else {}))
+            self.input_embedding = Embedding(tokens, d, parts=parts, **(numbers if self.leaf == "gates" else {}))
         if self.functions:
             self.function_embedding = FunctionEmbedding([name for name, _ in self.vocabulary.functions], d or 0)
         if d is not None and any(

@@ -63,6 +63,14 @@ class FunctionEmbedding(nn.Module):
         return nn.functional.embedding(self.place[function], self.weight)
 
 
+class Vectors(nn.Module):
+    """Rows of a table by ids of any shape: a module of its own, so that a training can drop some."""
+
+    def forward(self, ids: Tensor, weight: Tensor) -> Tensor:
+        """(..., size) from ids (...) int64 and a table (tokens, size)."""
+        return nn.functional.embedding(ids, weight)
+
+
 class Embedding(nn.Module):
     """Vectors of nodes that carry a token or a number.
 
@@ -72,9 +80,13 @@ class Embedding(nn.Module):
         network: :math:`\\sigma(W_2 \\sigma(W_1 onehot + b_1) + b_2)` for tokens, instead of a row of W_1.
         numbers: whether there is a :class:`NumberEncoder`.
         number_scale: its scale.
+        parts: (tokens, P) int64, the ids of the words that a token is made of, -1 for none: the mean of their vectors
+            is added to its own. See :func:`dgltree.batching.token_parts.part_table`.
 
     Initialisation: N(0, 1); with ``network``, W_1 and b_1 as a Linear whose fan-in is the number of tokens.
     """
+
+    parts: Tensor | None
 
     def __init__(
         self,
@@ -84,9 +96,12 @@ class Embedding(nn.Module):
         network: bool = False,
         numbers: bool = False,
         number_scale: tuple[float, float] | None = None,
+        parts: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.empty(tokens, size))
+        self.vectors = Vectors()
+        self.register_buffer("parts", parts, persistent=False)
         self.bias = nn.Parameter(torch.empty(size)) if network else None
         self.layer = nn.Linear(size, size) if network else None
         self.number = NumberEncoder(size, number_scale) if numbers else None
@@ -126,7 +141,12 @@ class Embedding(nn.Module):
 
     def _of_tokens(self, token: Tensor) -> Tensor:
         """(rows, size) of tokens that are there."""
-        rows = nn.functional.embedding(token, self.weight)
+        rows = self.vectors(token, self.weight)
+        if self.parts is not None:
+            parts = self.parts[token]
+            there = (parts >= 0).to(rows.dtype)
+            words = (self.vectors(parts.clamp(min=0), self.weight) * there.unsqueeze(-1)).sum(1)
+            rows = rows + words / there.sum(1, keepdim=True).clamp(min=1)
         if self.bias is None:
             return rows
         assert self.layer is not None

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dgltree.batching.batch import TreeBatch, unbatch
 from dgltree.batching.batch import batch as make_batch
+from dgltree.batching.token_parts import parts_of
 from dgltree.batching.vocabulary import ANY_ARITY, NO_LABEL, NO_TOKEN, UNKNOWN, Vocabulary
 from dgltree.datasets.arities import fitted
 
@@ -37,6 +38,7 @@ def vocabulary_of(
     min_count: int,
     unk: bool,
     always: bool = False,
+    parts: bool = False,
 ) -> Vocabulary:
     """The functions and tokens of flat trees, sorted; tokens that occur at fewer than ``min_count`` nodes are left out.
 
@@ -46,6 +48,8 @@ def vocabulary_of(
         any_arity: give functions ``ANY_ARITY``, for encoders of any number of children.
         min_count: of a token, and with ``unk`` of a function.
         unk: let ``<unk>`` stand for rare and for unknown functions too, at each arity that there is.
+        parts: let the words that tokens are made of stand for rare and unknown ones; see
+            :func:`dgltree.batching.token_parts.parts_of`.
         always: let every function occur at every arity that there is, for encoders without weights of each function.
     """
     at_functions, at_tokens = stands_at(batches, own)
@@ -60,6 +64,9 @@ def vocabulary_of(
     if always:
         kept = {(name, arity) for name, _ in kept for arity in arities}
     tokens = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count >= min_count]
+    if parts:
+        there = [token for token, count in zip(own.tokens, at_tokens.tolist(), strict=True) if count]
+        tokens = sorted({*tokens, *parts_of(there)})
     return Vocabulary(sorted(kept, key=lambda f: (f[0], f[1] or 0)), sorted(tokens), unk=True)
 
 

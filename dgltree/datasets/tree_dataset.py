@@ -220,11 +220,16 @@ class TreeDataset(Dataset[Any]):
         return self._flat.value is not None or self._numbers
 
     def vocabulary(
-        self, any_arity: bool = False, min_count: int = 1, unk: bool = False, always: bool = False
+        self,
+        any_arity: bool = False,
+        min_count: int = 1,
+        unk: bool = False,
+        always: bool = False,
+        parts: bool = False,
     ) -> Vocabulary:
         """The vocabulary of these trees; see :func:`dgltree.datasets.translation.vocabulary_of`."""
         blocks = (block.trees for block in self.blocks())
-        return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk, always)
+        return vocabulary_of(blocks, self.own_vocabulary, any_arity, min_count, unk, always, parts)
 
     def within(self, vocabulary: Vocabulary) -> "TreeDataset":
         """The examples in a model's vocabulary; what it does not know is left out and added to ``bad``.

@@ -5,6 +5,7 @@ from collections import Counter
 import torch
 from torch import Tensor
 
+from dgltree.batching.token_parts import part_table
 from dgltree.batching.vocabulary import Vocabulary
 from dgltree.datasets.translation import stands_at
 from dgltree.encoders import TreeEncoder
@@ -44,6 +45,10 @@ def _dropout_shares(
         functions, tokens: (F,) and (T,) int64, the nodes of the training set that have them.
         vocabulary, strength: of the model and of the dropout.
     """
+    parts = part_table(vocabulary.tokens)
+    if parts is not None:  # of a node with a token of two words, each of them occurs
+        counts = tokens.unsqueeze(1).expand_as(parts)[parts >= 0]
+        tokens = tokens.index_add(0, parts[parts >= 0], counts)
     names = [name for name, _ in vocabulary.functions]
     of_names: Counter[str] = Counter()
     for name, count in zip(names, functions.tolist(), strict=True):

@@ -197,7 +197,9 @@ class _Choosing:
         self.tells_apart = self.cell is not None and bool(not self.own or self.given.get("rank"))
         """Whether gates read vectors of functions, which share weights."""
         sums = CELLS[name].any_arity if self.cell is not None else not SEQUENCE_ENCODERS[name].place_options
-        self.vocabulary = known or self.train.vocabulary(sums, settings.min_count, settings.unk, always=not self.own)
+        self.vocabulary = known or self.train.vocabulary(
+            sums, settings.min_count, settings.unk, always=not self.own, parts=settings.token_parts
+        )
         self.of_numbers: dict[str, Any] = {}
         if self.cell is not None and self.train.has_numbers:
             self.of_numbers = {"numbers": True, "number_scale": number_scale(self.train)}

@@ -79,6 +79,8 @@ class FitOptions:
         min_count: read tokens and functions that occur fewer times than this in the training set as <unk>.
         unk: read unknown functions as <unk>, too, one for each number of children; without it all functions of the
             training set are known, and trees with others are refused.
+        token_parts: read rare and unknown tokens by the words that they are made of, such as user and name of userName,
+            where tokens of the training set have words in common; for names in code.
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
             30, and up to 300 where the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
@@ -138,6 +140,7 @@ class FitOptions:
     token_dropout: float | None = None
     min_count: int = 2
     unk: bool = True
+    token_parts: bool = False
     epochs: int | None = None
     patience: int = 5
     lr: float | None = None

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
-from dgltree.batching.vocabulary import UNKNOWN, Vocabulary
+from dgltree.batching.vocabulary import UNKNOWN, UNSEEN, Vocabulary
 from dgltree.datasets.splitting.splits import shared_examples, shared_groups
 from dgltree.datasets.translation import stands_at
 from dgltree.datasets.tree_dataset import TreeDataset
@@ -56,7 +56,8 @@ def unknown_shares(data: TreeDataset, vocabulary: Vocabulary) -> tuple[float, fl
     own = read.own_vocabulary
     functions, tokens = stands_at((block.trees for block in read.blocks()), own)
     strange = [_strange(vocabulary, name, arity) for name, arity in own.functions]
-    unknown = [not vocabulary.knows_token(token) for token in own.tokens]
+    found = zip(own.tokens, vocabulary.find_tokens(own.tokens), strict=True)
+    unknown = [token != UNKNOWN and (i == UNSEEN or vocabulary.tokens[i] == UNKNOWN) for token, i in found]
     return _share(functions, strange), _share(tokens, unknown)
 
 

@@ -313,6 +313,32 @@ def test_a_token_is_dropped_by_how_often_it_occurs() -> None:
     assert module.shares_in(training=False)
 
 
+def test_words_of_tokens_are_dropped_by_how_often_a_node_has_them() -> None:
+    names = ["user_name", *["file_name"] * 9]
+    trees = [Tree("f", (Tree("x", token=name), Tree("x", token=name))) for name in names]
+    how: dict[str, Any] = {
+        "encoder": "tree_lstm",
+        "input_size": 5,
+        "hidden_size": 4,
+        "min_count": 1,
+        "token_parts": True,
+    }
+    options = FitOptions(input_dropout=0.0, token_dropout=5.0, **how)
+    module = built(TreeDataset(trees, ["a", "b"] * 5), options).module
+    cell = module.model.encoder.cell
+    assert cell.vocabulary.tokens == ("<unk>", "<part:name>", "file_name", "user_name")
+    expected = torch.tensor([5 / 5, 5 / (5 + 20), 5 / (5 + 18), 5 / (5 + 2)])
+    torch.testing.assert_close(module.token_dropout, expected)
+    own, word = cell.input_embedding.weight[3], cell.input_embedding.weight[1]
+    torch.manual_seed(0)
+    found = cell.input_embedding.train()(torch.full((4000,), 3), None)
+    for kept, vector in ((0.0, own * 0), (5 / 7 * 0.8, word), (2 / 7 * 0.2, own), (2 / 7 * 0.8, own + word)):
+        share = torch.isclose(found, vector).all(1).double().mean()
+        assert share == pytest.approx(kept or 5 / 7 * 0.2, abs=0.03)
+    vectors = cell.input_embedding.eval()(torch.tensor([3]), None)
+    torch.testing.assert_close(vectors[0], own + word)
+
+
 @pytest.mark.parametrize("name", get_args(OptimizerName))
 def test_an_optimizer_is_that_of_its_name_and_lowers_the_loss(name: OptimizerName) -> None:
     torch.manual_seed(0)

@@ -107,8 +107,12 @@ class TreeTraining(EncoderModule):
         self.register_buffer("function_dropout", function_dropout, persistent=False)
         if self._drops:
             cell = self._cell()
-            cell.input_embedding.register_forward_hook(partial(self._dropped, "token_dropout"))
+            cell.input_embedding.register_forward_hook(self._dropped_inputs)
+            whole = cell.input_embedding.parts is None  # else the token's own vector is dropped, and each word's
+            each = cell.input_embedding if whole else cell.input_embedding.vectors
+            each.register_forward_hook(partial(self._dropped, "token_dropout"))
             if cell.functions:
+                cell.function_embedding.register_forward_hook(self._dropped_inputs)
                 cell.function_embedding.register_forward_hook(partial(self._dropped, "function_dropout"))
 
     @property
@@ -181,8 +185,10 @@ class TreeTraining(EncoderModule):
             )
         return self.encoder.cell
 
+    def _dropped_inputs(self, embedding: nn.Module, _: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
+        return nn.functional.dropout(vectors, self.options.input_dropout or 0.0, embedding.training)
+
     def _dropped(self, name: str, embedding: nn.Module, inputs: tuple[Tensor, ...], vectors: Tensor) -> Tensor:
-        vectors = nn.functional.dropout(vectors, self.options.input_dropout or 0.0, embedding.training)
         shares: Tensor | None = getattr(self, name)
         if shares is None or not embedding.training:
             return vectors
