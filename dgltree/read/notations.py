@@ -9,7 +9,7 @@ from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
 from dgltree.read.foreign import check_foreign, foreign
 from dgltree.read.infix import read_infix
-from dgltree.read.json_fields import AST, is_ast, is_estree, read_syntax
+from dgltree.read.json_fields import AST, is_ast, is_estree, read_json_object, read_syntax
 from dgltree.read.json_tree import NODE_LIST, read_json_tree
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.read.networkx import read_node_link
@@ -74,6 +74,11 @@ NOTATIONS: dict[str, Notation] = {
     ),
     "ast_json": Notation(
         partial(read_syntax, label=AST), '{"_type": "Expr", "value": {"_type": "Name", "id": "x"}}', accepts=is_ast
+    ),
+    "json_object": Notation(
+        read_json_object,
+        '{"user": {"name": "Ann"}, "items": [{"price": 9.5}]}',
+        detectable="never",  # every object is some, also a tree with other keys
     ),
     "xml": Notation(read_xml, "<add><x/><y>2</y></add>", accepts=is_xml),
     "html": Notation(read_html, "<p>one <b>two</b>", detectable="never"),  # every text is some
