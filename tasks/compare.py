@@ -26,7 +26,7 @@ AXIS = re.compile(r"[\w.]+=[^,]+(?:,[^,]+)*")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
+    """Run the command line; the exit status is 1 if a training failed or the settings cannot be."""
     options = _options(arguments)
     trainings = _trainings(options)
     try:

@@ -95,7 +95,7 @@ class TreeBatch(Movable):
         return f"<TreeBatch: {len(self)} trees, {self.num_nodes} nodes, {len(self.child_index)} edges>"
 
     def _repr_html_(self) -> str:
-        """The first trees for notebooks, under 50 KB; a line of text where the batch has no vocabulary."""
+        """The first trees for notebooks, under 50 KB; a line of text if the batch has no vocabulary."""
         title = f"{len(self):,} trees as one graph of {self.num_nodes:,} nodes and {len(self.child_index):,} edges"
         roots = [] if self.vocabulary is None else self.roots[:DRAWN].tolist()
         title += f"; the first {len(roots)}" if 0 < len(roots) < len(self) else ""
@@ -128,7 +128,7 @@ class TreeBatch(Movable):
     def subtree(self) -> Tensor | None:
         """(N,) int64, equal numbers for duplicate subtrees; None unless :func:`number_subtrees` made this batch.
 
-        None also where a tensor was changed in place since.
+        None also if a tensor was changed in place since.
         """
         return self.subtree_numbers if self.numbered_versions == self.versions else None
 
@@ -151,7 +151,7 @@ class TreeBatch(Movable):
 
     @cached_property
     def starts(self) -> Tensor:
-        """(B,), the first node of each tree. ``ValueError`` where the roots are not one a tree, in their order."""
+        """(B,), the first node of each tree. ``ValueError`` if the roots are not one a tree, in their order."""
         ends = torch.cumsum(self.sizes, 0)
         if len(ends) == len(self.roots):
             starts = ends - self.sizes

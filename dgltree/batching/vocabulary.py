@@ -140,7 +140,7 @@ class Vocabulary:
             raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
 
     def find_tokens(self, tokens: Iterable[str | None]) -> Iterator[int]:
-        """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` where :meth:`token_id` raises an error."""
+        """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` if :meth:`token_id` raises an error."""
         return map(self._token_ids.get, tokens, repeat(self._token_ids[UNKNOWN] if self.unk else UNSEEN))
 
     def at_arity(self, arity: int | None) -> list[int]:

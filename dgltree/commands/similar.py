@@ -90,7 +90,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         action="store_true",
         help="search all subtrees of the file, not whole trees alone",
     )
-    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     add_reading(parser)
     return parser.parse_args(arguments)
 

@@ -44,7 +44,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
-        """(B, n), one row a root; ``share`` allows to compute equal subtrees once, where an encoder can.
+        """(B, n), one row a root; ``share`` allows to compute equal subtrees once, if an encoder can.
 
         Args:
             batch: trees, or what :meth:`plan` of this encoder, or of one with the same options, made of them.

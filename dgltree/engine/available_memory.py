@@ -24,7 +24,7 @@ def available_bytes(device: torch.device) -> int | None:
 
 
 def _left_of_addresses() -> list[int]:
-    """Bytes that the process may still map, where that has a limit (``ulimit -v``)."""
+    """Bytes that the process may still map, if that has a limit (``ulimit -v``)."""
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

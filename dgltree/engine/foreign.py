@@ -9,7 +9,7 @@ from dgltree.engine.step import Local
 
 
 def check_known(cell: Stepping, local: Local, own: Iterable[Tensor]) -> None:
-    """``ValueError`` where functions or hooks of a patched cell read a tensor that wants gradients and is not its own.
+    """``ValueError`` if functions or hooks of a patched cell read a tensor that wants gradients and is not its own.
 
     The gradients of a pass are those of the tensors that it names. Only cells that were patched are looked at
     (``Cell.patches``): what a hook or a function closes over, no class declares.

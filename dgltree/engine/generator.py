@@ -10,7 +10,7 @@ from dgltree.cells.stepping import Stepping
 
 
 def generator_state(cell: Stepping) -> Tensor | None:
-    """What the generator of random numbers is, where a step draws from it."""
+    """What the generator of random numbers is, if a step draws from it."""
     if not (cell.training and cell.dropout):
         return None
     device = next(cell.parameters()).device

@@ -22,7 +22,7 @@ SAMPLE = 64
 
 
 def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, fused: int | None = None) -> None:
-    """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit.
+    """``MemoryError`` if a batch needs more than the device has left: how much, and what would fit.
 
     Args:
         cell, schedule, record, recompute: as in :func:`least_bytes`.
@@ -42,7 +42,7 @@ def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, 
 
 
 def check_downward_memory(cell: DownwardCell, schedule: Schedule, record: bool) -> None:
-    """``MemoryError`` where the states alone, with their gradients if it is recorded, need more than there is left."""
+    """``MemoryError`` if the states alone, with their gradients if it is recorded, need more than there is left."""
     needed = len(schedule) * _state_bytes(cell) * (2 if record else 1)
     if needed < LARGE:
         return

@@ -97,7 +97,7 @@ def _check_direction(cell: Cell | DownwardCell, direction: str, up: State | None
         kind = "a DownwardCell such as dgltree.cells.DownwardTreeLSTM" if own == "up" else "a Cell"
         raise ValueError(f"direction is {direction!r}, and a {type(cell).__name__} computes {own}wards: give {kind}")
     if own == "up" and up is not None:
-        raise ValueError("up is what a downward cell starts from; it must be left out where direction is 'up'")
+        raise ValueError("up is what a downward cell starts from; it must be left out if direction is 'up'")
 
 
 @uncompiled

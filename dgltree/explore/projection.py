@@ -21,7 +21,7 @@ def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
     if len(vectors) < FEWEST:
         raise ValueError(f"{len(vectors)} trees; a map needs {FEWEST}")
     there = min(components, *vectors.shape)
-    with np.errstate(invalid="ignore"):  # the shares of the components, where all vectors are one
+    with np.errstate(invalid="ignore"):  # the shares of the components, if all vectors are one
         found = PCA(there, random_state=0).fit_transform(vectors.double().numpy())
     return np.pad(found, ((0, 0), (0, components - there)))
 

@@ -74,7 +74,7 @@ def save(model: Saved, path: str | Path) -> None:
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
     registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read, for
     classes whose names are no different texts, and for weights that are not finite or not of one floating-point dtype,
-    and ``OSError`` where the file cannot be written.
+    and ``OSError`` if the file cannot be written.
 
     See also: :func:`dgltree.load`.
     """

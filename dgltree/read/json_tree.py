@@ -1,6 +1,6 @@
 """Trees in JSON: ``{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}``.
 
-A node with children computes its label. A leaf is ``Tree("leaf", token=label)``, or ``Tree(label, token=token)`` where
+A node with children computes its label. A leaf is ``Tree("leaf", token=label)``, or ``Tree(label, token=token)`` if
 it has a token of its own; a text or a number among the children is such a leaf too. Numbers and booleans stay as they
 are written. Other keys are ignored, unless they hold nodes, too; ``null`` is as good as a missing key.
 

@@ -41,7 +41,7 @@ def molecule(text: str) -> Any:
     """RDKit's molecule, with its atoms in the order of its canonical SMILES.
 
     Raises ``ValueError`` for what is no SMILES of at least one atom, with what RDKit says of it, and
-    ``ModuleNotFoundError`` where RDKit is not installed.
+    ``ModuleNotFoundError`` if RDKit is not installed.
     """
     chem = rdkit()
     words = text.split()

@@ -65,7 +65,7 @@ def fit(
 
     Args:
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
-            where ``validation`` and ``test`` are given. A generator of trees and labels is read once, as
+            if ``validation`` and ``test`` are given. A generator of trees and labels is read once, as
             :meth:`dgltree.datasets.TreeDataset.from_iterable` does.
         validation: to choose the epoch by.
         test: for the metrics at the end; or several such sets by their names, each of which is measured by itself.

@@ -29,7 +29,7 @@ def labels_of(y: Any) -> np.ndarray:
 
 
 def names_of(classes: np.ndarray) -> list[str]:
-    """The labels of these classes in a model: their texts where these differ and can be labels, else 0, 1 and so on."""
+    """The labels of these classes in a model: their texts if these differ and can be labels, else 0, 1 and so on."""
     names = [str(name) for name in classes.tolist()]
     fit = len(set(names)) == len(names) and all(name and name.isprintable() and name == name.strip() for name in names)
     return names if fit else [str(i) for i in range(len(names))]

@@ -202,7 +202,7 @@ class LanguageTraining(lightning.LightningModule):
         return loss
 
     def _score_trees(self) -> None:
-        """Log the F1 of each layer's trees, in percent, where the data has given ones."""
+        """Log the F1 of each layer's trees, in percent, if the data has given ones."""
         given = cast("LanguageText", self.trainer.datamodule).given_trees  # type: ignore[attr-defined]
         for number, found in enumerate(parsed(self.model, given) if given else [], 1):
             self.log(f"f1_layer_{number}", score_sentences(given, found).f1, sync_dist=True)

@@ -128,7 +128,7 @@ def _opened(file: Path) -> IO[str]:
 
 
 def score_items(model: LanguageModel, items: Sequence[SyntaxItem]) -> Scores:
-    """Score the sentences, with a final full stop where the model knows it; each distinct one once."""
+    """Score the sentences, with a final full stop if the model knows it; each distinct one once."""
     end = [FULL_STOP] if model.vocabulary.knows_token(FULL_STOP) else []
     distinct = list({tuple(sentence): None for item in items for sentence in item.sentences})
     log_probability: dict[tuple[str, ...], float] = {}

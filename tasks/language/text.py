@@ -52,7 +52,7 @@ def vocabulary_of(sentences: list[list[str]]) -> Vocabulary:
 def stream(file: Path, sentences: list[list[str]], vocabulary: Vocabulary) -> Tensor:
     """(L,) int64: the words of all sentences, ``<eos>`` after each.
 
-    Raises ``ValueError`` naming the file where half of its words or more are unknown, or one is and there is no
+    Raises ``ValueError`` naming the file if half of its words or more are unknown, or one is and there is no
     ``<unk>``.
     """
     words = [word for sentence in sentences for word in (*sentence, END)]

@@ -69,7 +69,7 @@ def cooccurrences(ids: np.ndarray, words: int, window: int) -> csr_matrix:
 
 
 def positive_information(counts: csr_matrix) -> csr_matrix:
-    """The positive pointwise mutual information of symmetric counts; 0 where a pair never occurs together."""
+    """The positive pointwise mutual information of symmetric counts; 0 if a pair never occurs together."""
     pairs, of_word = counts.tocoo(), np.asarray(counts.sum(1)).squeeze(1)
     of_context = of_word**SMOOTHING
     information = np.log(pairs.data * of_context.sum() / (of_word[pairs.row] * of_context[pairs.col]))

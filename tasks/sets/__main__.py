@@ -23,7 +23,7 @@ FOLDS = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is not 0 where a training failed."""
+    """The command line; the exit status is not 0 if a training failed."""
     parser = argparse.ArgumentParser(
         prog="python -m tasks.sets", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -105,7 +105,7 @@ class Format(ABC):
 
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
-        """The same where the first line alone does not say it."""
+        """The same if the first line alone does not say it."""
         return cls.begins(source.title(), reading)
 
     @classmethod
@@ -115,7 +115,7 @@ class Format(ABC):
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
-        """Of a table; None where columns have no names or each record has its own."""
+        """Of a table; None if columns have no names or each record has its own."""
         return None
 
     def with_notation(self) -> Self:

@@ -64,7 +64,7 @@ def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int
 
 
 def _strata(dataset: TreeDataset) -> np.ndarray:
-    """(E,) int64: equal numbers for equal classes, all 0 where labels are numbers or as good as unique."""
+    """(E,) int64: equal numbers for equal classes, all 0 if labels are numbers or as good as unique."""
     labels = ["" if label is None else label for label in dataset.labels]
     names, codes = np.unique(labels, return_inverse=True)
     values = [number(str(name)) for name in names]

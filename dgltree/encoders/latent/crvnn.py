@@ -104,7 +104,7 @@ class SequenceCRvNN(JoiningCore):
         halt: whether a sequence may be done before T rounds. (The published "nohalt" goes on with others, but leaves
             as it is what is done, and so has the answers of ``halt=True``.)
         penalty: weight of the penalty of "first".
-        batch_maximum: whether a batch is computed as the programs do, where it depends on its rest: M is that of all
+        batch_maximum: whether a batch is computed as the programs do, if it depends on its rest: M is that of all
             places of all its sequences, padding too, and a shorter sequence may have a round more; else M is that of
             the sequence.
         merged_by: the rule that the tree is read by, "probability" or "existence".

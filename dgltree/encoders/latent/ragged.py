@@ -61,5 +61,5 @@ class Ragged:
 
 
 def front(part: Tensor, count: int) -> Tensor:
-    """The first rows; no new view, whose gradient would be a copy, where these are all."""
+    """The first rows; no new view, whose gradient would be a copy, if these are all."""
     return part if count == len(part) else part[:count]

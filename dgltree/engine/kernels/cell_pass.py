@@ -27,9 +27,9 @@ class BackwardResult(NamedTuple):
     leaf_h: Tensor
     """(leaves, n)"""
     leaf_memory: Tensor
-    """(leaves, depth, n), or (0, depth, n) where the leaves' memory is all zeros."""
+    """(leaves, depth, n), or (0, depth, n) if the leaves' memory is all zeros."""
     inputs: list[Tensor | None]
-    """Of what :meth:`CellPass.inputs` gave, where it gave something."""
+    """Of what :meth:`CellPass.inputs` gave, if it gave something."""
     parameters: dict[str, Tensor]
     """Of the maps, by name."""
 

@@ -118,7 +118,7 @@ class Checker:
         self._solutions = Solutions(self.asked, self._names, self._judge, rounded)
 
     def check(self, answer: str | Tree) -> Checked:
-        """The mark of one answer, which has all solutions where an unknown is asked for."""
+        """The mark of one answer, which has all solutions if an unknown is asked for."""
         if isinstance(answer, Tree):
             return self._one([write_infix(answer)])
         plain = self._plain(answer)
@@ -127,7 +127,7 @@ class Checker:
         return in_units(found, answer, plain.bases, self._in) if self._units else found._replace(notes=notes)
 
     def _plain(self, text: str) -> PlainText:
-        """A text without mixed numbers and units, where these are read."""
+        """A text without mixed numbers and units, if these are read."""
         text, notes = with_mixed_numbers(text) if self._mixed else (text, ())
         found = with_units(text) if self._units else WithUnits(text, frozenset())
         return PlainText(found.text, found.bases, notes)

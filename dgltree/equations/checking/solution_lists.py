@@ -70,7 +70,7 @@ def inside(text: str) -> str:
 
 
 def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
-    """``15`` of ``=15``, and of ``x = 15`` where x is asked for, or is no name of the equation; of ``15 = x``, too.
+    """``15`` of ``=15``, and of ``x = 15`` if x is asked for, or is no name of the equation; of ``15 = x``, too.
 
     Raises ``ValueError`` for a chain, ``x = 30/2 = 15``.
     """

@@ -63,7 +63,7 @@ class _Phrase:
         self.out: list[TextPiece | Pieces] = []
         self.at = 0
         self.last: Item | None = None
-        """The value that ends here; ``None`` where one is expected."""
+        """The value that ends here; ``None`` if one is expected."""
         self.open: list[_Open] = []
         self.coefficient = False
         """Whether the open argument is made of numbers and constants so far."""

@@ -37,7 +37,7 @@ class LinearMap:
 
 
 class GrownTrees:
-    """Boosted trees; node m leads to ``left[m]`` where its column is at most its threshold, and a leaf to itself."""
+    """Boosted trees; node m leads to ``left[m]`` if its column is at most its threshold, and a leaf to itself."""
 
     def __init__(self, columns: np.ndarray, classes: np.ndarray, count: np.ndarray, **arrays: np.ndarray) -> None:
         of = self.of = SimpleNamespace(**arrays)

@@ -44,12 +44,12 @@ class Patience(EarlyStopping):
 
 
 class UsualEpochs(Callback):
-    """Ends a training after the usual number of epochs, but not where the last of them is the best so far.
+    """Ends a training after the usual number of epochs, but not if the last of them is the best so far.
 
     Args:
         monitor: the metric of validation; higher is better.
         epochs: how many are usual.
-        say: called with a sentence where the training goes on.
+        say: called with a sentence if the training goes on.
     """
 
     def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
@@ -239,7 +239,7 @@ class BestSoFar(Checkpoint):
 
     Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs after that of the
     best epoch. The weights come from its file, for the best epoch may be one before the training was resumed. Of a
-    training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long,
+    training that stops in its first epoch they are those of the last step: better than nothing, if epochs are long,
     unless its loss was no finite number.
 
     Args:

@@ -73,7 +73,7 @@ def step(
         leave: writes a model to the folder, the best one so far.
         callbacks, loggers: of Lightning, in addition to ours.
 
-    Raises ``ModuleNotFoundError`` for a logger that is not installed, :class:`DivergenceError` where the loss is no
+    Raises ``ModuleNotFoundError`` for a logger that is not installed, :class:`DivergenceError` if the loss is no
     finite number, and what :func:`train` raises.
     """
     options, splits = decision.options, decision.splits

@@ -70,7 +70,7 @@ def complete(
 
 
 def first_valid(blanks: list[Blank], fillers: list[list[Tree]]) -> list[int | None]:
-    """The place, from 1, of the first filler that makes each equation true, None where none of those given does."""
+    """The place, from 1, of the first filler that makes each equation true, None if none of those given does."""
     evaluator, found = Evaluator(), []
     for blank, ranked in zip(tqdm(blanks, unit="equation", delay=2, disable=None), fillers, strict=True):
         filled = (blank.example.equation.fill(filler) for filler in ranked)

@@ -19,7 +19,7 @@ CONFIGS = Path(__file__).parents[1] / "verification" / "configs"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
+    """Run the command line; the exit status is 1 if a training failed or the settings cannot be."""
     options = _options(arguments)
     try:
         failed = compositionality(options)

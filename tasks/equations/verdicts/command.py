@@ -77,7 +77,7 @@ def report(rows: Sequence[Row]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is 1 where a verdict was contradicted."""
+    """The command line; the exit status is 1 if a verdict was contradicted."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations verdicts", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
     parser.add_argument("--count", type=int, default=20_000, help="equations (default: %(default)s)")
