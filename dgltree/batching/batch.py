@@ -238,7 +238,7 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         x: (N, d) floating, input vectors in public numbering.
 
     Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
-    children, a label that is no class number, or an ``x`` of another length. Linear in the number of distinct nodes.
+    children, a label that is not a class number, or an ``x`` of another length. Linear in the number of distinct nodes.
 
     See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
     """
@@ -335,7 +335,7 @@ def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> No
         check_ids(batch, vocabulary)
     elif batch.vocabulary != vocabulary:
         raise ValueError(
-            f"the batch was made with another vocabulary than the {owner}'s; batch with {owner}.vocabulary"
+            f"the batch was made with a different vocabulary from the {owner}'s; batch with {owner}.vocabulary"
         )
 
 

@@ -118,7 +118,7 @@ def children_by_object(nodes: list[Tree], counts: Sequence[int]) -> np.ndarray:
 
 
 def class_numbers(fields: Fields) -> np.ndarray:
-    """(N,) int64, the labels of nodes. Raises ``ValueError`` for one that is no class number."""
+    """(N,) int64, the labels of nodes. Raises ``ValueError`` for one that is not a class number."""
     types = set(map(type, fields.label))
     if types == {NoneType}:
         return np.full(len(fields.label), NO_LABEL, np.int64)
@@ -133,7 +133,7 @@ def class_numbers(fields: Fields) -> np.ndarray:
 def _class_number(label: int | str, function: str) -> int:
     if isinstance(label, int) and label >= 0:
         return int(label)
-    raise ValueError(f"the label {label!r} of a {function!r} node is no class number: 0, 1, ...")
+    raise ValueError(f"the label {label!r} of a {function!r} node is not a class number: 0, 1, ...")
 
 
 def numbers(fields: Fields) -> np.ndarray | None:

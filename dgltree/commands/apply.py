@@ -96,7 +96,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--out", required=True, metavar="OUT", help="write the vectors to this .npy or .parquet file; see --ray"
         )
-        parser.add_argument("--nodes", action="store_true", help="write a vector for each node (.parquet alone)")
+        parser.add_argument("--nodes", action="store_true", help="write a vector for each node (only to .parquet)")
         parser.add_argument(
             "--context",
             action="store_true",

@@ -156,7 +156,7 @@ class SequenceEncoder(Encoder):
         if bool((place == NO_WORD).any()):
             node = int(torch.nonzero(place == NO_WORD)[0])
             raise ValueError(
-                f"tree {int(tree[node])} is no plain sentence: node {node} of the batch is neither its root nor a word "
+                f"tree {int(tree[node])} is not a plain sentence: node {node} of the batch is neither its root nor a word "
                 "of its own; words have vectors in context in trees whose children are all leaves"
             )
         words, roots = self._read_words(sequences)
@@ -214,9 +214,9 @@ def _name(kind: type[SequenceCore]) -> str:
 
 
 def core_named(name: str) -> type[SequenceCore]:
-    """``ValueError`` for a name that is no sequence encoder's."""
+    """``ValueError`` for a name that is not a sequence encoder's."""
     if name not in SEQUENCE_ENCODERS:
-        raise ValueError(f"{name!r} is no sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
+        raise ValueError(f"{name!r} is not a sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
     return SEQUENCE_ENCODERS[name]
 
 

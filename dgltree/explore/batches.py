@@ -72,7 +72,7 @@ def _trees(asked: RequestFields) -> list[Tree]:
     """The trees of the lines: expressions as one types them, or another notation."""
     lines = [line.strip() for line in asked.text("text", LONGEST).splitlines() if line.strip()]
     if not lines:
-        raise ValueError("no trees: write one a line")
+        raise ValueError("no trees: write one per line")
     if len(lines) > MOST_TREES:
         raise ValueError(f"{len(lines)} trees; the page shows up to {MOST_TREES}")
     trees = [unfolded(tree) for tree in _read(lines)]

@@ -262,9 +262,7 @@ def _check_finite(tensors: dict[str, Tensor]) -> None:
     for name, tensor in sorted(tensors.items()):
         if not bool(tensor.isfinite().all()):
             wrong = tensor[~tensor.isfinite()]
-            raise ValueError(
-                f"{len(wrong)} of {tensor.numel()} weights of {name!r} are no finite numbers: {wrong[0]:g}"
-            )
+            raise ValueError(f"{len(wrong)} of {tensor.numel()} weights of {name!r} are not finite: {wrong[0]:g}")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:

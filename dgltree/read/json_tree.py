@@ -150,7 +150,7 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
             function, token, children = _numbered(data, number, keys)
             for child in children:
                 if child in seen:
-                    raise ValueError(f"node {child} is its child, and was there before; expected a tree")
+                    raise ValueError(f"node {child} is its child for a second time; expected a tree")
                 seen.add(child)
         except ValueError as error:
             raise ValueError(f"$[{number}]: {error}") from None

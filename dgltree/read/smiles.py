@@ -40,19 +40,19 @@ def read_smiles(text: str) -> Tree:
 def molecule(text: str) -> Any:
     """RDKit's molecule, with its atoms in the order of its canonical SMILES.
 
-    Raises ``ValueError`` for what is no SMILES of at least one atom, with what RDKit says of it, and
+    Raises ``ValueError`` for what is not SMILES of at least one atom, with what RDKit says of it, and
     ``ModuleNotFoundError`` if RDKit is not installed.
     """
     chem = rdkit()
     words = text.split()
     mol = chem.MolFromSmiles(words[0], sanitize=False) if len(words) == 1 else None
     if mol is None or not mol.GetNumAtoms():
-        raise ValueError(f"{text!r:.80} is no SMILES; expected a molecule, as in c1ccccc1C(=O)O")
+        raise ValueError(f"{text!r:.80} is not SMILES; expected a molecule, as in c1ccccc1C(=O)O")
     try:
         chem.SanitizeMol(mol)
         mol = chem.RemoveHs(mol)
     except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
-        raise ValueError(f"{text!r:.80} is no molecule: {shown(str(error).strip())}") from None
+        raise ValueError(f"{text!r:.80} is not a molecule: {shown(str(error).strip())}") from None
     return _canonical(chem, mol)
 
 

@@ -158,7 +158,7 @@ def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
     made, kind = READOUTS[name]
     if not issubclass(made, Readout):
         raise ValueError(
-            f"the readout {name!r} cannot be trained: {made.__name__} is no dgltree.models.readouts.Readout"
+            f"the readout {name!r} cannot be trained: {made.__name__} is not a dgltree.models.readouts.Readout"
         )
     each = 2 if joint else kind.each
     if each != task.each or made.gives not in task.gives or (joint and kind.each == 2):

@@ -57,7 +57,7 @@ def embed(
 
     Raises ``ValueError`` for the folder of another training, and one that another run writes to now, pairs of trees,
     fewer than two trees, trees whose tokens are all unknown, an encoder without vectors of parts, settings as
-    :func:`dgltree.fit`, and if the loss is no finite number.
+    :func:`dgltree.fit`, and if the loss is not finite.
     """
     settings = {name: value for name, value in locals().items() if name not in ("data", "out", "epochs")}
     if data.each != 1:

@@ -98,7 +98,7 @@ class TreeEstimator(BaseEstimator):
         reading = with_notation(trees, Reading(notation=self.notation, missing=""))
         read = read_objects(trees, reading)
         if labels is not None and len(labels) != len(read):
-            raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one of each example")
+            raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one per example")
         named = None if groups is None else [str(group) for group in groups]
         return TreeDataset(read, labels, groups=named, reading=reading, weights=weights)
 

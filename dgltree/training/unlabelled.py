@@ -40,7 +40,7 @@ def learn(
         leave: called with a copy of the model after each epoch that is the best so far.
 
     Raises ``ValueError`` for no examples to learn from or to validate on,
-    :class:`dgltree.training.stepping.callbacks.DivergenceError` if the loss is no finite number, and
+    :class:`dgltree.training.stepping.callbacks.DivergenceError` if the loss is not finite, and
     ``KeyboardInterrupt``.
     """
     for name, numbers in (("training", training), ("validation", validation)):

@@ -212,4 +212,4 @@ class LanguageTraining(lightning.LightningModule):
             folders = [each.dirpath for each in self.trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
             last = [path for path in (Path(str(folder)) / LAST for folder in folders) if path.exists()]
             kept = f"the last good checkpoint is {last[0]}" if last else "there is no checkpoint yet"
-            raise ValueError(f"the loss is no finite number {where}; {kept}. A lower --model.lr may help")
+            raise ValueError(f"the loss is not finite {where}; {kept}. A lower --model.lr may help")

@@ -39,7 +39,7 @@ def read_sentences(file: Path) -> list[list[str]]:
         if words:
             sentences.append(words)
     if not sentences:
-        raise ValueError(f"{file} has no words; expected a sentence a line, words between spaces")
+        raise ValueError(f"{file} has no words; expected one sentence per line, with spaces between words")
     return sentences
 
 

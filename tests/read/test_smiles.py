@@ -126,7 +126,7 @@ def test_what_is_no_molecule_is_refused(text: str) -> None:
 
 
 def test_a_message_is_no_longer_than_a_line() -> None:
-    with pytest.raises(ValueError, match=r"is no molecule: .* \.\.\. ") as info:
+    with pytest.raises(ValueError, match=r"is not a molecule: .* \.\.\. ") as info:
         read_smiles("c1" + "c" * 2000 + "1")
     assert len(str(info.value)) < 700
 

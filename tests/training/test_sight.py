@@ -156,7 +156,7 @@ BLIND = [
     "the encoder reads tokens",
     "warning: the encoder does not see which of 4 functions an inner node has: trees that differ in nothing else get "
     "the same vector",
-    "warning: the encoder does not see the order of children: trees that differ in nothing else get the same vector",
+    "warning: the encoder does not see the order of children: trees that differ only in this get the same vector",
 ]
 
 

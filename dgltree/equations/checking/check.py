@@ -209,9 +209,9 @@ class Checker:
         """Raises ``ValueError`` for a word or a unit as the answer to an equation of numbers."""
         strange = [name for name in variables(*fillers) if name not in (*self._names, *UNITS, *self._bases)]
         if strange and self._units:
-            raise ValueError(f"the answer has {strange[0]} in it, which is no unit and no variable here")
+            raise ValueError(f"the answer has {strange[0]} in it, which is neither a unit nor a variable here")
         if strange and not self._names:
-            raise ValueError(f"the answer has {strange[0]} in it, which is no variable here; write a number alone")
+            raise ValueError(f"the answer has {strange[0]} in it, which is not a variable here; write a number alone")
         for name in strange:
             letter = name.rstrip("0123456789")
             if letter != name and letter in self._names:

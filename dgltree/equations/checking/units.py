@@ -66,7 +66,7 @@ def with_units(text: str) -> WithUnits:
         return f"({whole}{written}){found['raised'] or ''}" if whole else f"{written}{found['raised'] or ''}"
 
     if re.search(r"[°º]\s?[CF](?!\w)|℃|℉", text):
-        raise ValueError("a temperature in °C or °F is no multiple of a unit; write kelvin")
+        raise ValueError("a temperature in °C or °F is not a multiple of a unit; write kelvin")
     _check_apart(text)
     return WithUnits(_QUANTITY.sub(replaced, text), frozenset(bases))
 

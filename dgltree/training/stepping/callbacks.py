@@ -49,7 +49,7 @@ class UsualEpochs(Callback):
     Args:
         monitor: the metric of validation; higher is better.
         epochs: how many are usual.
-        say: called with a sentence if the training goes on.
+        say: called with a sentence if the training continues.
     """
 
     def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
@@ -62,7 +62,7 @@ class UsualEpochs(Callback):
         self.best = value if better else self.best
         if trainer.current_epoch + 1 == self.epochs:
             if better:
-                self.say(f"epoch {trainer.current_epoch} is the best so far: the training goes on")
+                self.say(f"epoch {trainer.current_epoch} is the best so far: the training continues")
             trainer.should_stop |= not better
 
     def state_dict(self) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class TimeLimit(Timer):
 
 
 class DivergenceError(ValueError):
-    """The loss or the weights of a training are no finite numbers."""
+    """The loss or the weights of a training are not finite."""
 
 
 def check_finite(module: LightningModule, loss: Tensor, lr: float, index: int) -> None:

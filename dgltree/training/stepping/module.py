@@ -142,7 +142,7 @@ class TreeTraining(EncoderModule):
         take_means(self.untaught)
         if not all(bool(weights.isfinite().all()) for weights in self.parameters()):
             raise DivergenceError(
-                f"epoch {self.current_epoch}: the weights are no finite numbers any more; lower --lr ({self.lr:g})"
+                f"epoch {self.current_epoch}: the weights are no longer finite; lower --lr ({self.lr:g})"
             )
 
     def validation_step(self, labelled: Labelled, _: int) -> None:

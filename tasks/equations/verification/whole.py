@@ -53,7 +53,7 @@ def joined(sides: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
     Raises ``ValueError`` for an odd number of trees.
     """
     if len(sides) % 2:
-        raise ValueError(f"{len(sides)} trees are no pairs of sides")
+        raise ValueError(f"{len(sides)} trees are not pairs of sides")
     sizes = sides.sizes.view(-1, 2).sum(1)
     pairs = torch.arange(len(sizes), device=sides.device)
     node = torch.arange(sides.num_nodes, device=sides.device) + torch.repeat_interleave(pairs + 1, sizes)
