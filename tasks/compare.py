@@ -17,7 +17,7 @@ from tasks.trainings import Training, configs, done
 
 DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
 There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
-interrupted one goes on.
+interrupted one continues.
 What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops")
 """Those with a module ``variants``."""

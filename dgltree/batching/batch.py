@@ -69,7 +69,7 @@ class TreeBatch(Movable):
     value: Tensor | None = None
     """(N,) float64, numbers of leaves; NaN if there is none."""
     x: Tensor | None = None
-    """(N, d) floating, one input vector a node."""
+    """(N, d) floating, one input vector per node."""
     vocabulary: Vocabulary | None = None
     subtree_numbers: Tensor | None = field(default=None, init=False, repr=False, compare=False)
     numbered_versions: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
@@ -151,7 +151,7 @@ class TreeBatch(Movable):
 
     @cached_property
     def starts(self) -> Tensor:
-        """(B,), the first node of each tree. ``ValueError`` if the roots are not one a tree, in their order."""
+        """(B,), the first node of each tree. ``ValueError`` if the roots are not one per tree, in their order."""
         ends = torch.cumsum(self.sizes, 0)
         if len(ends) == len(self.roots):
             starts = ends - self.sizes
@@ -159,7 +159,7 @@ class TreeBatch(Movable):
                 return self.roots  # which a file maps: nothing that grows with it is held
             if bool(((starts <= self.roots) & (self.roots < ends)).all()):
                 return starts
-        raise ValueError("the roots of this batch are not one a tree, in the order of the trees")
+        raise ValueError("the roots of this batch are not one per tree, in the order of the trees")
 
     @cached_property
     def arity(self) -> Tensor:
@@ -282,7 +282,7 @@ def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
 
 
 def unbatch(batch: TreeBatch) -> list[Tree]:
-    """The trees of a batch, one a root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
+    """The trees of a batch, one per root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
 
     Examples:
         >>> import dgltree

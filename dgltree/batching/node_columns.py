@@ -90,7 +90,7 @@ def node_ids(fields: Fields, counts: Sequence[int], vocabulary: Vocabulary) -> t
 def children_in_preorder(size: np.ndarray, arity: np.ndarray, pointer: np.ndarray) -> np.ndarray:
     """(E,) int64, the children of all nodes, if no tree holds an object twice.
 
-    Sorted by distance from the root, the nodes that are no roots come in the order of their parents.
+    Sorted by distance from the root, the nodes that are not roots come in the order of their parents.
 
     Args:
         size: (N,) int64, nodes of the subtree at each node.

@@ -43,7 +43,7 @@ class Vocabulary:
             have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
-    ``TypeError`` for an arity that is no whole number.
+    ``TypeError`` for an arity that is not a whole number.
 
     See also: :func:`dgltree.batch`, and the cells, which take one.
     """

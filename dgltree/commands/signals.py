@@ -67,7 +67,7 @@ def leaving_at_once() -> Iterator[None]:
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """A block that is ended from outside if it goes on for ``GRACE`` seconds beyond its limit.
+    """A block that is ended from outside if it continues for ``GRACE`` seconds beyond its limit.
 
     Raises ``ValueError`` then. Only the main thread can be ended so, and only if the system has such an alarm.
     """

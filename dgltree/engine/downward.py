@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import dgl
 
 EQUAL = 1e-3
-"""Relative: equal subtrees have equal upward states but for rounding."""
+"""Relative: equal subtrees have equal upward states except for rounding."""
 
 
 @uncompiled

@@ -62,7 +62,7 @@ def _too_large(cell: Cell | DownwardCell, schedule: Schedule, needed: int, left:
 def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -> int:
     """States and those of the leaves apart, inputs; with a backward pass to come also what is needed for it.
 
-    A bound from below: what a step needs only while it runs comes on top, some hundred bytes a node of a large batch.
+    A bound from below: what a step needs only while it runs comes on top, some hundred bytes per node of a large batch.
     """
     states = len(schedule) * _state_bytes(cell)
     needed = states + schedule.leaves * _state_bytes(cell) + _input_bytes(cell, schedule)

@@ -68,7 +68,7 @@ def propagate(
 
     Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights, also under autocast,
     which does not reach into the pass (for bfloat16 use ``cell.bfloat16()``); under the names of
-    ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
+    ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row per edge in the order of
     ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
     Raises ``ValueError`` if the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in

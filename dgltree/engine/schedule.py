@@ -73,7 +73,7 @@ class Schedule(Movable):
     """The leaves' runs of rows with one function."""
     steps: list[Step]
     tokens_inside: bool
-    """Whether any row that is no leaf has a token."""
+    """Whether any row that is not a leaf has a token."""
     parts: list[int] = field(default_factory=list, kw_only=True)
     """(parts + 1,) the first step of each part, and the number of all. Parts do not wait for each other; what several
     read comes before them. Empty if there are none."""

@@ -125,7 +125,7 @@ def _schedule(of: Schedule) -> dict[str, Any]:
 
 
 def _milliseconds(ways: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """The fastest pass of each way, one after the other in every round: what else the machine does is no part of it."""
+    """The fastest pass of each way, one after the other in every round: other work of the machine is not part of it."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     until, least, most = time.perf_counter() + SECONDS, *ROUNDS
     for done in range(most + 1):

@@ -29,7 +29,7 @@ def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
 def neighbouring(vectors: Tensor) -> Iterator[np.ndarray]:
     """(E, 2) after each stage of t-SNE (van der Maaten and Hinton 2008), which begins from the principal components.
 
-    A stage goes on where the last one ended, so that it can be looked at and stopped on the way; the first one alone
+    A stage continues where the last one ended, so that it can be looked at and stopped on the way; the first one alone
     exaggerates. Errors as in :func:`principal`.
     """
     from sklearn.manifold import TSNE

@@ -77,7 +77,7 @@ def read_fields(text: str, label: str | None, token: str | None, syntax: bool = 
         syntax: whether places in a source and the like are left out.
 
     Raises ``ValueError`` for what is not JSON, for anything but an object with such a name, and for a name or a token
-    that is no text or number.
+    that is not a text or number.
     """
     data = load_json(text, numbers_as_text=True)
     if not isinstance(data, dict) or (label is not None and data.get(label) is None):

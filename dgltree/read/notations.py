@@ -39,7 +39,7 @@ def _no_list(text: str) -> bool:
 
 
 class Notation(NamedTuple):
-    """How a tree is written, and when texts are read so."""
+    """How a tree is written, and when texts are read in this way."""
 
     read: Callable[[str], Tree]
     """The tree of a text; ``ValueError`` for a text that has none."""

@@ -9,7 +9,7 @@
 Rings that share an atom are one system, a node whose token is the canonical SMILES of its atoms; which of its atoms a
 child is bound to is not kept, nor are stereochemistry and the numbers of a reaction's atoms (``[CH3:1]``). Every other
 heavy atom is a node: its function is the element, its token the element with its isotope, hydrogens and charge:
-``13CH4`` for ``[13CH4]``. Hydrogens that are written as atoms are counted with their neighbour, but for isotopes of
+``13CH4`` for ``[13CH4]``. Hydrogens that are written as atoms are counted with their neighbour, except for isotopes of
 them (``[2H]``) and those without a heavy neighbour. A double, triple or other bond to the parent comes before the
 function (``=``, ``#``, ``~``); a dative bond (``->``) is as a single one. What is left has no cycles. The root is the
 middle of that tree, and children are in RDKit's canonical order. The tree is made of RDKit's canonical SMILES, so that

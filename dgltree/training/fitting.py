@@ -57,7 +57,7 @@ def fit(
         ('product', 'sum')
 
     The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
-    interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
+    interrupted continues when it is called again with the same data and settings; one that is done is not done again.
     A training that is stopped has left the best model so far, or within its first epoch that of its steps.
 
     With ``devices`` or ``machines`` above 1 Lightning starts the program of the caller again for each further process,

@@ -11,7 +11,7 @@ TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
 ScheduleName = Literal["plateau", "cosine", "linear"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
-"""Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
+"""Options that may change when a training continues: they do not change an epoch, except for masks of dropout."""
 LEAST = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
     0: "warmup halve_after readout_size weight_decay input_size token_dropout",
@@ -85,7 +85,7 @@ class FitOptions:
         lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
         schedule: plateau halves the learning rate by halve_after; cosine and linear lower it from step to step, to 0 at
-            the end of the last epoch, and need epochs, which such a training cannot change when it goes on.
+            the end of the last epoch, and need epochs, which such a training cannot change when it continues.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.

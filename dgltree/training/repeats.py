@@ -81,7 +81,7 @@ def fit_folds(
             from which a baseline predicts its training examples best.
         options: of :func:`dgltree.fit`.
 
-    A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
+    A call that was interrupted continues. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
     :func:`dgltree.fit`.
     """
     settings = _settings(options)
@@ -155,7 +155,7 @@ def _all(trainings: Mapping[str, tuple[TreeDataset, dict[str, Any]]], out: Path,
 
 
 def _by_metric(rows: dict[str, dict[str, float]]) -> dict[str, list[float]]:
-    names = next(iter(rows.values()))  # a card has null for what is no number, as for ranks of equal answers
+    names = next(iter(rows.values()))  # a card has null for what is not a number, as for ranks of equal answers
     return {name: [math.nan if row[name] is None else row[name] for row in rows.values()] for name in names}
 
 

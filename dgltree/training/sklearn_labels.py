@@ -36,7 +36,7 @@ def names_of(classes: np.ndarray) -> list[str]:
 
 
 def numbers_of(y: Any) -> np.ndarray:
-    """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is no number."""
+    """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is not a number."""
     found = labels_of(y)
     try:
         return found.astype(float)

@@ -276,11 +276,11 @@ class TrainedModel:
         return found
 
     def roots(self, part: Labelled) -> Tensor:
-        """(B, n), one row a tree."""
+        """(B, n), one row per tree."""
         with evaluating(self.model):
             return self.model.encoder(part.inputs, share=True)
 
     def nodes(self, part: Labelled) -> Tensor:
-        """(N, n), one row a node."""
+        """(N, n), one row per node."""
         with evaluating(self.model):
             return self.check_nodes().node_states(part.inputs, share=True)

@@ -27,7 +27,7 @@ def learn(
 ) -> None:
     """Train with Adam; at the end the model has the weights of the epoch with the least loss in validation.
 
-    A training that was interrupted goes on from its last whole epoch, to the same weights.
+    A training that was interrupted continues from its last whole epoch, to the same weights.
 
     Args:
         model: it is changed, and is in evaluation mode at the end.

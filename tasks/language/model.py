@@ -30,8 +30,8 @@ class LanguageTraining(lightning.LightningModule):
     """Cross-entropy by SGD, then by averaged SGD (Merity et al. 2017, arXiv 1708.02182; Shen et al. 2019, arXiv
     1810.09536).
 
-    The state goes on from part to part, without gradients, and is 0 at the beginning of an epoch. The rate of a step is
-    ``lr`` times the length of its part over ``part_length``; torch's averaged SGD, as the published program's, takes
+    The state continues from part to part, without gradients, and is 0 at the beginning of an epoch. The rate of a step
+    is ``lr`` times the length of its part over ``part_length``; torch's averaged SGD, as the published program's, takes
     that of the part before. Once validation no longer improves (see
     :func:`tasks.language.averaging.stopped_falling`), the averages are validated and tested.
 
@@ -49,7 +49,7 @@ class LanguageTraining(lightning.LightningModule):
         part_length: that of the data.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
 
-    Raises ``ValueError`` as :class:`dgltree.models.LanguageModel` does, and for a loss that is no finite number, naming
+    Raises ``ValueError`` as :class:`dgltree.models.LanguageModel` does, and for a loss that is not finite, naming
     the last checkpoint before it.
     """
 

@@ -100,7 +100,7 @@ class Scores:
 def read_items(file: Path) -> list[SyntaxItem]:
     """The items of a file of JSON lines ``{"case": ..., "sentences": [...]}``, which may be packed by gzip.
 
-    Raises ``ValueError`` with the line for what is no item, and for a case that no row has, and ``FileNotFoundError``.
+    Raises ``ValueError`` with the line for what is not an item or has an unknown case, and ``FileNotFoundError``.
     """
     items = []
     with _opened(file) as lines:

@@ -4,8 +4,8 @@
     python -m tasks.sets fit OUT RUNS [--only NAME ...]
     python -m tasks.sets table RUNS
 
-Five trainings a set, by ``dgltree fit --folds 5 --group-by group``: every example is tested once. ``fit`` goes on where
-an interrupted one was.
+Five trainings a set, by ``dgltree fit --folds 5 --group-by group``: every example is tested once. ``fit`` continues
+an interrupted one.
 """
 
 import argparse

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> None:
 def trained(
     model: Autoencoder, sentences: list[list[str]], options: argparse.Namespace, settings: dict[str, Any]
 ) -> None:
-    """Learn, and print a line an epoch."""
+    """Learn, and print a line per epoch."""
 
     def sweep(numbers: Sequence[int]) -> Swept:
         return model.sentences(*padded([sentences[number] for number in numbers], model.vocabulary))

@@ -137,7 +137,7 @@ class Format(ABC):
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
         """How the trees of each example are written, as far as a list shows it, with the example's file and line.
 
-        There may be texts of what is no example as well.
+        There may be texts of what is not an example as well.
         """
         return iter(())
 

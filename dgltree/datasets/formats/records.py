@@ -126,7 +126,7 @@ class Records(Format):
                 yield Bad(item.line, str(error), item.file, self.id_of(fields))
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
-        """The records of a chunk, one a line by default."""
+        """The records of a chunk, one per line by default."""
         return (PlacedRecord(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
 
     def _example(self, item: PlacedRecord, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:

@@ -58,7 +58,7 @@ def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int
     for i, unit in enumerate(order):
         found[i] = np.argmin(
             (held * shares[unit]).sum(1)
-        )  # the growth of the squares, but for what is the same anywhere
+        )  # the growth of the squares, except for what is the same anywhere
         held[found[i]] += shares[unit]
     return found
 

@@ -124,7 +124,7 @@ def step_kernel(
         backward: whether there may be a backward pass.
         shapes: of the steps of a pass, if the kernel is for one.
 
-    Raises ``ValueError`` if ``DGLTREE_KERNELS`` is no mode.
+    Raises ``ValueError`` if ``DGLTREE_KERNELS`` is not a mode.
     """
     mode = _mode_now()
     backend = BACKENDS.get(weight.device.type)

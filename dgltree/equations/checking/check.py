@@ -195,7 +195,7 @@ class Checker:
             written = (read_typed_expression(text, self._names, True, self._one_name) for text in texts)
             lacks = [FORMS[self.form](tree) for tree in written]
             lack = next((f"not {NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
-            shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is no 3/4 here
+            shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is not 3/4 here
             return Checked(shown, Mark.FORM if lack else mark, verdict, lack, notes)
         return Checked(understood, mark, verdict, notes=notes)
 

@@ -54,7 +54,7 @@ def claimed(text: str) -> Claim | None:
 
 
 def of_set(text: str, unknown: str, names: Collection[str]) -> str:
-    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if k is no name of the equation."""
+    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if the equation has no k."""
     text = _BRACES_OF_LATEX.sub("", text).strip().removesuffix(".")
     counter = _COUNTER.search(text)
     if counter and counter[1] not in (unknown, *names):
@@ -70,7 +70,7 @@ def inside(text: str) -> str:
 
 
 def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
-    """``15`` of ``=15``, and of ``x = 15`` if x is asked for, or is no name of the equation; of ``15 = x``, too.
+    """``15`` of ``=15``, and of ``x = 15`` if x is asked for, or is not a name of the equation; of ``15 = x``, too.
 
     Raises ``ValueError`` for a chain, ``x = 30/2 = 15``.
     """

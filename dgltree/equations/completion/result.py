@@ -58,7 +58,7 @@ class Completion:
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
     reason: str = ""
-    """Why there are no fillers, that none is real, or that they are no single numbers."""
+    """Why there are no fillers, that none is real, or that they are not single numbers."""
 
     period: Tree | None = None
     """Of which each whole multiple, added to a solution, gives another one."""

@@ -1,4 +1,4 @@
-"""Values of trees at points, as arrays: fast and without error bounds. truth/judge.py decides on what is found so."""
+"""Values of trees at points, as arrays: fast and without error bounds. truth/judge.py verifies what they find."""
 
 import math
 from collections.abc import Mapping

@@ -60,7 +60,7 @@ def choose(train: TreeDataset, objective: Objective, scale: LabelScale = AS_THEY
     columns = Columns.of(train.as_read())
     counts, labels = columns(train.as_read()), scale.to(objective.targets(train.labels)).numpy()
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a solver that could go on, and a class in fewer examples than folds
+        warnings.simplefilter("ignore")  # a solver that could continue, and a class in fewer examples than folds
         best = _best(_candidates(counts, objective), counts, labels, train, objective)
         fitted = best.estimator.fit(counts, labels, model__sample_weight=train.weights)
         model = fitted["model"]

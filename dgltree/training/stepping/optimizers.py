@@ -50,7 +50,7 @@ DECOUPLED = ("radam", "radam_lookahead", "nadam")
 def optimizer_of(module: nn.Module, options: FitOptions, lr: float, fused: bool) -> torch.optim.Optimizer:
     """The optimizer that is named, over all weights of a module.
 
-    Weight decay spares vectors, such as biases, and is decoupled from the gradient if torch has that, but for
+    Weight decay spares vectors, such as biases, and is decoupled from the gradient if torch has that, except for
     "adam". The decay of the mean of gradients is the momentum of "sgd".
 
     Args:

@@ -1,6 +1,6 @@
 """``python -m tasks.equations compositionality TEST ... --preset NAME --out DIR``: train, test, report.
 
-A training that is done is not done again, one that was interrupted goes on from its last epoch. DIR/report.md has the
+A training that is done is not done again, one that was interrupted continues from its last epoch. DIR/report.md has the
 tables and pictures of the tests that were asked for.
 """
 

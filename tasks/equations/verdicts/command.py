@@ -1,7 +1,7 @@
 """``python -m tasks.equations verdicts``: how many verdicts claim what values of 60 digits contradict.
 
 Each equation is one of the generator's with one mutation; its verdict is tried at points of the claimed set and on
-both sides of its ends, by mpmath. One JSON line an equation is added to the file; what is there is not made again.
+both sides of its ends, by mpmath. One JSON line per equation is added to the file; what is there is not made again.
 """
 
 import argparse

@@ -28,7 +28,7 @@ class WithValues(Labelled):
     """Labelled equations, and what their nodes are worth."""
 
     values: Tensor = None  # type: ignore[assignment]
-    """(N, TARGETS) float32, one row a node; NaN if arithmetic says nothing."""
+    """(N, TARGETS) float32, one row per node; NaN if arithmetic says nothing."""
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Self:
         mapped = super().map(function)

@@ -32,7 +32,7 @@ class WholeEquations(Encoder):
         self.config = self.reader.config
 
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
-        """(E, n), one row an equation, of the 2E trees of a batch or of their plan."""
+        """(E, n), one row per equation, of the 2E trees of a batch or of their plan."""
         return self.encoded(batch, share).root
 
     def encoded(self, batch: TreeBatch | Any, share: bool = False, trace: bool = False) -> Encoded:

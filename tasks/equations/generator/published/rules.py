@@ -13,7 +13,7 @@ Rule = tuple[Word, Word]
 ANYTHING = -1  # the label of a variable of a pattern
 TWINS = 128  # is added to the label of a node whose two children are equal
 Tail = tuple[list[int], list[Rule]]
-"""The labels that are left if only one form goes on, and the rules of this form."""
+"""The labels that are left if only one form continues, and the rules of this form."""
 
 
 class PatternTree:
