@@ -301,7 +301,7 @@ def test_a_trace_is_given_on_demand_and_changes_nothing(name: str) -> None:
         ("crvnn", {"chunk_size": "many"}, "chunk_size is 'many'; it must be a whole number, 2 or more, or None"),
         ("crvnn", {"version": "best"}, "version is 'best'; it must be one of first, later"),
         ("crvnn", {"gelu": "relu"}, "gelu is 'relu'; it must be one of erf, tanh"),
-        ("crvnn", {"gelu": "tanh"}, "gelu is 'tanh'; it is the first version's with the cell grc, not of 'later' with"),
+        ("crvnn", {"gelu": "tanh"}, "gelu is 'tanh', which needs the version 'first' and the cell grc, not 'later' and"),
         ("crvnn", {"gelu": "tanh", "version": "first", "cell": "tree_rnn"}, "not of 'first' with tree_rnn"),
         ("crvnn", {"merged_by": "best"}, "merged_by is 'best'; it must be one of probability, existence"),
         ("crvnn", {"neighbours": "best"}, "neighbours is 'best'; it must be one of cut, product"),

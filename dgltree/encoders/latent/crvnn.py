@@ -140,7 +140,7 @@ class SequenceCRvNN(JoiningCore):
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         if gelu == "tanh" and (version != "first" or cell != "grc"):
             raise ValueError(
-                f"gelu is 'tanh'; it is the first version's with the cell grc, not of {version!r} with {cell}"
+                f"gelu is 'tanh', which needs the version 'first' and the cell grc, not {version!r} and {cell}"
             )
         own = {"version": version, "gelu": gelu, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
         super().__init__(
