@@ -154,7 +154,7 @@ def test_trees_that_differ_have_different_vectors(encoder: str | None, tmp_path:
 
 BLIND = [
     "the encoder reads tokens",
-    "warning: the encoder does not see which of 4 functions an inner node has: trees that differ in nothing else get "
+    "warning: the encoder does not see which of 4 functions an inner node has: trees that differ only in this get "
     "the same vector",
     "warning: the encoder does not see the order of children: trees that differ only in this get the same vector",
 ]
