@@ -28,7 +28,7 @@ def claim(file: Path, own: Mapping[str, Any]) -> None:
 
 
 def refuse_other(file: Path, found: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` where what was found in ``file`` is not our own."""
+    """Raise ``ValueError`` if what was found in ``file`` is not our own."""
     differ = [f"{key}: {there!r} there, {now!r} now" for key, (there, now) in differences(found, own).items()]
     if differ:
         raise ValueError(

@@ -21,7 +21,7 @@ class Configured:
 
     @property
     def config(self) -> dict[str, Any]:
-        """Option to value: what makes the object again, but for its weights, and what a model's file has of it."""
+        """Option to value: what makes the object again, except for its weights, and what a model's file has of it."""
         kept = set(dir(self))
         for name in option_names(type(self)):
             if name not in kept:

@@ -36,7 +36,7 @@ class Child:
         self._process: Any = None
 
     def ask(self, *question: object) -> Any:
-        """The answer; None where the time was up, the process died, or the work raised an error."""
+        """The answer; None if the time was up, the process died, or the work raised an error."""
         if self._process is None:
             self._start()
         self._connection.send(question)

@@ -17,7 +17,7 @@ from tasks.trainings import Training, configs, done
 
 DESCRIPTION = """Train models of a task side by side, and write a report with tables and pictures to OUT/report.md.
 There is one training for each model, variant, point of the grid and seed; a finished one is not repeated, and an
-interrupted one goes on.
+interrupted one continues.
 What follows -- goes to every training, such as -- --data.folder FOLDER --threads 4"""
 TASKS = ("logic", "listops")
 """Those with a module ``variants``."""
@@ -26,7 +26,7 @@ AXIS = re.compile(r"[\w.]+=[^,]+(?:,[^,]+)*")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
+    """Run the command line; the exit status is 1 if a training failed or the settings cannot be."""
     options = _options(arguments)
     trainings = _trainings(options)
     try:

@@ -1,7 +1,7 @@
 """Jobs that leave what they find in folders: some at a time, each once, none left alone.
 
-A job that is done is not done again, one that was interrupted goes on. Its folder says what it is of and is refused to
-another one; ``log.txt`` there has what it printed and, where it failed, the whole error.
+A job that is done is not repeated, one that was interrupted continues. Its folder names the job and is refused to
+another one; ``log.txt`` there has what it printed and, if it failed, the whole error.
 """
 
 import multiprocessing
@@ -122,7 +122,7 @@ def _elsewhere(jobs: Sequence[Job], at_a_time: int, threads: int | None) -> Iter
             futures = {executor.submit(do, job): job for job in jobs}
             for future in as_completed(futures):
                 yield futures[future], future.result()
-        finally:  # where this was interrupted, nothing goes on
+        finally:  # if this was interrupted, nothing continues
             with changing:
                 stopped.set()
                 for process in running:

@@ -64,7 +64,9 @@ def main(task: str, maker: type[TaskSource], defaults: Mapping[str, Any], argume
     )
     parser.add_class_arguments(maker, "data")
     if name == "fit":
-        parser.add_argument("--out", default=f"runs/{task}", help="the training's folder; an interrupted one goes on")
+        parser.add_argument(
+            "--out", default=f"runs/{task}", help="the training's folder; an interrupted training continues"
+        )
         parser.add_class_arguments(FitOptions, "fit")
         parser.link_arguments("fit.seed", "data.seed")
         parser.set_defaults({f"fit.{name}": value for name, value in defaults.items()})

@@ -40,7 +40,7 @@ class Spread:
 
 
 def percent(found: Spread | None) -> str:
-    """Nothing where there is no value."""
+    """Nothing if there is no value."""
     return "" if found is None else found.percent()
 
 

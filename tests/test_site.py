@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 pytest.importorskip("mkdocstrings_handlers.python", reason="the docs extra is not installed")
+pytest.importorskip("nbformat", reason="the docs extra is not installed")
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "scripts" / "site"))
 

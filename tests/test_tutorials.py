@@ -128,10 +128,11 @@ def test_the_peak_memory_of_reading_is_not_compared() -> None:
 
 def test_a_line_that_differs_in_words_or_numbers_is_found() -> None:
     found = ["3 trees in 1.5 s", "accuracy 0.91", "a", "b"]
-    assert differences(["3 trees in 9.0 s", "accuracy 0.90", "...", "b"], found) == []
-    assert differences(["4 trees in 1.5 s", "accuracy 0.61", "a"], found) == [
+    assert differences(["3 trees in 9.0 s", "accuracy ~0.93", "...", "b"], found) == []
+    assert differences(["3 trees in 9.0 s", "accuracy ~0.95", "...", "b"], found) != []
+    assert differences(["4 trees in 1.5 s", "accuracy 0.92", "a"], found) == [
         "'4 trees in 1.5 s', and printed is '3 trees in 1.5 s'",
-        "'accuracy 0.61', and printed is 'accuracy 0.91'",
+        "'accuracy 0.92', and printed is 'accuracy 0.91'",
         "'b' is printed, too",
     ]
 
@@ -157,11 +158,11 @@ def test_every_tutorial_is_run() -> None:
     }
 
 
-GALLERY = {path.stem for path in (FOLDER.parent / "gallery").glob("*.md")} - {"index", "package"}
+GALLERY = {path.stem for path in (FOLDER.parent / "gallery").glob("*.md")} - {"index", "package"}  # slow: as a notebook
 NEEDED = {"dgl_model": "dgl", "molecules": "rdkit"}
 
 
-@pytest.mark.parametrize("page", [*sorted(GALLERY), pytest.param("package", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("page", sorted(GALLERY))
 def test_a_page_of_the_gallery_prints_what_it_shows(page: str, tmp_path: Path, monkeypatch: Any) -> None:
     if page in NEEDED:
         pytest.importorskip(NEEDED[page], reason=f"{NEEDED[page]} is not installed")

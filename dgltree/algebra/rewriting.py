@@ -28,7 +28,7 @@ def forms(tree: Tree) -> dict[str, list[Tree]]:
 
 
 def solutions(equation: Equation) -> list[Tree]:
-    """The values of the blank, complex ones last; nothing where SymPy finds none that a tree can say."""
+    """The values of the blank, complex ones last; nothing if SymPy finds none that a tree can say."""
     import sympy
 
     left, right = map(_expression, equation)

@@ -69,7 +69,7 @@ class TreeBatch(Movable):
     value: Tensor | None = None
     """(N,) float64, numbers of leaves; NaN if there is none."""
     x: Tensor | None = None
-    """(N, d) floating, one input vector a node."""
+    """(N, d) floating, one input vector per node."""
     vocabulary: Vocabulary | None = None
     subtree_numbers: Tensor | None = field(default=None, init=False, repr=False, compare=False)
     numbered_versions: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
@@ -95,7 +95,7 @@ class TreeBatch(Movable):
         return f"<TreeBatch: {len(self)} trees, {self.num_nodes} nodes, {len(self.child_index)} edges>"
 
     def _repr_html_(self) -> str:
-        """The first trees for notebooks, under 50 KB; a line of text where the batch has no vocabulary."""
+        """The first trees for notebooks, under 50 KB; a line of text if the batch has no vocabulary."""
         title = f"{len(self):,} trees as one graph of {self.num_nodes:,} nodes and {len(self.child_index):,} edges"
         roots = [] if self.vocabulary is None else self.roots[:DRAWN].tolist()
         title += f"; the first {len(roots)}" if 0 < len(roots) < len(self) else ""
@@ -128,7 +128,7 @@ class TreeBatch(Movable):
     def subtree(self) -> Tensor | None:
         """(N,) int64, equal numbers for duplicate subtrees; None unless :func:`number_subtrees` made this batch.
 
-        None also where a tensor was changed in place since.
+        None also if a tensor was changed in place since.
         """
         return self.subtree_numbers if self.numbered_versions == self.versions else None
 
@@ -151,7 +151,7 @@ class TreeBatch(Movable):
 
     @cached_property
     def starts(self) -> Tensor:
-        """(B,), the first node of each tree. ``ValueError`` where the roots are not one a tree, in their order."""
+        """(B,), the first node of each tree. ``ValueError`` if the roots are not one per tree, in their order."""
         ends = torch.cumsum(self.sizes, 0)
         if len(ends) == len(self.roots):
             starts = ends - self.sizes
@@ -159,7 +159,7 @@ class TreeBatch(Movable):
                 return self.roots  # which a file maps: nothing that grows with it is held
             if bool(((starts <= self.roots) & (self.roots < ends)).all()):
                 return starts
-        raise ValueError("the roots of this batch are not one a tree, in the order of the trees")
+        raise ValueError("the roots of this batch are not one per tree, in the order of the trees")
 
     @cached_property
     def arity(self) -> Tensor:
@@ -238,7 +238,7 @@ def batch(trees: Iterable[Tree | tuple[Tree, ...]], vocabulary: Vocabulary, x: T
         x: (N, d) floating, input vectors in public numbering.
 
     Raises ``ValueError`` for an empty batch, an unknown function or token, a function with the wrong number of
-    children, a label that is no class number, or an ``x`` of another length. Linear in the number of distinct nodes.
+    children, a label that is not a class number, or an ``x`` of another length. Linear in the number of distinct nodes.
 
     See also: :func:`dgltree.unbatch`, :func:`dgltree.select`, :func:`dgltree.propagate`.
     """
@@ -282,7 +282,7 @@ def as_batch(given: "TreeBatch | dgl.DGLGraph", caller: str) -> TreeBatch:
 
 
 def unbatch(batch: TreeBatch) -> list[Tree]:
-    """The trees of a batch, one a root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
+    """The trees of a batch, one per root: ``unbatch(batch(trees)) == trees``. Shared nodes become shared objects.
 
     Examples:
         >>> import dgltree
@@ -335,7 +335,7 @@ def check_vocabulary(batch: TreeBatch, vocabulary: Vocabulary, owner: str) -> No
         check_ids(batch, vocabulary)
     elif batch.vocabulary != vocabulary:
         raise ValueError(
-            f"the batch was made with another vocabulary than the {owner}'s; batch with {owner}.vocabulary"
+            f"the batch was made with a different vocabulary from the {owner}'s; batch with {owner}.vocabulary"
         )
 
 

@@ -23,7 +23,7 @@ class Entangled(NamedTuple):
 def entangle(batch: TreeBatch) -> Entangled:
     """One node for all equal subtrees of a batch: same function, token, value and x; linear in nodes and edges.
 
-    A tree that occurs inside another is no root of the graph: on the way down it gets its state from above, the mean
+    A tree that occurs inside another is not a root of the graph: on the way down it gets its state from above, the mean
     over all its contexts (Opper & Siddharth 2024, Banyan, arXiv 2407.17771).
     """
     flat = batch.to("cpu")

@@ -28,7 +28,7 @@ class Movable(PickledAsArrays, ABC):
 
         Args:
             device: where to; if all is there already nothing is copied.
-            non_blocking: as of ``torch.Tensor.to``: from pinned memory to a GPU, the copy runs while Python goes on.
+            non_blocking: as of ``torch.Tensor.to``: from pinned memory to a GPU, the copy runs while Python continues.
         """
         if isinstance(device, torch.dtype):
             raise TypeError(f"device is {device}; ids keep their dtype: change that of the cell, or of x alone")

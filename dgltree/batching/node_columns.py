@@ -90,7 +90,7 @@ def node_ids(fields: Fields, counts: Sequence[int], vocabulary: Vocabulary) -> t
 def children_in_preorder(size: np.ndarray, arity: np.ndarray, pointer: np.ndarray) -> np.ndarray:
     """(E,) int64, the children of all nodes, if no tree holds an object twice.
 
-    Sorted by distance from the root, the nodes that are no roots come in the order of their parents.
+    Sorted by distance from the root, the nodes that are not roots come in the order of their parents.
 
     Args:
         size: (N,) int64, nodes of the subtree at each node.
@@ -118,7 +118,7 @@ def children_by_object(nodes: list[Tree], counts: Sequence[int]) -> np.ndarray:
 
 
 def class_numbers(fields: Fields) -> np.ndarray:
-    """(N,) int64, the labels of nodes. Raises ``ValueError`` for one that is no class number."""
+    """(N,) int64, the labels of nodes. Raises ``ValueError`` for one that is not a class number."""
     types = set(map(type, fields.label))
     if types == {NoneType}:
         return np.full(len(fields.label), NO_LABEL, np.int64)
@@ -133,7 +133,7 @@ def class_numbers(fields: Fields) -> np.ndarray:
 def _class_number(label: int | str, function: str) -> int:
     if isinstance(label, int) and label >= 0:
         return int(label)
-    raise ValueError(f"the label {label!r} of a {function!r} node is no class number: 0, 1, ...")
+    raise ValueError(f"the label {label!r} of a {function!r} node is not a class number: 0, 1, ...")
 
 
 def numbers(fields: Fields) -> np.ndarray | None:

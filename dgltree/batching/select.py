@@ -54,7 +54,7 @@ def select(batch: TreeBatch, trees: Sequence[int] | np.ndarray | Tensor) -> Tree
     ``trees`` are numbers, or a mask (B,) of booleans.
 
     Raises ``ValueError`` for no trees, for a number that is none of a tree, for a mask of another length, and for a
-    batch whose roots are not one a tree, as those of a user's graph may be; ``TypeError`` for numbers that are not
+    batch whose roots are not one per tree, as those of a user's graph may be; ``TypeError`` for numbers that are not
     whole.
     """
     which = chosen(trees, len(batch), "trees", "the batch")

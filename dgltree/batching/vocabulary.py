@@ -45,7 +45,7 @@ class Vocabulary:
             it would have no weights, unless ``<unk>`` is among ``functions`` with its number of children.
 
     Raises ``ValueError`` for an entry that occurs twice, a negative arity, or a function of one arity and of any, and
-    ``TypeError`` for an arity that is no whole number.
+    ``TypeError`` for an arity that is not a whole number.
 
     See also: :func:`dgltree.batch`, and the cells, which take one.
     """
@@ -143,7 +143,7 @@ class Vocabulary:
             raise ValueError(f"unknown token {token!r}; {nearest(token, self.tokens)}") from None
 
     def find_tokens(self, tokens: Iterable[str | None]) -> Iterator[int]:
-        """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` where :meth:`token_id` raises an error."""
+        """The id of each, ``NO_TOKEN`` for None, and ``UNSEEN`` if :meth:`token_id` raises an error."""
         if self._parts:
             return (
                 self._stand_in(token) if token not in self._token_ids else self._token_ids[token] for token in tokens

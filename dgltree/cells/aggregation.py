@@ -131,7 +131,7 @@ def aggregation_named(given: str | Aggregation, size: int) -> Aggregation:
     if not isinstance(given, str):
         raise TypeError(f"an aggregation is a name or an Aggregation, but got {given!r}")
     if given not in AGGREGATIONS:
-        raise ValueError(f"{given!r} is no aggregation; {nearest(given, AGGREGATIONS)}")
+        raise ValueError(f"{given!r} is not an aggregation; {nearest(given, AGGREGATIONS)}")
     return AGGREGATIONS[given](size)
 
 

@@ -130,7 +130,7 @@ class Cell(MessagePassing):
     def node_inputs(
         self, function: Tensor, token: Tensor | None, value: Tensor | None, x: Tensor | None
     ) -> Tensor | None:
-        """(rows, d): x if it is given, else the embedding, and that of the function where the cell reads it.
+        """(rows, d): x if it is given, else the embedding, and that of the function if the cell reads it.
 
         None for a cell, or for rows, without inputs. Whether any row has a token a GPU would have to be waited for, so
         there all rows have inputs, unless ``token`` is None.

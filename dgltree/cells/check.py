@@ -30,7 +30,7 @@ def read_of(cell: CellContract) -> tuple[object, ...]:
 
 
 def check_nodes(cell: CellContract, batch: TreeBatch) -> None:
-    """``ValueError`` where a cell would lose something that a node carries, or lacks something at one."""
+    """``ValueError`` if a cell would lose something that a node carries, or lacks something at one."""
     inner, token = batch.arity > 0, batch.token != NO_TOKEN
 
     def refuse(wrong: Tensor, what: str) -> None:

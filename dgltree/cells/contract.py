@@ -72,7 +72,7 @@ class CellContract(Stepping):
             raise ValueError(f"number_scale is {number_scale!r}; it must be a middle and a spread above 0")
         if not isinstance(rank, int) or rank < 0 or (rank and not typed):
             raise ValueError(
-                f"rank is {rank!r}; it must be a whole number, 0 or more, and 0 where functions share weights"
+                f"rank is {rank!r}; it must be a whole number, 0 or more, and 0 if functions share weights"
             )
         check_dropout(dropout)
         self.vocabulary = vocabulary
@@ -91,7 +91,7 @@ class CellContract(Stepping):
         """Name to width of the pre-activations: affine maps of ``i_j = [h_c1; ...; h_cN]`` (and x_j)."""
 
     def shared_gates(self, arity: int) -> dict[str, int]:
-        """The same for gates whose weights on i_j all functions share, even where the cell is typed."""
+        """The same for gates whose weights on i_j all functions share, even if the cell is typed."""
         return {}
 
     def products(self, arity: int) -> dict[str, Affine]:

@@ -113,7 +113,7 @@ def prepared(cell: MessagePassing, frame: Frame) -> Frame:
 
 
 def check_order(nodes: Any) -> None:
-    """``ValueError`` where nodes have the states of an earlier pass, or children have none yet."""
+    """``ValueError`` if nodes have the states of an earlier pass, or children have none yet."""
     own, children = nodes.data[COMPUTED], nodes.mailbox[COMPUTED]
     stale, early = torch.stack([own.any(), ~children.all()]).tolist()  # at once: a GPU is waited for
     if stale:

@@ -1,6 +1,6 @@
 """The differentiable stack of the memory-augmented cells (Arabshahi et al. 2019 and 2021, arXiv 1911.01545).
 
-A stack is (..., rows, n), row 0 the top. It holds p rows, or fewer where ranking has cut off those that cannot reach
+A stack is (..., rows, n), row 0 the top. It holds p rows, or fewer if ranking has cut off those that cannot reach
 the root any more: then its last row lacks the row below it, and an update gives one row less.
 """
 

@@ -25,7 +25,7 @@ class StackTreeLSTM(StackCell):
 
     Args:
         top_k: k, rows that h reads; for k > 1 :math:`h = o \odot \tanh(\sum_{r<k} q_r S[r])` with
-            :math:`q = \sigma(Q_f i + b)`, one number a row, or with ``gated_top_k`` one vector a row.
+            :math:`q = \sigma(Q_f i + b)`, one number per row, or with ``gated_top_k`` one vector per row.
         normalize: the gate vectors go through a softmax over the actions, element by element: a softmax of the
             sigmoids, which is what the published weights were trained with.
         data_gate: :math:`u = \sigma(D_f i + b) \odot drop(\tanh(U_f i + b))`.

@@ -38,7 +38,7 @@ examples:
   cat trees.txt | dgltree predict runs/trees -
   dgltree predict runs/trees s3://bucket/trees --out s3://bucket/answers --ray 10.0.0.1:6379
 
-Prints a table with one line for each record, in order: its id (or its line number, also where an id occurred before),
+Prints a table with one line for each record, in order: its id (or its line number, also if an id occurred before),
 the prediction, and for classes the probability of each. A record that cannot be read gets a line without a prediction,
 and a message on the standard error.
 """,
@@ -48,7 +48,7 @@ examples:
   dgltree encode runs/trees new.tsv --out vectors.parquet --nodes
   dgltree encode runs/trees trees.parquet --out vectors --ray
 
-A .npy file has one row for each tree (two for a pair), filled with NaN where the tree cannot be read. A .parquet file
+A .npy file has one row for each tree (two for a pair), filled with NaN if the tree cannot be read. A .parquet file
 also has the line and the id of each vector, and with --nodes a row for each node.
 """,
     "evaluate": """\
@@ -60,7 +60,7 @@ examples:
 
 
 def run(name: str, arguments: list[str]) -> int:
-    """Run one of the commands; the exit code is 1 where a record could not be read."""
+    """Run one of the commands; the exit code is 1 if a record could not be read."""
     options = _parse(name, arguments)
     if options.ray:
         return _on_ray(name, options)
@@ -81,9 +81,9 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--device",
         choices=("cpu", "cuda"),
-        help="compute on the CPU or on a GPU (default: cpu; with --ray GPUs where the cluster has some)",
+        help="compute on the CPU or on a GPU (default: cpu; with --ray GPUs if the cluster has some)",
     )
-    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     parser.add_argument(
         "--threads",
         type=int,
@@ -96,7 +96,7 @@ def _parse(name: str, arguments: list[str]) -> argparse.Namespace:
         parser.add_argument(
             "--out", required=True, metavar="OUT", help="write the vectors to this .npy or .parquet file; see --ray"
         )
-        parser.add_argument("--nodes", action="store_true", help="write a vector for each node (.parquet alone)")
+        parser.add_argument("--nodes", action="store_true", help="write a vector for each node (only to .parquet)")
         parser.add_argument(
             "--context",
             action="store_true",

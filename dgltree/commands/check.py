@@ -31,7 +31,10 @@ def run(name: str, arguments: list[str]) -> int:
     made = option_parser(name, f"{COMMANDS[name][1].capitalize()}.", EXAMPLES)
     made.add_argument("equation", metavar="EQUATION", help="an equation with a blank, as you would type it")
     made.add_argument(
-        "answers", nargs="+", metavar="ANSWER", help="what goes into the blank; - reads the standard input, one a line"
+        "answers",
+        nargs="+",
+        metavar="ANSWER",
+        help="what goes into the blank; - reads the standard input, one per line",
     )
     made.add_argument("--form", choices=list(FORMS), help="the form that an answer has to have")
     add_names(made)

@@ -111,7 +111,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e6:
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no time in seconds, above 0 and below 1,000,000")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a time in seconds, above 0 and below 1,000,000")
     return seconds
 
 

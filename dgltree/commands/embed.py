@@ -43,7 +43,9 @@ def run(_: str, arguments: list[str]) -> int:
     parser.add_argument(
         "--min-count", type=int, default=2, metavar="N", help="read what occurs fewer times as <unk> (default: 2)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the weights and the order (default: 0)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed of the weights and the order (default: 0)"
+    )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     add_reading(parser, defaults=True)
     options = parser.parse_args(arguments)

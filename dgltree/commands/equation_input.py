@@ -42,7 +42,7 @@ def parser(name: str, what: str, examples: str, ranks: bool = True) -> argparse.
         "equations",
         nargs="+",
         metavar="EQUATION",
-        help="an equation as you would type it; - reads the standard input, one on each line",
+        help="an equation as you would type it; - reads the standard input, one per line",
     )
     if ranks:
         made.add_argument(

@@ -36,7 +36,7 @@ INDENT = "  "
 
 
 def run(_: str, arguments: list[str]) -> int:
-    """Run the command; the exit code is 1 where a record could not be read."""
+    """Run the command; the exit code is 1 if a record could not be read."""
     options = _parse(arguments)
     check_answers(options.model)
     model = TrainedModel.load(options.model, cell=options.cell)
@@ -65,9 +65,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--first", type=int, default=5, metavar="N", help="of a file, explain N trees (default: 5)")
     parser.add_argument("--top", type=int, default=5, metavar="N", help="list N subtrees of each tree (default: 5)")
-    parser.add_argument("--json", action="store_true", help="print a JSON object for each tree, one a line")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each tree, one per line")
     parser.add_argument("--picture", metavar="FILE", help="draw the tree with its effects to this .svg or .png file")
-    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     add_reading(parser)
     options = parser.parse_args(arguments)
     for name in ("first", "top"):

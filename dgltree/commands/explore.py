@@ -40,5 +40,5 @@ def run(name: str, arguments: list[str]) -> int:
 
 def _port(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) < 2**16):
-        raise argparse.ArgumentTypeError(f"{text.strip()!r} is no port; it is a number from 0 to 65535")
+        raise argparse.ArgumentTypeError(f"{text.strip()!r} is not a port; it is a number from 0 to 65535")
     return int(text)

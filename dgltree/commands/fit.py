@@ -115,7 +115,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--out",
         default="runs/fit",
-        help="leave the model in this folder; an interrupted training goes on there (default: runs/fit)",
+        help="leave the model in this folder; an interrupted training continues there (default: runs/fit)",
     )
     parser.add_argument(
         "--folds",
@@ -138,7 +138,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--strict", action="store_true", help="stop at a record that cannot be read")
     parser.add_argument(
-        "--no-cache", action="store_true", help="leave no hidden file next to FILE that makes the next reading faster"
+        "--no-cache", action="store_true", help="leave no cache next to FILE, which makes the next reading faster"
     )
     parser.add_argument("--config", action=ActionConfigFile, help="read settings from this YAML file")
     names = ", ".join([*CELLS, *SEQUENCE_ENCODERS])

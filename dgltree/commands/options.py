@@ -52,7 +52,7 @@ def _descriptions(settings: type) -> dict[str, str]:
 
 
 def option_parser(name: str, description: str, examples: str, usage: str | None = None) -> argparse.ArgumentParser:
-    """Of ``dgltree NAME``, without options yet; ``usage`` is what follows the name, where argparse's is too long."""
+    """Of ``dgltree NAME``, without options yet; ``usage`` is what follows the name, if argparse's is too long."""
     return argparse.ArgumentParser(
         prog=f"dgltree {name}",
         usage=usage and f"dgltree {name} {usage}",

@@ -31,7 +31,7 @@ def run(_: str, arguments: list[str]) -> int:
     sentences = [plain_words(line) for line in _read(options.file).splitlines()]
     known = [words for words in sentences if words]
     if not known:
-        raise ValueError(f"{options.file}: no words; expected a sentence a line")
+        raise ValueError(f"{options.file}: no words; expected one sentence per line")
     with threads.limited(options.threads):
         found = _trees(model, known, options.layer)
     trees = iter(found)

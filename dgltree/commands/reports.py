@@ -22,7 +22,7 @@ class BadRecords:
         self.file, self.strict, self.count, self.told = file, strict, 0, 0
 
     def __call__(self, bad: Sequence[Bad], count: int | None = None) -> None:
-        """Tell of some more; of ``count``, where these are not all of them. ``ValueError`` with ``strict``."""
+        """Tell of some more; of ``count``, if these are not all of them. ``ValueError`` with ``strict``."""
         for each in in_order(bad):
             text = each.at(self.file)
             if self.strict:

@@ -67,7 +67,7 @@ def leaving_at_once() -> Iterator[None]:
 
 @contextmanager
 def within(seconds: float | None) -> Iterator[None]:
-    """A block that is ended from outside where it goes on for ``GRACE`` seconds beyond its limit.
+    """A block that is ended from outside if it continues for ``GRACE`` seconds beyond its limit.
 
     Raises ``ValueError`` then. Only the main thread can be ended so, and only if the system has such an alarm.
     """
@@ -124,7 +124,7 @@ def _end_at_the_next() -> None:
 
 @contextmanager
 def _answering(number: signal.Signals, usual: Any, handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """A block with a handler, where the signal has the usual one: who ignores it, or has another one, keeps that."""
+    """A block with a handler, if the signal has the usual one: who ignores it, or has another one, keeps that."""
     if signal.getsignal(number) is not usual:
         yield
         return

@@ -88,9 +88,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--parts",
         action="store_true",
-        help="search all subtrees of the file, not whole trees alone",
+        help="search all subtrees of the file, not only whole trees",
     )
-    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, where the model was trained with one")
+    parser.add_argument("--cell", metavar="FILE.py:CLASS", help="your own cell, if the model was trained with one")
     add_reading(parser)
     return parser.parse_args(arguments)
 

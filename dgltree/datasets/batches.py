@@ -100,7 +100,7 @@ def label_numbers(labels: Sequence[str | None], classes: Sequence[str] | None) -
 
     A label is the class that is the same number, text or truth value: ``0.0`` is the class ``0``.
 
-    Raises ``ValueError`` for a label that is no finite number of 32 bits, if there are no classes.
+    Raises ``ValueError`` for a label that is not a finite number of 32 bits, if there are no classes.
     """
     if classes is not None:
         number_of = class_numbers(classes)

@@ -132,7 +132,7 @@ def checked_weights(given: Sequence[float] | np.ndarray, count: int) -> np.ndarr
     """(E,) float64, how much each example counts. ``ValueError`` for another number of them, and for one below 0."""
     weights = np.asarray(given, np.float64)
     if weights.shape != (count,):
-        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one of each example")
+        raise ValueError(f"{count} examples and weights of shape {weights.shape}; give one per example")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(wrong) or not weights.sum() > 0:
         where = f"the weight of example {wrong[0] + 1} is {weights[wrong[0]]:g}" if len(wrong) else "all weights are 0"

@@ -15,7 +15,7 @@ FEW = 5
 
 
 def with_labels(data: TreeDataset, numbers: bool) -> TreeDataset:
-    """The examples with a label, which is a number where ``numbers`` are asked for; the others are in ``bad``.
+    """The examples with a label, which is a number if ``numbers`` are asked for; the others are in ``bad``.
 
     Raises ``ValueError`` if there are none.
     """

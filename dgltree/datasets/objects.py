@@ -106,7 +106,9 @@ def _converted(example: Any, reading: Reading) -> Tree:
 
 
 def _notation(text: str, reading: Reading) -> str:
-    """Of a dict: that of a syntax tree if it is one, unless keys are named."""
+    """Of a dict: that of a syntax tree if it is one, unless keys are named or it is an object of any kind."""
+    if reading.notation == "json_object":
+        return reading.notation
     if reading.keys != Reading.keys:
         return "json"
     return next((name for name in ("estree", "ast_json") if NOTATIONS[name].accepts(text)), "json")

@@ -27,7 +27,7 @@ from dgltree.trees.tree import Tree
 COLUMNS = tuple(KINDS)
 """A column next to the trees, with a value for each example."""
 BLOCK = 1 << 18
-"""Nodes that are in memory at a time, about, where all trees are looked at."""
+"""Nodes that are in memory at a time, about, if all trees are looked at."""
 
 
 class TreeDataset(Dataset[Any]):
@@ -67,7 +67,7 @@ class TreeDataset(Dataset[Any]):
     groups: Sequence[str | None]
     """The groups that splits must keep together, such as the file of a function."""
     files: Sequence[str]
-    """The file of each example, where a folder was read."""
+    """The file of each example, if a folder was read."""
     bad: list[Bad]
     """The records that could not be read."""
     reading: Reading
@@ -251,7 +251,7 @@ class TreeDataset(Dataset[Any]):
         return named
 
     def as_read(self) -> "TreeDataset":
-        """The same in the names of its file, where :meth:`within` brought it to a model's vocabulary."""
+        """The same in the names of its file, if :meth:`within` brought it to a model's vocabulary."""
         same = copy(self)
         same.__dict__.pop("trees", None)
         same._translation, same.own_vocabulary = None, self._flat_vocabulary

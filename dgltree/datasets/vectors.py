@@ -44,7 +44,7 @@ def writer_for(path: str | Path, nodes: bool, width: int, each: int) -> Iterator
 
 @contextmanager
 def _npy(path: Path, width: int, each: int) -> Iterator[Write]:
-    """One row a tree in the order of the lines, of NaN for what could not be read."""
+    """One row per tree in the order of the lines, of NaN for what could not be read."""
     rows = 0
 
     def write_header() -> None:
@@ -68,7 +68,7 @@ def _npy(path: Path, width: int, each: int) -> Iterator[Write]:
 
 @contextmanager
 def _parquet(path: Path, nodes: bool) -> Iterator[Write]:
-    """A row a tree, or a node, that could be read: whose it is, and the vector."""
+    """A row per tree, or a node, that could be read: whose it is, and the vector."""
     from pyarrow.parquet import ParquetWriter
 
     def table(dataset: TreeDataset | None, vectors: Tensor) -> "pyarrow.Table":

@@ -1,4 +1,4 @@
-"""Encoders: a batch of trees to one vector a root."""
+"""Encoders: a batch of trees to one vector per root."""
 
 from dgltree.encoders.brackets import score_induced
 from dgltree.encoders.encoded import Attention, Beams, Distances, Encoded, Merges, Parse

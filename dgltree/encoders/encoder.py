@@ -28,7 +28,7 @@ class Planned(Protocol):
 
 
 class Encoder(nn.Module, ABC):
-    """A batch of trees to one vector a root: what readouts and models build on.
+    """A batch of trees to one vector per root: what readouts and models build on.
 
     ``encoder(batch)`` is ``encoder(encoder.plan(batch, share), share)``. The second form lets a data loader's worker
     make the plan while the model computes. Nothing is kept in the batch: who made a plan hands it on.
@@ -44,7 +44,7 @@ class Encoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
-        """(B, n), one row a root; ``share`` allows to compute equal subtrees once, where an encoder can.
+        """(B, n), one row per root; ``share`` allows to compute equal subtrees once, if an encoder can.
 
         Args:
             batch: trees, or what :meth:`plan` of this encoder, or of one with the same options, made of them.
@@ -73,7 +73,7 @@ class Encoder(nn.Module, ABC):
         raise ValueError(f"a {type(self).__name__} induces no trees; latent-tree encoders such as Ordered Memory do")
 
     def node_states(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
-        """(N, n), one row a node of a batch (or of its plan), in public numbering; ``share`` as in a call.
+        """(N, n), one row per node of a batch (or of its plan), in public numbering; ``share`` as in a call.
 
         Raises ``ValueError`` if ``gives_nodes`` is false.
         """

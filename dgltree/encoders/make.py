@@ -49,7 +49,7 @@ def make_encoder(name: str, vocabulary: Vocabulary, hidden_size: int, **options:
 
 
 def encoder_options(name: str) -> list[str]:
-    """The options of the encoder of a name, but for its width."""
+    """The options of the encoder of a name, except for its width."""
     if name in SEQUENCE_ENCODERS:
         return sequence_options(SEQUENCE_ENCODERS[name])
     return [*(option for option in option_names(CELLS[name]) if option != "hidden_size"), "pooling", "context"]

@@ -50,7 +50,7 @@ class SequenceEncoder(Encoder):
         hidden_size: n; not with a core, which has its own.
         order: how a tree becomes a sequence, as in :func:`dgltree.encoders.linearize`; None: "bracketed", or
             "preorder" for a core that reads the places of nodes, which takes no other.
-        joint: whether pairs of trees are read, and there is one vector a pair. The separator has the id after the last
+        joint: whether pairs of trees are read, with one vector per pair. The separator has the id after the last
             of :func:`dgltree.encoders.linearize`.
         options: of the core that is named.
 
@@ -104,7 +104,7 @@ class SequenceEncoder(Encoder):
 
     @uncompiled
     def forward(self, batch: TreeBatch | Sequences, share: bool = False) -> Tensor:
-        """(B, n), one row a root, or with ``joint`` (P, n), one a pair. Nothing is shared, whatever ``share`` is.
+        """(B, n), one row per root, or with ``joint`` (P, n), one per pair. Nothing is shared, whatever ``share`` is.
 
         Raises ``ValueError`` as :meth:`plan` does, and for a plan of an encoder that reads otherwise.
         """
@@ -156,14 +156,14 @@ class SequenceEncoder(Encoder):
         if bool((place == NO_WORD).any()):
             node = int(torch.nonzero(place == NO_WORD)[0])
             raise ValueError(
-                f"tree {int(tree[node])} is no plain sentence: node {node} of the batch is neither its root nor a word "
-                "of its own; words have vectors in context in trees whose children are all leaves"
+                f"tree {int(tree[node])} is not a plain sentence: node {node} of the batch is neither its root nor a "
+                "word of its own; words have vectors in context in trees whose children are all leaves"
             )
         words, roots = self._read_words(sequences)
         return words[tree, place.clamp(min=0)].where((place != ROOT).unsqueeze(1), roots[tree])
 
     def trees(self, batch: TreeBatch | Sequences) -> list[Tree]:
-        """The tree induced over the sequence of each tree of a batch; one a root.
+        """The tree induced over the sequence of each tree of a batch; one per root.
 
         Its leaves are :meth:`words`; :func:`dgltree.induction.binary_trees.without_tokens` takes the brackets among
         them out. Inner nodes are ``phrase``, with two children. Who wants the vectors, too, takes the ``parse`` of
@@ -214,9 +214,9 @@ def _name(kind: type[SequenceCore]) -> str:
 
 
 def core_named(name: str) -> type[SequenceCore]:
-    """``ValueError`` for a name that is no sequence encoder's."""
+    """``ValueError`` for a name that is not a sequence encoder's."""
     if name not in SEQUENCE_ENCODERS:
-        raise ValueError(f"{name!r} is no sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
+        raise ValueError(f"{name!r} is not a sequence encoder; one of {', '.join(SEQUENCE_ENCODERS)} is")
     return SEQUENCE_ENCODERS[name]
 
 

@@ -57,7 +57,7 @@ class TreeEncoder(Encoder):
             self.config["context"] = True
 
     def forward(self, batch: Any, share: bool = False) -> Tensor:
-        """(B, n), one row a tree; ``share`` as in :func:`dgltree.propagate`."""
+        """(B, n), one row per tree; ``share`` as in :func:`dgltree.propagate`."""
         if self.pool is None:
             return root_states(batch, self.cell, share, self.recompute)
         batch = batch if isinstance(batch, PlannedBatch) else as_batch(batch, "the encoder")
@@ -70,7 +70,7 @@ class TreeEncoder(Encoder):
         return plan(batch, self.cell, share, downward=self.context)
 
     def node_states(self, batch: Any, share: bool = False) -> Tensor:
-        """(N, n), one row a node in public numbering; ``share`` as in :func:`dgltree.propagate`."""
+        """(N, n), one row per node in public numbering; ``share`` as in :func:`dgltree.propagate`."""
         states = propagate(batch, self.cell, share=share, recompute=self.recompute)
         if self.context is not None:
             down, again = self.context, self.recompute

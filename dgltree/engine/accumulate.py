@@ -92,7 +92,7 @@ def accumulating(
 class Product(torch.autograd.Function):
     """A typed product whose backward leaves the gradients of its weights to a sink.
 
-    The anchor is a scalar that requires gradients: through it autograd comes here even where v requires none.
+    The anchor is a scalar that requires gradients: through it autograd comes here even if v requires none.
     """
 
     @staticmethod

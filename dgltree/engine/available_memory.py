@@ -30,7 +30,7 @@ def resident_bytes() -> int:
 
 
 def _left_of_addresses() -> list[int]:
-    """Bytes that the process may still map, where that has a limit (``ulimit -v``)."""
+    """Bytes that the process may still map, if that has a limit (``ulimit -v``)."""
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

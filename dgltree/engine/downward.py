@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import dgl
 
 EQUAL = 1e-3
-"""Relative: equal subtrees have equal upward states but for rounding."""
+"""Relative: equal subtrees have equal upward states except for rounding."""
 
 
 @uncompiled
@@ -83,7 +83,7 @@ def _run(
 
 
 def _check_shared(cell: DownwardCell, trees: TreeBatch, up: State) -> None:
-    """``ValueError`` where equal subtrees may not share a row."""
+    """``ValueError`` if equal subtrees may not share a row."""
     if cell.training and cell.drops:
         raise ValueError("share=True with dropout in training: equal nodes would share one dropout mask")
     twin = torch.from_numpy(twins(trees)).to(trees.device)

@@ -9,7 +9,7 @@ from dgltree.engine.step import Local
 
 
 def check_known(cell: Stepping, local: Local, own: Iterable[Tensor]) -> None:
-    """``ValueError`` where functions or hooks of a patched cell read a tensor that wants gradients and is not its own.
+    """``ValueError`` if functions or hooks of a patched cell read a tensor that wants gradients and is not its own.
 
     The gradients of a pass are those of the tensors that it names. Only cells that were patched are looked at
     (``Cell.patches``): what a hook or a function closes over, no class declares.
@@ -22,8 +22,8 @@ def check_known(cell: Stepping, local: Local, own: Iterable[Tensor]) -> None:
         if id(tensor) not in leaves:
             raise ValueError(
                 f"a hook or function that was put on this {type(cell).__name__} uses a tensor of shape "
-                f"{tuple(tensor.shape)} that requires gradients and is no parameter of the cell: its gradient would be "
-                "lost; make it one, by cell.register_parameter or as part of a module of the cell"
+                f"{tuple(tensor.shape)} that requires gradients and is not a parameter of the cell: its gradient would "
+                "be lost; make it one, by cell.register_parameter or as part of a module of the cell"
             )
 
 

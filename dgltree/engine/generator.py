@@ -10,7 +10,7 @@ from dgltree.cells.stepping import Stepping
 
 
 def generator_state(cell: Stepping) -> Tensor | None:
-    """What the generator of random numbers is, where a step draws from it."""
+    """What the generator of random numbers is, if a step draws from it."""
     if not (cell.training and cell.dropout):
         return None
     device = next(cell.parameters()).device
@@ -19,7 +19,7 @@ def generator_state(cell: Stepping) -> Tensor | None:
 
 @contextmanager
 def generator_at(state: Tensor | None, device: torch.device) -> Iterator[None]:
-    """The generator as it was; afterwards it goes on as if nothing had been drawn."""
+    """The generator as it was; afterwards it continues as if nothing had been drawn."""
     if state is None:
         yield
         return

@@ -56,7 +56,7 @@ class LevelPass(torch.autograd.Function):
     """All steps as one node of the autograd graph.
 
     Within a step autograd differentiates ``cell.step``, except for the typed products, whose weight gradients are
-    added up in one buffer each instead of in full-size tensors of zeros, one a step.
+    added up in one buffer each instead of in full-size tensors of zeros, one per step.
     """
 
     @staticmethod

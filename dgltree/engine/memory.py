@@ -22,7 +22,7 @@ SAMPLE = 64
 
 
 def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, fused: int | None = None) -> None:
-    """``MemoryError`` where a batch needs more than the device has left: how much, and what would fit.
+    """``MemoryError`` if a batch needs more than the device has left: how much, and what would fit.
 
     Args:
         cell, schedule, record, recompute: as in :func:`least_bytes`.
@@ -42,7 +42,7 @@ def check_memory(cell: Cell, schedule: Schedule, record: bool, recompute: bool, 
 
 
 def check_downward_memory(cell: DownwardCell, schedule: Schedule, record: bool) -> None:
-    """``MemoryError`` where the states alone, with their gradients if it is recorded, need more than there is left."""
+    """``MemoryError`` if the states alone, with their gradients if it is recorded, need more than there is left."""
     needed = len(schedule) * _state_bytes(cell) * (2 if record else 1)
     if needed < LARGE:
         return
@@ -62,7 +62,7 @@ def _too_large(cell: Cell | DownwardCell, schedule: Schedule, needed: int, left:
 def least_bytes(cell: Cell, schedule: Schedule, record: bool, recompute: bool) -> int:
     """States and those of the leaves apart, inputs; with a backward pass to come also what is needed for it.
 
-    A bound from below: what a step needs only while it runs comes on top, some hundred bytes a node of a large batch.
+    A bound from below: what a step needs only while it runs comes on top, some hundred bytes per node of a large batch.
     """
     states = len(schedule) * _state_bytes(cell)
     needed = states + schedule.leaves * _state_bytes(cell) + _input_bytes(cell, schedule)

@@ -76,7 +76,7 @@ class PlannedBatch(Movable):
         return downward_schedule(self.batch, cell, self.share)
 
     def check_for(self, cell: Cell) -> None:
-        """``ValueError`` where a cell cannot run on the batch, or not by this schedule, or where it was changed since.
+        """``ValueError`` if a cell cannot run on the batch, or not by this schedule, or if it was changed since.
 
         The nodes are looked at again only for a cell that reads other things of them: to look at them waits for a GPU.
         """

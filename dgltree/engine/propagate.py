@@ -68,7 +68,7 @@ def propagate(
 
     Returns part name to (N, *shape) in public numbering, dtype and device of the cell's weights, also under autocast,
     which does not reach into the pass (for bfloat16 use ``cell.bfloat16()``); under the names of
-    ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row an edge in the order of
+    ``trace`` (N, *shape), or for what belongs to a child (forget gates) (E, *shape), one row per edge in the order of
     ``batch.child_index``: detached, and NaN at nodes that do not compute it, such as embedded leaves.
 
     Raises ``ValueError`` if the cell cannot run on the batch, for a cyclic graph, for sharing with dropout in
@@ -97,7 +97,7 @@ def _check_direction(cell: Cell | DownwardCell, direction: str, up: State | None
         kind = "a DownwardCell such as dgltree.cells.DownwardTreeLSTM" if own == "up" else "a Cell"
         raise ValueError(f"direction is {direction!r}, and a {type(cell).__name__} computes {own}wards: give {kind}")
     if own == "up" and up is not None:
-        raise ValueError("up is what a downward cell starts from; it must be left out where direction is 'up'")
+        raise ValueError("up is what a downward cell starts from; it must be left out if direction is 'up'")
 
 
 @uncompiled

@@ -60,7 +60,7 @@ class Schedule(Movable):
     """
 
     node: Tensor
-    """(R,) int64: the node that each row computes; R < N where subtrees are shared."""
+    """(R,) int64: the node that each row computes; R < N if subtrees are shared."""
     row: Tensor
     """(N,) int64: the row of each node, in public numbering."""
     children: Tensor
@@ -73,7 +73,7 @@ class Schedule(Movable):
     """The leaves' runs of rows with one function."""
     steps: list[Step]
     tokens_inside: bool
-    """Whether any row that is no leaf has a token."""
+    """Whether any row that is not a leaf has a token."""
     parts: list[int] = field(default_factory=list, kw_only=True)
     """(parts + 1,) the first step of each part, and the number of all. Parts do not wait for each other; what several
     read comes before them. Empty if there are none."""
@@ -145,7 +145,7 @@ def schedule(batch: TreeBatch, share: bool = False, by_arity: bool = True, in_pa
 
 
 def _parts(sizes: np.ndarray, arity: np.ndarray, twin: np.ndarray, least: int) -> np.ndarray:
-    """(N,) int64, the part of each node, from 1 on; 0 where several parts have an equal subtree, and for few nodes.
+    """(N,) int64, the part of each node, from 1 on; 0 if several parts have an equal subtree, and for few nodes.
 
     A part has ``least`` rows at least. The cost of a tree is the number of its inner nodes and their edges.
     """

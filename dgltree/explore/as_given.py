@@ -27,7 +27,7 @@ WRITERS: dict[str, Callable[[Tree], str]] = {
 
 
 def written(tree: Tree, reading: Reading) -> str:
-    """A tree in the notation of its file, as far as it is shown; with brackets where that has no text for it."""
+    """A tree in the notation of its file, as far as it is shown; with brackets if that has no text for it."""
     write = WRITERS.get(reading.notation or "", brief)
     try:
         return cut(write(tree))

@@ -72,7 +72,7 @@ def _trees(asked: RequestFields) -> list[Tree]:
     """The trees of the lines: expressions as one types them, or another notation."""
     lines = [line.strip() for line in asked.text("text", LONGEST).splitlines() if line.strip()]
     if not lines:
-        raise ValueError("no trees: write one a line")
+        raise ValueError("no trees: write one per line")
     if len(lines) > MOST_TREES:
         raise ValueError(f"{len(lines)} trees; the page shows up to {MOST_TREES}")
     trees = [unfolded(tree) for tree in _read(lines)]
@@ -125,7 +125,7 @@ def _schedule(of: Schedule) -> dict[str, Any]:
 
 
 def _milliseconds(ways: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """The fastest pass of each way, one after the other in every round: what else the machine does is no part of it."""
+    """The fastest pass of each way, one after the other in every round: other work of the machine is not part of it."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     until, least, most = time.perf_counter() + SECONDS, *ROUNDS
     for done in range(most + 1):

@@ -15,7 +15,7 @@ def checked(classes: Sequence[str], trees: Sequence[Tree]) -> dict[str, Any] | N
         classes: of a model, by which it is known that formulas are related or lists are worth a digit.
         trees: those that the model read.
 
-    Returns None where nothing but the network answers.
+    Returns None if nothing but the network answers.
     """
     try:
         if {*classes} == {*RELATIONS} and len(trees) == 2:

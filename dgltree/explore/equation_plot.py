@@ -13,7 +13,7 @@ from dgltree.trees.equation import Equation
 
 COUNT = 401
 WINDOW = 5.0
-"""The curves go from minus this to this, and farther where a part of the line ends outside."""
+"""The curves go from minus this to this, and farther if a part of the line ends outside."""
 APART = 1e-6
 """Relative difference of the sides that is shown."""
 

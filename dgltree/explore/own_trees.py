@@ -98,7 +98,7 @@ class OwnTreesRoom:
         """The vectors in the plane: after each stage of t-SNE, or by their principal components at once."""
         answered, method = self._of(asked), asked.one_of("method", {name: name for name in MAPPED})
         if answered.trained.each == 2:
-            raise ValueError("a model of pairs compares two trees by itself; there is no map of single ones")
+            raise ValueError("a model of pairs compares two trees itself; there is no map of single trees")
         count = min(MAPPED[method], len(answered.data))
         chosen = np.linspace(0, len(answered.data) - 1, count).round().astype(int)
         vectors = answered.vectors[torch.from_numpy(chosen)]

@@ -21,7 +21,7 @@ def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
     if len(vectors) < FEWEST:
         raise ValueError(f"{len(vectors)} trees; a map needs {FEWEST}")
     there = min(components, *vectors.shape)
-    with np.errstate(invalid="ignore"):  # the shares of the components, where all vectors are one
+    with np.errstate(invalid="ignore"):  # the shares of the components, if all vectors are one
         found = PCA(there, random_state=0).fit_transform(vectors.double().numpy())
     return np.pad(found, ((0, 0), (0, components - there)))
 
@@ -29,7 +29,7 @@ def principal(vectors: Tensor, components: int = 2) -> np.ndarray:
 def neighbouring(vectors: Tensor) -> Iterator[np.ndarray]:
     """(E, 2) after each stage of t-SNE (van der Maaten and Hinton 2008), which begins from the principal components.
 
-    A stage goes on where the last one ended, so that it can be looked at and stopped on the way; the first one alone
+    A stage continues where the last one ended, so that it can be looked at and stopped on the way; the first one alone
     exaggerates. Errors as in :func:`principal`.
     """
     from sklearn.manifold import TSNE

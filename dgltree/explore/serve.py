@@ -27,7 +27,7 @@ def serve(opened: Opened, port: int | None, browser: bool) -> None:
 
     Args:
         opened: the models.
-        port: 0 for any; None: ``PORT``, or any where that is taken.
+        port: 0 for any; None: ``PORT``, or any if that is taken.
         browser: whether to open one.
 
     Raises ``OSError`` for a port that is taken.

@@ -38,7 +38,7 @@ def joined(order: Tensor, lengths: Tensor) -> Joined:
         order: (B, T - 1) int64, the gaps in the order in which they are closed, then ``CLOSED``.
         lengths: (B,) int64, words of each sentence, 1 to T.
 
-    Raises ``ValueError`` for other shapes and what is no order of the gaps of a sentence.
+    Raises ``ValueError`` for other shapes and what is not an order of the gaps of a sentence.
     """
     _check(order, lengths)
     rows, steps = order.shape

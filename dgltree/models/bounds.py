@@ -36,7 +36,7 @@ def check_length(text: str) -> None:
 
 
 def check_sizes(header: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """``ValueError`` where a header asks for more than the file has weights for.
+    """``ValueError`` if a header asks for more than the file has weights for.
 
     Every size is at most the number of weights, layers are at most as many as tensors, and a cell other than one that
     adds up its children has weights for each of them. Whether each tensor has its shape is seen later, without memory.

@@ -73,8 +73,8 @@ def save(model: Saved, path: str | Path) -> None:
 
     An existing file is replaced at once or left as it was. Raises ``ValueError`` for an encoder or cell that is not
     registered, for another readout than those of :mod:`dgltree.models.readouts`, for a vocabulary too long to read, for
-    classes whose names are no different texts, and for weights that are not finite or not of one floating-point dtype,
-    and ``OSError`` where the file cannot be written.
+    classes whose names are not all different texts, and for weights that are not finite or not of one floating-point
+    dtype, and ``OSError`` if the file cannot be written.
 
     See also: :func:`dgltree.load`.
     """
@@ -119,7 +119,7 @@ def load(path: str | Path, device: str | torch.device = "cpu") -> Any:
     What reads equations is an :class:`dgltree.models.EquationModel`, what reads other pairs of trees a
     :class:`dgltree.models.PairModel`.
 
-    Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no safetensors file, is truncated, was not
+    Raises ``FileNotFoundError``, and ``ValueError`` for a file that is not a safetensors file, is truncated, was not
     written by dgltree, has a version, cell, encoder or readout this release does not know, whose contents do not
     match their hash or their header, whose header has parts that no model is made of, or that has weights that are not
     finite or not of one floating-point dtype; ``OSError`` for what cannot be read.
@@ -262,9 +262,7 @@ def _check_finite(tensors: dict[str, Tensor]) -> None:
     for name, tensor in sorted(tensors.items()):
         if not bool(tensor.isfinite().all()):
             wrong = tensor[~tensor.isfinite()]
-            raise ValueError(
-                f"{len(wrong)} of {tensor.numel()} weights of {name!r} are no finite numbers: {wrong[0]:g}"
-            )
+            raise ValueError(f"{len(wrong)} of {tensor.numel()} weights of {name!r} are not finite: {wrong[0]:g}")
 
 
 def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -279,7 +277,7 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
     except SafetensorError as error:
         raise ValueError(f"{path}: not a whole safetensors file ({error})") from None
     if HEADER not in metadata:

@@ -28,7 +28,7 @@ LONGEST = 80
 
 
 def check_parts(header: Mapping[str, Any]) -> None:
-    """``ValueError`` for a part of a header that is of another kind, and for classes that are no different texts."""
+    """``ValueError`` for a part of a header of another kind, and for classes that are not all different texts."""
     for name, (kind, called) in PARTS.items():
         if name in header and not isinstance(header[name], kind):
             raise ValueError(f"its header has {_brief(header[name])} as {name}; it must be {called}")
@@ -55,7 +55,7 @@ def check_switches(made: type, options: Mapping[str, Any]) -> None:
 
 
 def check_weights(tensors: Mapping[str, Tensor]) -> None:
-    """``ValueError`` for weights that are no real floating-point numbers, of more than one dtype, or not there."""
+    """``ValueError`` for weights that are not real floating-point numbers, of more than one dtype, or not there."""
     if not tensors:
         raise ValueError("it has no weights")
     first = min(tensors)

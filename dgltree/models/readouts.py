@@ -81,7 +81,7 @@ class ClassifierReadout(Readout):
 
 class GELUClassifierReadout(ClassifierReadout):
     """As the papers on latent trees read them (Ray Chowdhury & Caragea 2023, arXiv 2305.19999): always with the hidden
-    layer, of n where its width is None, and GELU for ReLU."""
+    layer, of n if its width is None, and GELU for ReLU."""
 
     activation = nn.GELU
 

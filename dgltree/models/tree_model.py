@@ -54,7 +54,7 @@ class TreeModel(nn.Module):
         raise NotImplementedError(NO_GRAPH)
 
     def forward(self, batch: TreeBatch | Planned, share: bool = False) -> Tensor:
-        """Logits (B, C), or numbers (B,), one a root."""
+        """Logits (B, C), or numbers (B,), one per root."""
         return self.read_out(self.encoder(batch, share))
 
     def read_out(self, states: Tensor) -> Tensor:

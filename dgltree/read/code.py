@@ -54,7 +54,7 @@ def read_code(source: str, language: str) -> Tree:
         source: the text.
         language: one of ``LANGUAGES``.
 
-    Raises ``ValueError`` for a text without code, and for surrogate characters, and ``ModuleNotFoundError`` where
+    Raises ``ValueError`` for a text without code, and for surrogate characters, and ``ModuleNotFoundError`` if
     tree-sitter or its grammar is not installed.
     """
     return trees_of(list(map(_row, *_nodes(source, language))))[0]

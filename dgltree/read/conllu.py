@@ -1,6 +1,6 @@
 """CoNLL-U, the files of Universal Dependencies: one node for each word, its dependents as children in word order.
 
-Multiword ranges (``1-2``) and empty nodes (``3.1``) are passed over: they are no part of the tree.
+Multiword ranges (``1-2``) and empty nodes (``3.1``) are passed over: they are not part of the tree.
 """
 
 import re
@@ -38,7 +38,7 @@ def iter_conllu(
 
     ``first`` is the number of the first line.
 
-    A bad sentence comes with a ``ValueError`` that names its line in place of its tree, and reading goes on behind the
+    A bad sentence comes with a ``ValueError`` that names its line in place of its tree, and reading continues after the
     next blank line. Bad are a line without ten columns, ids that do not count from 1, a head that is not a word of the
     sentence, no root or several, a cycle, and no words at all. Raises ``ValueError`` at once for an unknown column.
     """

@@ -33,7 +33,7 @@ def _several(text: str) -> bool:
 FOREIGN = (
     Foreign(
         "Newick trees, of phylogenies; write each as an S-expression, (F A B (E C D))",
-        # no name before a bracket, as a function's would be; commas, and no blanks where no ';' ends the tree
+        # no name before a bracket, as a function's would be; commas, and no blanks if no ';' ends the tree
         re.compile(
             r"(?=[^;]*,)(?!.*[^(,\s]\s*\()\s*\((?:.*\)[^()]*;\s*$|[^\s+*^/=]*\)[\w.:\-]*\s*$)", re.DOTALL | re.ASCII
         ).match,
@@ -81,7 +81,7 @@ def foreign(text: str) -> Foreign | None:
 
 
 def check_foreign(texts: Sequence[str]) -> None:
-    """``ValueError`` where half of some texts or more are in one notation that is not read."""
+    """``ValueError`` if half of some texts or more are in one notation that is not read."""
     for each in FOREIGN:
         marked = [text for text in texts if each.mark(text)]
         others = [text for text in texts if each.around(text)] if marked else []

@@ -1,4 +1,4 @@
-"""GloVe's text files of word vectors (Pennington et al. 2014): a word and d numbers a line, between single spaces.
+"""GloVe's text files of word vectors (Pennington et al. 2014): a word and d numbers per line, between single spaces.
 
 Words may hold spaces themselves (``. . .`` in the file of 840 billion tokens), so the last d fields are the numbers.
 """
@@ -63,7 +63,7 @@ def read_glove(path: str | Path, words: Sequence[str], size: int, *, lowercase: 
         except ValueError as error:  # UnicodeDecodeError is one
             raise ValueError(f"{path}, line {number}: {error}") from None
     if not number:
-        raise ValueError(f"{path} is empty; expected a word and {size} numbers a line")
+        raise ValueError(f"{path} is empty; expected a word and {size} numbers per line")
     spelled = [word if word in known or not lowercase else word.lower() for word in words]
     index = [i for i, spelling in enumerate(spelled) if spelling in known]
     vectors = torch.stack([known[spelled[i]] for i in index]) if index else torch.empty(0, size)

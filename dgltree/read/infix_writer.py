@@ -102,7 +102,7 @@ def binary(node: Tree, operator: str) -> tuple[Tree, ...]:
 
 
 def call_pieces(node: Tree) -> list[TextPiece]:
-    """``f(x, y)`` in parts. Raises ``ValueError`` for a node that is no call that :mod:`dgltree.read.infix` reads."""
+    """``f(x, y)`` in parts. ``ValueError`` for a node that is not a call that :mod:`dgltree.read.infix` reads."""
     name, arguments = node.function, node.children
     if node.fields != (name, None, None, None):
         raise ValueError(f"infix cannot write an inner node with a token, value or label: {node!r}")

@@ -1,6 +1,6 @@
 """Trees in JSON: ``{"label": "add", "children": [{"label": "x"}, {"label": "2"}]}``.
 
-A node with children computes its label. A leaf is ``Tree("leaf", token=label)``, or ``Tree(label, token=token)`` where
+A node with children computes its label. A leaf is ``Tree("leaf", token=label)``, or ``Tree(label, token=token)`` if
 it has a token of its own; a text or a number among the children is such a leaf too. Numbers and booleans stay as they
 are written. Other keys are ignored, unless they hold nodes, too; ``null`` is as good as a missing key.
 
@@ -150,7 +150,7 @@ def _of_list(data: list[Any], keys: Keys) -> Tree:
             function, token, children = _numbered(data, number, keys)
             for child in children:
                 if child in seen:
-                    raise ValueError(f"node {child} is its child, and was there before; expected a tree")
+                    raise ValueError(f"node {child} is its child for a second time; expected a tree")
                 seen.add(child)
         except ValueError as error:
             raise ValueError(f"$[{number}]: {error}") from None

@@ -97,7 +97,7 @@ def is_xml(text: str) -> bool:
 def read_html(text: str) -> Tree:
     """The tree of an HTML page or a part of one, as browsers complete it: below ``html``, with what is not closed.
 
-    Raises ``ValueError`` for a text without an element, and ``ModuleNotFoundError`` where lxml is not installed.
+    Raises ``ValueError`` for a text without an element, and ``ModuleNotFoundError`` if lxml is not installed.
     """
     from lxml import etree
 

@@ -59,7 +59,7 @@ def named(name: str) -> Tree:
 
 
 def leaf_text(leaf: Tree) -> str:
-    """The text that reads as ``leaf`` where ``FUNCTIONS`` are known. Raises ``ValueError`` if there is none."""
+    """The text that reads as ``leaf`` if ``FUNCTIONS`` are known. Raises ``ValueError`` if there is none."""
     text = "_" if leaf == BLANK else leaf.token
     if text is None or _leaf(text) != leaf:
         raise ValueError(f"no text reads as the leaf {leaf!r}")

@@ -9,7 +9,7 @@ from dgltree.read.bracket import read_sst, read_treebank, read_unlabelled
 from dgltree.read.code import read_code
 from dgltree.read.foreign import check_foreign, foreign
 from dgltree.read.infix import read_infix
-from dgltree.read.json_fields import AST, is_ast, is_estree, read_syntax
+from dgltree.read.json_fields import AST, is_ast, is_estree, read_json_object, read_syntax
 from dgltree.read.json_tree import NODE_LIST, read_json_tree
 from dgltree.read.markup import is_xml, read_html, read_xml
 from dgltree.read.networkx import read_node_link
@@ -39,13 +39,13 @@ def _no_list(text: str) -> bool:
 
 
 class Notation(NamedTuple):
-    """How a tree is written, and when texts are read so."""
+    """How a tree is written, and when texts are read in this way."""
 
     read: Callable[[str], Tree]
     """The tree of a text; ``ValueError`` for a text that has none."""
     example: str
     detectable: Literal["always", "last", "never"] = "always"
-    """Whether :func:`detect` finds it: "last", where no other notation reads half of the texts."""
+    """Whether :func:`detect` finds it: "last", if no other notation reads half of the texts."""
     accepts: Callable[[str], object] = bool
     """Whether a text that it can read is meant so."""
     shown_by: Callable[[str], object] = bool
@@ -74,6 +74,11 @@ NOTATIONS: dict[str, Notation] = {
     ),
     "ast_json": Notation(
         partial(read_syntax, label=AST), '{"_type": "Expr", "value": {"_type": "Name", "id": "x"}}', accepts=is_ast
+    ),
+    "json_object": Notation(
+        read_json_object,
+        '{"user": {"name": "Ann"}, "items": [{"price": 9.5}]}',
+        detectable="never",  # every object is some, also a tree with other keys
     ),
     "xml": Notation(read_xml, "<add><x/><y>2</y></add>", accepts=is_xml),
     "html": Notation(read_html, "<p>one <b>two</b>", detectable="never"),  # every text is some
@@ -112,7 +117,7 @@ def detect(texts: Sequence[str]) -> str:
     """The name of the notation that the sample ``texts`` are in: the strictest that reads all but a few.
 
     Brackets without labels are recognised by the white space after every bracket. A lone word is read as
-    such a tree or an S-expression only next to a text with brackets. Python is taken where no other notation reads
+    such a tree or an S-expression only next to a text with brackets. Python is taken if no other notation reads
     half of the texts. Blank texts say nothing. Texts beyond some 100,000 characters altogether are not looked at, so
     that it takes a second or two; of longer ones alone the shortest is.
 
@@ -150,7 +155,7 @@ def told(texts: Sequence[str]) -> str:
             continue
     read = [f"{name} reads {count}" for name, count in sorted(counts.items(), key=lambda item: -item[1]) if count]
     *others, last = _named("never")
-    by_name = f"; {', '.join(others)} and {last} are read where --notation names them"
+    by_name = f"; {', '.join(others)} and {last} are read if --notation names them"
     return ", ".join(read or ["none reads any"]) + by_name
 
 
@@ -160,7 +165,7 @@ def _named(detectable: str) -> list[str]:
 
 
 def _few_long(texts: list[str]) -> list[str]:
-    """The texts that the time suffices for; the shortest where it does for none."""
+    """The texts that the time suffices for; the shortest if it does for none."""
     kept, room = [], MOST
     for text in texts:
         if len(text) <= room:

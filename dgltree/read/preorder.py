@@ -181,7 +181,7 @@ def _equation(tree: Tree) -> Equation:
 
 
 def _check_writable(node: Tree) -> str:
-    """The node's item of ``vars``; ``ValueError`` where the node would not be read back."""
+    """The node's item of ``vars``; ``ValueError`` if the node would not be read back."""
     token = node.token or ""
     texts = [node.function] if node.children else [node.function, token]
     if (

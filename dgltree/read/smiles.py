@@ -9,7 +9,7 @@
 Rings that share an atom are one system, a node whose token is the canonical SMILES of its atoms; which of its atoms a
 child is bound to is not kept, nor are stereochemistry and the numbers of a reaction's atoms (``[CH3:1]``). Every other
 heavy atom is a node: its function is the element, its token the element with its isotope, hydrogens and charge:
-``13CH4`` for ``[13CH4]``. Hydrogens that are written as atoms are counted with their neighbour, but for isotopes of
+``13CH4`` for ``[13CH4]``. Hydrogens that are written as atoms are counted with their neighbour, except for isotopes of
 them (``[2H]``) and those without a heavy neighbour. A double, triple or other bond to the parent comes before the
 function (``=``, ``#``, ``~``); a dative bond (``->``) is as a single one. What is left has no cycles. The root is the
 middle of that tree, and children are in RDKit's canonical order. The tree is made of RDKit's canonical SMILES, so that
@@ -40,19 +40,19 @@ def read_smiles(text: str) -> Tree:
 def molecule(text: str) -> Any:
     """RDKit's molecule, with its atoms in the order of its canonical SMILES.
 
-    Raises ``ValueError`` for what is no SMILES of at least one atom, with what RDKit says of it, and
-    ``ModuleNotFoundError`` where RDKit is not installed.
+    Raises ``ValueError`` for what is not SMILES of at least one atom, with what RDKit says of it, and
+    ``ModuleNotFoundError`` if RDKit is not installed.
     """
     chem = rdkit()
     words = text.split()
     mol = chem.MolFromSmiles(words[0], sanitize=False) if len(words) == 1 else None
     if mol is None or not mol.GetNumAtoms():
-        raise ValueError(f"{text!r:.80} is no SMILES; expected a molecule, as in c1ccccc1C(=O)O")
+        raise ValueError(f"{text!r:.80} is not SMILES; expected a molecule, as in c1ccccc1C(=O)O")
     try:
         chem.SanitizeMol(mol)
         mol = chem.RemoveHs(mol)
     except ValueError as error:  # what RDKit raises is derived from it: an impossible valence, or aromatic ring
-        raise ValueError(f"{text!r:.80} is no molecule: {shown(str(error).strip())}") from None
+        raise ValueError(f"{text!r:.80} is not a molecule: {shown(str(error).strip())}") from None
     return _canonical(chem, mol)
 
 

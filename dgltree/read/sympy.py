@@ -49,7 +49,7 @@ def from_sympy(expr: "sympy.Basic") -> Tree | Equation:
     import sympy
 
     if not isinstance(expr, sympy.Basic):
-        raise TypeError(f"{expr!r} is no SymPy expression")
+        raise TypeError(f"{expr!r} is not a SymPy expression")
     if isinstance(expr, sympy.Eq):
         return Equation(*map(_from_expression, expr.args))
     return _from_expression(expr)

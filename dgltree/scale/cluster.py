@@ -98,7 +98,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _check(address: str) -> None:
-    """``ValueError`` for HOST:PORT where nothing listens: Ray itself waits minutes for it."""
+    """``ValueError`` for HOST:PORT if nothing listens: Ray itself waits minutes for it."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon:
         return

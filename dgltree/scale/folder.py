@@ -38,7 +38,7 @@ class OutFolder:
         return OutFolder, (self.url,)
 
     def claim(self, settings: dict[str, Any]) -> None:
-        """Make it the folder of this run, or go on with it.
+        """Make it the folder of this run, or continue it.
 
         Raises ``ValueError`` if it holds something else.
         """

@@ -70,7 +70,7 @@ def blocks(
     actors = gpus or cpus - 1
     # One row at a time: a row is a block, pickled here and unpickled in the next step of this run, never from a file.
     given = from_items(items, override_num_blocks=len(items))
-    given.context.target_max_block_size = 1  # each row goes on as soon as it is there
+    given.context.target_max_block_size = 1  # each row is passed on as soon as it is there
     given.context.raise_original_map_exception = True
     read = given.map_batches(
         _read, batch_size=1, fn_args=[job.columns, job.max_line], compute=TaskPoolStrategy(few), num_cpus=LIGHT

@@ -61,7 +61,7 @@ def run(
         out: path or URL of the folder, on a file system that all machines of the cluster share.
         address: of a running cluster; ``local`` starts one on this machine. A cluster that this process is connected to
             already is used as it is.
-        device: ``cpu`` or ``cuda``; default: GPUs where the cluster has some.
+        device: ``cpu`` or ``cuda``; default: GPUs if the cluster has some.
         progress: whether to show a progress bar.
         report: called with the records that cannot be answered, as they come.
 

@@ -198,7 +198,7 @@ class Predict(TreeJob):
         super().__init__(model, device, cell, **reading)
         for name in BESIDE:
             if name in self.model.classes:
-                raise ValueError(f"a class of the model is called {name!r}, as a column of the answers is")
+                raise ValueError(f"a class of the model is called {name!r}, like a column of the answers")
 
     def _beside(self, block: RecordBlock) -> "pyarrow.ParquetRows":
         import pyarrow

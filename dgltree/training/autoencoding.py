@@ -45,7 +45,7 @@ class Autoencoding(ABC):
 
     @abstractmethod
     def encoder(self, network: Autoencoder) -> Encoder:
-        """The encoder with the way up of a network, which may be changed where these data have taught it nothing."""
+        """The encoder with the way up of a network, which may be changed if these data have taught it nothing."""
 
     def model(self, network: Autoencoder) -> UnlabelledModel:
         """The model that a network, or a copy of it, leaves."""

@@ -83,7 +83,7 @@ class Compared:
 
 
 def all_rows(compared: Compared, refused: Mapping[str, int]) -> list[str]:
-    """The accuracy of each split where what the model refuses counts as an error, or how many numbers it refuses."""
+    """The accuracy of each split if what the model refuses counts as an error, or how many numbers it refuses."""
     return [
         with_refused(split, compared.used[split], count)
         for split, count in refused.items()

@@ -30,7 +30,7 @@ from dgltree.training.threads import computing, loaders
 MOST_BAD = 0.1
 """Which share of the records may be unreadable in a notation that was detected: more were detected by chance."""
 LEAST_NODES, MOST_NODES, STEPS = 512, 8192, 200
-"""Of a batch, and how many of them an epoch has where that is between the two."""
+"""Of a batch, and how many of them an epoch has if that is between the two."""
 LR, ATTENTION_LR, ATTENTION_WARMUP = 4e-3, 1e-3, 100
 """The learning rate, that of Transformers, and over how many steps theirs rises at first."""
 
@@ -138,7 +138,7 @@ def learnt_from(files: Mapping[str, TreeDataset], settings: FitOptions) -> tuple
 
 
 def _check_readable(data: TreeDataset) -> None:
-    """``ValueError`` where over a tenth of a file's records could not be read, and nobody named its notation."""
+    """``ValueError`` if over a tenth of a file's records could not be read, and nobody named its notation."""
     bad, count = len(data.bad), len(data) + len(data.bad)
     if data.detected_in is not None and bad > MOST_BAD * count:
         raise ValueError(
@@ -158,7 +158,7 @@ def _readout(options: FitOptions) -> tuple[type[Readout], type[TreeModel]]:
     made, kind = READOUTS[name]
     if not issubclass(made, Readout):
         raise ValueError(
-            f"the readout {name!r} cannot be trained: {made.__name__} is no dgltree.models.readouts.Readout"
+            f"the readout {name!r} cannot be trained: {made.__name__} is not a dgltree.models.readouts.Readout"
         )
     each = 2 if joint else kind.each
     if each != task.each or made.gives not in task.gives or (joint and kind.each == 2):
@@ -181,7 +181,7 @@ def _readout_options(readout: type[Readout], options: FitOptions, width: int, cl
 
 
 def _splits(files: dict[str, TreeDataset], seed: int) -> dict[str, TreeDataset]:
-    """The splits, by files of their own where there are some, else out of the training file."""
+    """The splits, by files of their own if there are some, else out of the training file."""
     data = files["train"]
     given = {name: dataset for name, dataset in files.items() if name != "train"}
     if any(dataset.each != data.each for dataset in given.values()):

@@ -40,7 +40,7 @@ def embed(
     A cell goes up, a Tree-LSTM down (:class:`dgltree.models.Autoencoder`), over the graph of the distinct subtrees of
     a batch. Over plain sentences (the notation ``words``) Banyan or Self-StrAE finds the trees of both sweeps. The
     epoch with the least loss on trees that are kept aside is kept. A line is printed after each epoch, and a training
-    that was interrupted goes on.
+    that was interrupted continues.
 
     Args:
         data: the trees; labels are not looked at.
@@ -57,7 +57,7 @@ def embed(
 
     Raises ``ValueError`` for the folder of another training, and one that another run writes to now, pairs of trees,
     fewer than two trees, trees whose tokens are all unknown, an encoder without vectors of parts, settings as
-    :func:`dgltree.fit`, and if the loss is no finite number.
+    :func:`dgltree.fit`, and if the loss is not finite.
     """
     settings = {name: value for name, value in locals().items() if name not in ("data", "out", "epochs")}
     if data.each != 1:
@@ -99,7 +99,7 @@ def embed(
 
 @contextmanager
 def _leaving(folder: Path) -> Iterator[None]:
-    """A block whose interruption says what it has left; if its loss is no finite number, the folder is free again."""
+    """A block whose interruption says what it has left; if its loss is not finite, the folder is free again."""
     try:
         yield
     except DivergenceError:

@@ -29,7 +29,7 @@ BY_EVIDENCE: tuple[dict[str, Any], ...] = ({}, {"rank": 8}, {"typed": False})
 EMBEDDING_STD = 0.1
 """Vectors of tokens and functions that gates read begin as N(0, EMBEDDING_STD^2)."""
 PATH_LENGTH = 16
-"""Edges of a node's path to the root that a Tree Transformer reads, where its width has room for them."""
+"""Edges of a node's path to the root that a Tree Transformer reads, if its width has room for them."""
 QUARTILES = (0.25, 0.5, 0.75)
 
 

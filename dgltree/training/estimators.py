@@ -94,11 +94,11 @@ class TreeEstimator(BaseEstimator):
     def _read(
         self, trees: Any, labels: Sequence[Any] | None = None, groups: Any = None, weights: Any = None
     ) -> TreeDataset:
-        """The trees with their labels. ``ValueError`` for other numbers of these, and for what is no tree."""
+        """The trees with their labels. ``ValueError`` for other numbers of these, and for what is not a tree."""
         reading = with_notation(trees, Reading(notation=self.notation, missing=""))
         read = read_objects(trees, reading)
         if labels is not None and len(labels) != len(read):
-            raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one of each example")
+            raise ValueError(f"{len(read)} trees and {len(labels)} labels; give one per example")
         named = None if groups is None else [str(group) for group in groups]
         return TreeDataset(read, labels, groups=named, reading=reading, weights=weights)
 

@@ -32,7 +32,7 @@ class Effect:
     parent: int
     """The place of its parent."""
     effect: float
-    """By how much the probability of the predicted class, or the number, falls where the subtree is hidden."""
+    """By how much the probability of the predicted class, or the number, falls if the subtree is hidden."""
     evidence: float
     """By how much the log-odds of that class fall, in nats, or the number again: what effects are ranked by, because a
     probability near 1 hardly changes while there is some evidence left."""
@@ -144,7 +144,7 @@ def _hidden(trees: Sequence[Tree], side: int, path: Path, known: Vocabulary) -> 
 
 
 def _nothing(tree: Tree, known: Vocabulary) -> Tree:
-    """A leaf with an unknown token; where the model has no unknown leaf, its function is that of the first leaf."""
+    """A leaf with an unknown token; if the model has no unknown leaf, its function is that of the first leaf."""
     leaf = tree
     while leaf.children:
         leaf = leaf.children[0]

@@ -57,7 +57,7 @@ def fit(
         ('product', 'sum')
 
     The epoch that is best in validation is kept, by its accuracy or, of numbers, by R2. A training that was
-    interrupted goes on when it is called again with the same data and settings; one that is done is not done again.
+    interrupted continues when it is called again with the same data and settings; one that is done is not done again.
     A training that is stopped has left the best model so far, or within its first epoch that of its steps.
 
     With ``devices`` or ``machines`` above 1 Lightning starts the program of the caller again for each further process,
@@ -65,7 +65,7 @@ def fit(
 
     Args:
         data: with a column of splits, or split by chance (see :func:`dgltree.datasets.split`); all to train on
-            where ``validation`` and ``test`` are given. A generator of trees and labels is read once, as
+            if ``validation`` and ``test`` are given. A generator of trees and labels is read once, as
             :meth:`dgltree.datasets.TreeDataset.from_iterable` does.
         validation: to choose the epoch by.
         test: for the metrics at the end; or several such sets by their names, each of which is measured by itself.

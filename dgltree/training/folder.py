@@ -23,11 +23,11 @@ UNLABELLED = "embedding.json"
 TRAINED_ON = "trained_on.npy"
 """Digests of the trees of the training set."""
 GIVEN_UP = "given_up"
-"""In the first: the training cannot go on, because its loss was no finite number."""
+"""In the first: the training cannot continue, because its loss was no finite number."""
 
 
 def finished(folder: Path, options: FitOptions, digest: str) -> bool:
-    """Whether this training is done; else the folder is claimed for it, or it goes on.
+    """Whether this training is done; else the folder is claimed for it, or it continues.
 
     A finished training continues if more epochs or more time are asked for: its card is removed until it is done again.
     Raises ``ValueError`` if the folder holds another training, unless that had learnt nothing yet or was given up.
@@ -41,7 +41,7 @@ def finished(folder: Path, options: FitOptions, digest: str) -> bool:
     if given_up and found != settings:
         for left in (*folder.glob("*.ckpt"), folder / EPOCHS, folder / WEIGHTS):
             left.unlink(missing_ok=True)  # another process of the training may have been faster
-    if found is None or given_up or (found != settings and not _learnt(folder)):  # what goes on is no longer given up
+    if found is None or given_up or (found != settings and not _learnt(folder)):  # what continues is no longer given up
         folder.mkdir(parents=True, exist_ok=True)  # the process that owns it may be slower
         write(file, write_json(settings, indent=1) + "\n")
         return False
@@ -88,7 +88,7 @@ def digest_of(splits: Mapping[str, TreeDataset]) -> str:
 
 
 def give_up(folder: Path) -> str:
-    """Leave the folder of a training that cannot go on to the next command, and say what is in it."""
+    """Leave the folder of a training that cannot continue to the next command, and say what is in it."""
     file = folder / SETTINGS_FILE
     write(file, write_json(_read(file) | {GIVEN_UP: True}, indent=1) + "\n")
     has = "the best model of the epochs before" if (folder / EPOCHS).exists() else "no model"

@@ -43,7 +43,7 @@ def asked(data: TreeDataset) -> Asked:
 
 
 def check_classes(labels: Sequence[str | None]) -> None:
-    """``ValueError`` where every training example has a label of its own, as an id is."""
+    """``ValueError`` if every training example has a label of its own, as an id is."""
     names = {label for label in labels if label is not None}
     if len(names) > MOST_CLASSES and len(names) == len(labels):
         numbers = ", or learn numbers (--task regress)" if all(number(name) is not None for name in names) else ""

@@ -15,7 +15,7 @@ def chosen_tree(trees: Mapping[str, Mapping[str, TreeDataset]], settings: FitOpt
     """The notation whose counts of subtrees predict the labels best, by cross-validation on the training examples.
 
     Args:
-        trees: by notation, the files of the training, read so.
+        trees: by notation, the files of the training, read in this way.
         settings: of the training.
     """
     scores = {}

@@ -11,7 +11,7 @@ TaskName = Literal["classify", "regress", "pair"]
 OptimizerName = Literal["adamw", "adam", "radam", "radam_lookahead", "nadam", "adagrad", "rmsprop", "sgd"]
 ScheduleName = Literal["plateau", "cosine", "linear"]
 PASSING = {"threads", "epochs", "max_time", "log", "no_baseline", "devices", "machines"}
-"""Options that may change when a training goes on: they do not change what an epoch does, but for masks of dropout."""
+"""Options that may change when a training continues: they do not change an epoch, except for masks of dropout."""
 LEAST = {
     1: "hidden_size min_count epochs patience batch_nodes batch_size batch_words devices machines threads accumulate",
     0: "warmup halve_after readout_size weight_decay input_size token_dropout",
@@ -53,19 +53,19 @@ class FitOptions:
     """The settings of ``dgltree fit`` and :func:`dgltree.fit`. One that is None follows from the data, and is printed.
 
     Args:
-        encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum where a node has more
-            than three children, else tree_lstm, whose functions have weights of their own where these are up to
+        encoder: the model that reads a tree: a cell, or a sequence encoder. Default: child_sum if a node has more
+            than three children, else tree_lstm, whose functions have weights of their own if these are up to
             50 for each node of the training set, and share them elsewhere.
-        hidden_size: width of a node's state and of a tree's vector. Default: 100, or less where the encoder would have
+        hidden_size: width of a node's state and of a tree's vector. Default: 100, or less if the encoder would have
             over 50 weights for each node of the training set.
         input_size: width of token embeddings that the gates of every node read; with 0 only leaves have tokens, whose
             embeddings are their states. Default: hidden_size for a cell, if there are tokens.
         options: further options of the encoder as JSON, such as '{"stack_size": 5}'.
-        task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair where an example has
-            two trees, regress where all labels are numbers and some are not whole, or over 20 are different, else
+        task: classify, regress (predict numbers), or pair (classify pairs of trees). Default: pair if an example has
+            two trees, regress if all labels are numbers and some are not whole, or over 20 are different, else
             classify.
         label_scale: learn numbers on this scale: none, log, asinh, or rank (their normal scores). Default: none, and
-            where some labels are far from all others the one that is best in validation.
+            if some labels are far from all others the one that is best in validation.
         nodes: train on the labels of all nodes, as in sentiment treebanks.
         readout: the model that reads a tree's vector, by its name in dgltree.models.checkpoint.READOUTS. Default:
             classifier, number or pair, by the task.
@@ -82,12 +82,12 @@ class FitOptions:
         token_parts: read rare and unknown tokens by the words that they are made of, such as user and name of userName,
             where tokens of the training set have words in common; for names in code.
         epochs: at most this many passes over the training set; a larger number continues a finished training. Default:
-            30, and up to 300 where the 30th is the best so far.
+            30, and up to 300 if the 30th is the best so far.
         patience: stop after this many epochs without a better validation result.
         lr: initial learning rate. Default: 0.004, and 0.001 for the Transformers.
         warmup: raise the learning rate to lr over this many steps. Default: 100 for the Transformers, else 0.
         schedule: plateau halves the learning rate by halve_after; cosine and linear lower it from step to step, to 0 at
-            the end of the last epoch, and need epochs, which such a training cannot change when it goes on.
+            the end of the last epoch, and need epochs, which such a training cannot change when it continues.
         halve_after: halve the learning rate after more than this many epochs without a better validation result; 0 for
             never.
         weight_decay: shrink weight matrices and embeddings by the learning rate times this number at each step.

@@ -35,7 +35,7 @@ def own_part(rows: list[T], trainer: "lightning.Trainer") -> ProcessShare[T]:
 
 
 def check_started(devices: int, machines: int) -> None:
-    """``ValueError`` where torchrun started other processes than these: each would train by itself in one folder."""
+    """``ValueError`` if torchrun started other processes than these: each would train by itself in one folder."""
     if torch.distributed.is_torchelastic_launched():
         each, every = (int(os.environ[name]) for name in ("LOCAL_WORLD_SIZE", "WORLD_SIZE"))
         if (devices, devices * machines) != (each, every):

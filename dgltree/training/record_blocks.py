@@ -21,11 +21,11 @@ class RecordBlock(NamedTuple):
     order: list[int]
     """Of the known examples, followed by the bad ones, in the order of the file."""
     bad_names: list[str]
-    """How the bad ones are called: by their ids where the record could be read, else by their lines."""
+    """How the bad ones are called: by their ids if the record could be read, else by their lines."""
 
 
 def block_of(model: TrainedModel, part: ParsedChunk, reading: Reading, repeated: Repeated) -> RecordBlock:
-    """The records of a part. Raises ``ValueError`` for pairs where the model reads trees, and the other way round."""
+    """The records of a part. Raises ``ValueError`` for pairs if the model reads trees, and the other way round."""
     readable, unreadable = ([i for i, could in enumerate(part.could) if could is kind] for kind in (True, False))
     if part.trees is None:
         return RecordBlock(None, part.bad, list(range(len(part.bad))), [bad.name for bad in part.bad])

@@ -85,7 +85,7 @@ def fit_folds(
             a module; None: as many as there are cores and memory for, on a GPU or of short trainings one.
         options: of :func:`dgltree.fit`.
 
-    A call that was interrupted goes on. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
+    A call that was interrupted continues. Errors as in :func:`dgltree.datasets.splitting.splits.folds` and
     :func:`dgltree.fit`.
     """
     settings = _settings(options)
@@ -183,7 +183,7 @@ def _all(trainings: Mapping[str, Callable[[], Any]], out: Path, processes: int) 
 
 
 def _by_metric(rows: dict[str, dict[str, float]]) -> dict[str, list[float]]:
-    names = next(iter(rows.values()))  # a card has null for what is no number, as for ranks of equal answers
+    names = next(iter(rows.values()))  # a card has null for what is not a number, as for ranks of equal answers
     return {name: [math.nan if row[name] is None else row[name] for row in rows.values()] for name in names}
 
 

@@ -1,4 +1,4 @@
-"""The scale on which numbers are learnt: by short trainings, where some labels are far from all others."""
+"""The scale on which numbers are learnt: by short trainings, if some labels are far from all others."""
 
 import math
 from collections.abc import Sequence

@@ -83,7 +83,7 @@ def told_by_default(data: TreeDataset, min_count: int) -> str:
 
 
 def all_equal(vectors: Tensor) -> bool:
-    """Whether the rows of (B, n) are the same but for rounding."""
+    """Whether the rows of (B, n) are the same except for rounding."""
     return len(vectors) > 1 and bool((vectors - vectors[0]).abs().max() <= EQUAL * vectors.abs().max())
 
 

@@ -29,14 +29,14 @@ def labels_of(y: Any) -> np.ndarray:
 
 
 def names_of(classes: np.ndarray) -> list[str]:
-    """The labels of these classes in a model: their texts where these differ and can be labels, else 0, 1 and so on."""
+    """The labels of these classes in a model: their texts if these differ and can be labels, else 0, 1 and so on."""
     names = [str(name) for name in classes.tolist()]
     fit = len(set(names)) == len(names) and all(name and name.isprintable() and name == name.strip() for name in names)
     return names if fit else [str(i) for i in range(len(names))]
 
 
 def numbers_of(y: Any) -> np.ndarray:
-    """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is no number."""
+    """(E,) float64. ``ValueError`` as of :func:`labels_of`, and naming the first label that is not a number."""
     found = labels_of(y)
     try:
         return found.astype(float)

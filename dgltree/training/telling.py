@@ -23,7 +23,7 @@ def tell(decision: Decision, module: TreeTraining) -> None:
     found = sight_of(module.encoder, splits["train"])
     say(f"the encoder reads {found}")
     for what in found.unseen:
-        say(f"warning: the encoder does not see {what}: trees that differ in nothing else get the same vector")
+        say(f"warning: the encoder does not see {what}: trees that differ only in this get the same vector")
     counts = ", ".join(f"{len(data)} {name}" for name, data in splits.items())
     say(f"{options.task}: {counts}; {options.encoder} of {options.hidden_size}, {taken(module.model)}")
     for line in _unknown(splits, module.encoder.vocabulary):

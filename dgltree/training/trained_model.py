@@ -149,18 +149,18 @@ class TrainedModel:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The names of the classes; none where the model gives numbers."""
+        """The names of the classes; none if the model gives numbers."""
         return self.model.classes
 
     @property
     def each(self) -> int:
-        """Trees of an example: 2 where the model reads pairs, as two sequences or as one."""
+        """Trees of an example: 2 if the model reads pairs, as two sequences or as one."""
         return 2 if getattr(self.model.encoder, "joint", False) else self.model.each
 
     def dataset(self, trees: Examples) -> TreeDataset:
         """Trees in the model's vocabulary; those that it does not know are left out and kept in ``bad``.
 
-        Raises ``ValueError`` for pairs where the model reads trees, and the other way round.
+        Raises ``ValueError`` for pairs if the model reads trees, and the other way round.
         """
         given = (
             trees
@@ -180,7 +180,7 @@ class TrainedModel:
         return tree.replace(function=ROOT) if takes else tree
 
     def check_kind(self, dataset: TreeDataset) -> None:
-        """``ValueError`` for pairs where the model reads trees, and the other way round."""
+        """``ValueError`` for pairs if the model reads trees, and the other way round."""
         if dataset.each != self.each:
             kinds = {1: "single trees", 2: "pairs of trees"}
             raise ValueError(f"the model reads {kinds[self.each]}; these are {kinds[dataset.each]}")
@@ -215,7 +215,7 @@ class TrainedModel:
     def explain(self, trees: Examples) -> list[Explanation]:
         """For each example the answer of :meth:`predict`, and how much each subtree adds to it.
 
-        A subtree's effect is by how much the probability of the predicted class, or the number, falls where the subtree
+        A subtree's effect is by how much the probability of the predicted class, or the number, falls if the subtree
         is replaced by an unknown leaf (occlusion; Zeiler and Fergus 2014, arXiv 1311.2901, section 4.2). All trees that
         are made of an example are answered together.
 
@@ -276,11 +276,11 @@ class TrainedModel:
         return found
 
     def roots(self, part: Labelled) -> Tensor:
-        """(B, n), one row a tree."""
+        """(B, n), one row per tree."""
         with evaluating(self.model):
             return self.model.encoder(part.inputs, share=True)
 
     def nodes(self, part: Labelled) -> Tensor:
-        """(N, n), one row a node."""
+        """(N, n), one row per node."""
         with evaluating(self.model):
             return self.check_nodes().node_states(part.inputs, share=True)

@@ -10,7 +10,7 @@ from dgltree.files import replacing
 from dgltree.training.folder import TRAINED_ON
 
 MOST = 1_000_000
-"""Training examples up to which their digests are kept, 8 bytes a tree."""
+"""Training examples up to which their digests are kept, 8 bytes per tree."""
 
 
 def remember(train: TreeDataset, folder: Path) -> None:

@@ -27,7 +27,7 @@ def learn(
 ) -> None:
     """Train with Adam; at the end the model has the weights of the epoch with the least loss in validation.
 
-    A training that was interrupted goes on from its last whole epoch, to the same weights.
+    A training that was interrupted continues from its last whole epoch, to the same weights.
 
     Args:
         model: it is changed, and is in evaluation mode at the end.
@@ -40,7 +40,7 @@ def learn(
         leave: called with a copy of the model after each epoch that is the best so far.
 
     Raises ``ValueError`` for no examples to learn from or to validate on,
-    :class:`dgltree.training.stepping.callbacks.DivergenceError` if the loss is no finite number, and
+    :class:`dgltree.training.stepping.callbacks.DivergenceError` if the loss is not finite, and
     ``KeyboardInterrupt``.
     """
     for name, numbers in (("training", training), ("validation", validation)):

@@ -1,4 +1,4 @@
-"""Weights of functions that stand for unknown ones where training has no rare function to learn them from."""
+"""Weights of functions that stand for unknown ones if training has no rare function to learn them from."""
 
 from collections.abc import Iterator
 

@@ -63,7 +63,7 @@ def _is_intermediate(node: Tree) -> bool:
 
 
 def _with_children(node: Tree, children: list[Tree]) -> Tree:
-    """``node`` itself where nothing changes, so that unchanged parts stay the objects they are."""
+    """``node`` itself if nothing changes, so that unchanged parts stay the objects they are."""
     same = len(children) == len(node.children) and all(map(is_, children, node.children))
     return node if same else node.replace(children=children)
 

@@ -17,7 +17,7 @@ def blank(name: str) -> Tree:
 
 
 class Equation(NamedTuple):
-    """``left = right``. The equals sign is no node: it has no weights in any model.
+    """``left = right``. The equals sign is not a node: it has no weights in any model.
 
     Examples:
         >>> import dgltree

@@ -39,7 +39,7 @@ class TruthTables:
         }
 
     def of(self, formula: Tree) -> int:
-        """The table of a formula over the variables; ``ValueError`` for another word, and for what is no formula."""
+        """The table of a formula over the variables; ``ValueError`` for another word, and for what is not a formula."""
 
         def apply(node: Tree, children: list[_Meaning]) -> _Meaning:
             if node.token is not None:

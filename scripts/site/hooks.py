@@ -11,6 +11,7 @@ import bars
 import diagrams
 import home
 import links
+import notebooks
 import public
 import quotes
 import steps
@@ -50,7 +51,7 @@ def public_address(remote: str) -> str | None:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """With the pages of the tasks, the changelog and the guide for contributors at their own places, and KaTeX."""
+    """With the pages of the tasks, the changelog and the guide for contributors, KaTeX, and the gallery's notebooks."""
     katex = links.ROOT / "dgltree/explore/static/vendor/katex"  # the page of `dgltree explore` brings it
     for path in filter(Path.is_file, katex.rglob("*")):
         where = f"assets/katex/{path.relative_to(katex).as_posix()}"
@@ -58,6 +59,10 @@ def on_files(files: Any, config: Any) -> Any:
     for path in links.outside():
         where = path.relative_to(links.ROOT).as_posix()
         files.append(File.generated(config, where, abs_src_path=str(path)))
+    for path in sorted((links.ROOT / "docs/gallery").glob("*.md")):
+        if path.name != "index.md":
+            text = notebooks.written(path.read_text(encoding="utf-8"))
+            files.append(File.generated(config, f"gallery/{path.stem}.ipynb", content=text))
     return files
 
 
@@ -67,6 +72,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     if page.file.src_uri == "index.md":
         markdown = home.page(markdown)
     markdown = links.of_the_site(markdown, page.file.src_uri)
+    if page.file.src_uri.startswith("gallery/") and page.file.name != "index":
+        markdown = markdown.replace("\n", f"\n\n[Download this page as a notebook]({page.file.name}.ipynb)\n", 1)
     if page.file.src_uri.startswith("reference/"):
         markdown = public.overview(markdown)
     [boost] = [boost for start, boost in BOOSTS.items() if page.file.src_uri.startswith(start)] or [1.0]

@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def usage() -> str:
-    """The commands, one a line."""
+    """The commands, one per line."""
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {command.does}" for name, command in COMMANDS.items()]
     return "\n".join(["usage: python -m tasks.equations COMMAND ...", "", *lines, "", "COMMAND --help says more"])

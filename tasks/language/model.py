@@ -30,8 +30,8 @@ class LanguageTraining(lightning.LightningModule):
     """Cross-entropy by SGD, then by averaged SGD (Merity et al. 2017, arXiv 1708.02182; Shen et al. 2019, arXiv
     1810.09536).
 
-    The state goes on from part to part, without gradients, and is 0 at the beginning of an epoch. The rate of a step is
-    ``lr`` times the length of its part over ``part_length``; torch's averaged SGD, as the published program's, takes
+    The state continues from part to part, without gradients, and is 0 at the beginning of an epoch. The rate of a step
+    is ``lr`` times the length of its part over ``part_length``; torch's averaged SGD, as the published program's, takes
     that of the part before. Once validation no longer improves (see
     :func:`tasks.language.averaging.stopped_falling`), the averages are validated and tested.
 
@@ -49,7 +49,7 @@ class LanguageTraining(lightning.LightningModule):
         part_length: that of the data.
         seed: of the dropout, which depends on (seed, epoch, step, rank) alone.
 
-    Raises ``ValueError`` as :class:`dgltree.models.LanguageModel` does, and for a loss that is no finite number, naming
+    Raises ``ValueError`` as :class:`dgltree.models.LanguageModel` does, and for a loss that is not finite, naming
     the last checkpoint before it.
     """
 
@@ -202,7 +202,7 @@ class LanguageTraining(lightning.LightningModule):
         return loss
 
     def _score_trees(self) -> None:
-        """Log the F1 of each layer's trees, in percent, where the data has given ones."""
+        """Log the F1 of each layer's trees, in percent, if the data has given ones."""
         given = cast("LanguageText", self.trainer.datamodule).given_trees  # type: ignore[attr-defined]
         for number, found in enumerate(parsed(self.model, given) if given else [], 1):
             self.log(f"f1_layer_{number}", score_sentences(given, found).f1, sync_dist=True)
@@ -212,4 +212,4 @@ class LanguageTraining(lightning.LightningModule):
             folders = [each.dirpath for each in self.trainer.checkpoint_callbacks if isinstance(each, ModelCheckpoint)]
             last = [path for path in (Path(str(folder)) / LAST for folder in folders) if path.exists()]
             kept = f"the last good checkpoint is {last[0]}" if last else "there is no checkpoint yet"
-            raise ValueError(f"the loss is no finite number {where}; {kept}. A lower --model.lr may help")
+            raise ValueError(f"the loss is not finite {where}; {kept}. A lower --model.lr may help")

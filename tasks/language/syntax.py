@@ -100,7 +100,7 @@ class Scores:
 def read_items(file: Path) -> list[SyntaxItem]:
     """The items of a file of JSON lines ``{"case": ..., "sentences": [...]}``, which may be packed by gzip.
 
-    Raises ``ValueError`` with the line for what is no item, and for a case that no row has, and ``FileNotFoundError``.
+    Raises ``ValueError`` with the line for what is not an item or has an unknown case, and ``FileNotFoundError``.
     """
     items = []
     with _opened(file) as lines:
@@ -128,7 +128,7 @@ def _opened(file: Path) -> IO[str]:
 
 
 def score_items(model: LanguageModel, items: Sequence[SyntaxItem]) -> Scores:
-    """Score the sentences, with a final full stop where the model knows it; each distinct one once."""
+    """Score the sentences, with a final full stop if the model knows it; each distinct one once."""
     end = [FULL_STOP] if model.vocabulary.knows_token(FULL_STOP) else []
     distinct = list({tuple(sentence): None for item in items for sentence in item.sentences})
     log_probability: dict[tuple[str, ...], float] = {}

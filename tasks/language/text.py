@@ -39,7 +39,7 @@ def read_sentences(file: Path) -> list[list[str]]:
         if words:
             sentences.append(words)
     if not sentences:
-        raise ValueError(f"{file} has no words; expected a sentence a line, words between spaces")
+        raise ValueError(f"{file} has no words; expected one sentence per line, with spaces between words")
     return sentences
 
 
@@ -52,7 +52,7 @@ def vocabulary_of(sentences: list[list[str]]) -> Vocabulary:
 def stream(file: Path, sentences: list[list[str]], vocabulary: Vocabulary) -> Tensor:
     """(L,) int64: the words of all sentences, ``<eos>`` after each.
 
-    Raises ``ValueError`` naming the file where half of its words or more are unknown, or one is and there is no
+    Raises ``ValueError`` naming the file if half of its words or more are unknown, or one is and there is no
     ``<unk>``.
     """
     words = [word for sentence in sentences for word in (*sentence, END)]

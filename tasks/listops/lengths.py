@@ -15,7 +15,7 @@ STEM = Path(__file__).parent / "pictures" / "lengths"
 
 
 def by_words(page: str) -> dict[str, charts.Series]:
-    """Network to {most words: (accuracy, 0)}, of the one table with this head; ``ValueError`` where there is none."""
+    """Network to {most words: (accuracy, 0)}, of the one table with this head; ``ValueError`` if there is none."""
     start = page.find(HEAD)
     if start < 0:
         raise ValueError(f"the page has no table that begins with {HEAD}")

@@ -34,7 +34,7 @@ def read_pairs(folder: Path, part: Part, number: int) -> tuple[Pair, ...]:
     """The pairs of one file, in order. A process reads a file once.
 
     Raises ``FileNotFoundError``, and ``ValueError`` naming file, line and what was expected: for a line that has not
-    three fields, another relation, what is no formula, other numbers of operators, and for an empty file.
+    three fields, another relation, what is not a formula, other numbers of operators, and for an empty file.
     """
     file = folder / f"{part}{number}"
     if not file.is_file():

@@ -51,7 +51,7 @@ def _pairs(seed: int, scale: float) -> dict[tuple[Part, int], tuple[Pair, ...]]:
 
 
 def _pair(k: int, random: Random) -> Pair | None:
-    """A pair whose longer formula has k operators, or None where one of them is always or never true."""
+    """A pair whose longer formula has k operators, or None if one of them is always or never true."""
     names = random.sample(VARIABLES, MOST_VARIABLES)
     sides = [formula(n, names, random) for n in (k, _shorter(k, random))]
     if any(table in (0, TABLES.always) for _, table in sides):

@@ -30,7 +30,9 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"{len(options.formulas)} formulas; give one, or two to compare")
     for text in options.formulas:
         if not is_formula(text):
-            parser.error(f"{text!r} is no formula: a to f, ( not F ), ( F ( and F ) ), ( F ( or F ) ), single spaces")
+            parser.error(
+                f"{text!r} is not a formula: a to f, ( not F ), ( F ( and F ) ), ( F ( or F ) ), single spaces"
+            )
     try:
         model = load(options.model) if options.model else logic_model()
         joint = isinstance(model.encoder, SequenceEncoder) and model.encoder.joint

@@ -69,7 +69,7 @@ def cooccurrences(ids: np.ndarray, words: int, window: int) -> csr_matrix:
 
 
 def positive_information(counts: csr_matrix) -> csr_matrix:
-    """The positive pointwise mutual information of symmetric counts; 0 where a pair never occurs together."""
+    """The positive pointwise mutual information of symmetric counts; 0 if a pair never occurs together."""
     pairs, of_word = counts.tocoo(), np.asarray(counts.sum(1)).squeeze(1)
     of_context = of_word**SMOOTHING
     information = np.log(pairs.data * of_context.sum() / (of_word[pairs.row] * of_context[pairs.col]))
@@ -82,10 +82,10 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--out", type=Path, required=True, help="the file to write, in the format of GloVe")
     parser.add_argument("--data.folder", type=Path, dest="folder", help="of train.txt (default: DGLTREE_DATA/sst)")
     parser.add_argument(
-        "--text", type=Path, help="further text, a sentence a line (default: DGLTREE_DATA/language/ptb.train.txt)"
+        "--text", type=Path, help="further text, one sentence per line (default: DGLTREE_DATA/language/ptb.train.txt)"
     )
-    parser.add_argument("--size", type=int, default=200, help="of a vector (default 200)")
-    parser.add_argument("--window", type=int, default=10, help="words to each side that count (default 10)")
+    parser.add_argument("--size", type=int, default=200, help="width of a vector (default 200)")
+    parser.add_argument("--window", type=int, default=10, help="words to each side that are counted (default 10)")
     parser.add_argument("--min-count", type=int, default=2, help="a rarer word has no vector (default 2)")
     options = parser.parse_args(arguments)
     trees = read_trees((options.folder or data_folder("sst")) / "train.txt", lowercase=True)

@@ -4,8 +4,8 @@
     python -m tasks.sets fit OUT RUNS [--only NAME ...]
     python -m tasks.sets table RUNS
 
-Five trainings a set, by ``dgltree fit --folds 5 --group-by group``: every example is tested once. ``fit`` goes on where
-an interrupted one was.
+Five trainings a set, by ``dgltree fit --folds 5 --group-by group``: every example is tested once. ``fit`` continues
+an interrupted one.
 """
 
 import argparse
@@ -23,7 +23,7 @@ FOLDS = 5
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is not 0 where a training failed."""
+    """The command line; the exit status is not 0 if a training failed."""
     parser = argparse.ArgumentParser(
         prog="python -m tasks.sets", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

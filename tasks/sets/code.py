@@ -82,7 +82,7 @@ def swapped() -> Iterator[LabelledRecord]:
 
 
 def _operators(node: ast.AST) -> list[int]:
-    """Which operators of a node have an opposite; a node that is no comparison has one at most."""
+    """Which operators of a node have an opposite; a node that is not a comparison has one at most."""
     ops = node.ops if isinstance(node, ast.Compare) else [getattr(node, "op", None)]
     return [i for i, op in enumerate(ops) if type(op) in SWAPPED]
 

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--notation", help="of the trees; by default it is detected")
     parser.add_argument("--embed-epochs", type=int, default=15)
     parser.add_argument("--epochs", type=int, help="of fit")
-    parser.add_argument("--draws", type=int, default=3, help="which labels are known is drawn so many times")
+    parser.add_argument("--draws", type=int, default=3, help="draw the known labels this many times")
     options = parser.parse_args(arguments)
     reading = {"tree": options.tree, "label": options.label, "notation": options.notation}
     data = TreeDataset.from_file(options.file, cached=False, **reading)

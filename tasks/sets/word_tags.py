@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tasks.sets.word_tags", description=__doc__, allow_abbrev=False)
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--epochs", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="after which no epoch begins")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no epoch after this time")
     parser.add_argument("--hidden-size", type=int, default=64)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> None:
 def trained(
     model: Autoencoder, sentences: list[list[str]], options: argparse.Namespace, settings: dict[str, Any]
 ) -> None:
-    """Learn, and print a line an epoch."""
+    """Learn, and print a line per epoch."""
 
     def sweep(numbers: Sequence[int]) -> Swept:
         return model.sentences(*padded([sentences[number] for number in numbers], model.vocabulary))
@@ -106,14 +106,16 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tasks.sts", description=__doc__, allow_abbrev=False)
     parser.add_argument("--network", choices=[*NETWORKS, "counts"], default="banyan")
     parser.add_argument("--corpora", nargs="+", default=["small", "ud", "ptb"], help="small, ud and ptb, in this order")
-    parser.add_argument("--words", type=int, default=10**9, help="learn from the first sentences with so many words")
+    parser.add_argument(
+        "--words", type=int, default=10**9, help="learn from the first sentences, up to this many words"
+    )
     parser.add_argument("--vocabulary", type=int, default=10_000, help="the most frequent words")
     parser.add_argument("--hidden-size", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--learning-rate", type=float, default=3e-3)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit", type=int, help="measure with the first pairs of each set alone")
+    parser.add_argument("--limit", type=int, help="measure with the first pairs of each set only")
     return parser.parse_args(arguments)
 
 

@@ -95,8 +95,8 @@ def test_labels_never_reach_a_cell() -> None:
         ),
         ([Tree("sin", (Tree("var", token="q"),))], "tree 0, node 1 in preorder: unknown token 'q'"),
         ([Tree("sin", (FOREST[0], FOREST[0]))], "'sin' has 2 children here; this model knows it with 1"),
-        ([Tree("var", token="x", label="NP")], "label 'NP' .* no class number"),
-        ([Tree("var", token="x", label=-1)], "label -1 .* no class number"),
+        ([Tree("var", token="x", label="NP")], "label 'NP' .* is not a class number"),
+        ([Tree("var", token="x", label=-1)], "label -1 .* is not a class number"),
     ],
 )
 def test_bad_trees_are_named(trees: list[Tree], message: str) -> None:
@@ -124,7 +124,7 @@ def test_a_cell_refuses_what_it_would_lose() -> None:
         propagate(batch([Tree("sin", (FOREST[0],), value=1)], VOCABULARY), numbers)
     with pytest.raises(ValueError, match="leaf without a token"):
         propagate(batch([Tree("var")], VOCABULARY), cell)
-    with pytest.raises(ValueError, match="another vocabulary"):
+    with pytest.raises(ValueError, match="a different vocabulary"):
         propagate(batch([FOREST[0]], Vocabulary([("var", 0), ("num", 0)], VOCABULARY.tokens)), cell)
 
 

@@ -104,7 +104,7 @@ def test_a_pooled_vector_is_that_of_all_nodes_and_comes_back_from_a_file(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("maximum", r"'maximum' is no aggregation; nearest known: max"),
+        ("maximum", r"'maximum' is not an aggregation; nearest known: max"),
         (Median(4), "Median is of size 4; the states have 5"),
         (3, "an aggregation is a name or an Aggregation, but got 3"),
     ],

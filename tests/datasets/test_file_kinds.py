@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "sheet.xlsx": (b"PK\x03\x04", "a .xlsx file is a spreadsheet; save the sheet as CSV"),
     "model.pkl": (b"\x80\x04", "never unpickled"),
     "trees.zip": (b"PK\x03\x04", "an archive; unpack it"),
-    "page.yaml": ("- x", "markup, which is no notation of trees here"),
+    "page.yaml": ("- x", "markup, which is not a notation of trees here"),
     "main.rs": ("fn main() {}", "source code of a language that is not read"),
     "notes.md": ("# Notes\nx+y\n", "text without trees"),
     "book.ipynb": ("{}", "a notebook; save it as a Python file"),

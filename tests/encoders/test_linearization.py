@@ -110,7 +110,7 @@ def test_what_would_be_lost_or_is_too_much_is_refused(monkeypatch: pytest.Monkey
         linearize(batch([Tree("num", value=1.0)], VOCABULARY), "leaves", VOCABULARY)
     with pytest.raises(ValueError, match="input vectors x"):
         linearize(batch([x], VOCABULARY, x=torch.zeros(1, 2)), "leaves", VOCABULARY)
-    with pytest.raises(ValueError, match="another vocabulary than the encoder's"):
+    with pytest.raises(ValueError, match="a different vocabulary from the encoder's"):
         linearize(batch([x], VOCABULARY), "leaves", ANY)
     monkeypatch.setattr(unfold, "MOST_NODES", 1000)
     with pytest.raises(ValueError, match="tree 1 unfolds to more than 1,000 nodes: it shares too many children"):

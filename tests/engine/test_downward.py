@@ -163,13 +163,13 @@ def test_a_wrong_call_says_what_would_be_right() -> None:
     for cell, direction, more, message in (
         (down, "up", {}, "a DownwardTreeLSTM computes downwards: give a Cell"),
         (up, "down", {"up": states}, "a TreeLSTM computes upwards: give a DownwardCell such as"),
-        (up, "up", {"up": states}, "must be left out where direction is 'up'"),
+        (up, "up", {"up": states}, "must be left out if direction is 'up'"),
         (up, "sideways", {}, "direction is 'sideways'; it must be 'up' or 'down'"),
     ):
         with pytest.raises(ValueError, match=message):
             propagate(trees, cell, direction=direction, **more)
     other = batch([Tree("f", [Tree("a")])], Vocabulary([("f", 1), ("a", 0)], []))
-    with pytest.raises(ValueError, match="another vocabulary"):
+    with pytest.raises(ValueError, match="a different vocabulary"):
         propagate(other, down, direction="down", up={"h": torch.zeros(2, 5, dtype=torch.float64)})
 
 

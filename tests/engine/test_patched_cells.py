@@ -212,7 +212,7 @@ def closing_over(weight: Tensor) -> Callable[..., Tensor]:
 def test_a_hook_with_weights_that_are_not_the_cells_is_refused(recompute: bool) -> None:
     cell, weight = make_cell("tree_lstm"), torch.full((1, 1), 2.0, dtype=torch.float64, requires_grad=True)
     cell.maps["gates_2"].register_forward_hook(closing_over(weight))
-    said = r"uses a tensor of shape \(1, 1\) that requires gradients and is no parameter of the cell"
+    said = r"uses a tensor of shape \(1, 1\) that requires gradients and is not a parameter of the cell"
     with pytest.raises(ValueError, match=said):
         propagate(drawn(cell), cell, recompute=recompute)["h"].sum().backward()
     with torch.no_grad():

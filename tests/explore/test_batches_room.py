@@ -46,7 +46,7 @@ def test_each_way_is_timed(client: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no trees: write one a line"),
+        ("", "no trees: write one per line"),
         ("x\nsin(", "line 2, column 4"),
         ("x\n" * 25, "25 trees; the page shows up to 24"),
         ("+".join("x" * 1400), "2,799 nodes; the page draws up to 2,000"),

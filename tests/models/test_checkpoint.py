@@ -215,7 +215,7 @@ def test_weights_that_are_no_finite_numbers_are_neither_saved_nor_loaded(number:
     model = make_model()
     with torch.no_grad():
         model.readout.bias[0] = number
-    message = "1 of 1 weights of 'readout.bias' are no finite numbers"
+    message = "1 of 1 weights of 'readout.bias' are not finite"
     with pytest.raises(ValueError, match=message):
         dgltree.save(model, path)
 

@@ -65,7 +65,7 @@ def test_a_file_without_a_wanted_word_gives_no_vectors(file) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", "vectors.txt is empty; expected a word and 2 numbers a line"),
+        ("", "vectors.txt is empty; expected a word and 2 numbers per line"),
         ("a 1 2\nb 1\n", "line 2: found 1 numbers after the word 'b'; expected 2"),
         ("a 1 2 3 4\n", "line 1: found 4 numbers after the word 'a'; expected 2"),
         ("a b 1 2 3\n", "line 1: found 3 numbers after the word 'a'; expected 2"),

@@ -158,8 +158,8 @@ def test_a_notation_that_reads_a_minority_is_refused_with_how_many_each_reads():
     texts = ["x+y", "2x", "3y"]
     with pytest.raises(ValueError, match="no notation") as info:
         detect(texts)
-    named = "html, smiles, smiles_rings, smiles_atoms, words, c, java and javascript"
-    told = f"infix reads 1; {named} are read where --notation names them"
+    named = "json_object, html, smiles, smiles_rings, smiles_atoms, words, c, java and javascript"
+    told = f"infix reads 1; {named} are read if --notation names them"
     assert str(info.value) == f"no notation that is detected reads half of 3 trees: {told}"
 
 

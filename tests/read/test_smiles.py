@@ -121,12 +121,12 @@ def test_molecules_of_a_table_have_one_tree_in_any_order_of_their_atoms(publishe
 
 @pytest.mark.parametrize("text", ["", "xyz", "C(", "C C", "c1cccc1", "C(C)(C)(C)(C)C"])
 def test_what_is_no_molecule_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is no (SMILES|molecule)"):
+    with pytest.raises(ValueError, match=r"is not (SMILES|a molecule)"):
         read_smiles(text)
 
 
 def test_a_message_is_no_longer_than_a_line() -> None:
-    with pytest.raises(ValueError, match=r"is no molecule: .* \.\.\. ") as info:
+    with pytest.raises(ValueError, match=r"is not a molecule: .* \.\.\. ") as info:
         read_smiles("c1" + "c" * 2000 + "1")
     assert len(str(info.value)) < 700
 

@@ -190,7 +190,7 @@ def test_what_no_tree_stands_for_is_refused_by_name(expr, message):
 
 
 def test_text_is_never_parsed():
-    with pytest.raises(TypeError, match="'x' is no SymPy expression"):
+    with pytest.raises(TypeError, match="'x' is not a SymPy expression"):
         from_sympy("x")
 
 

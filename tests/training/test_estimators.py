@@ -143,7 +143,7 @@ def test_what_is_not_fitted_says_so(estimator: Any, call: str) -> None:
         (TreeClassifier(), ["a", None, "b"], "Input y contains NaN: the label of tree 2 is None; every tree"),
         (TreeClassifier(), pd.Series(["a", "b", None]), "Input y contains NaN: the label of tree 3 is nan"),
         (TreeClassifier(), ["a", "a", "a"], "all 3 trees have the class .*'a'.*; at least two classes are needed"),
-        (TreeClassifier(), ["a", "b"], "3 trees and 2 labels; give one of each example"),
+        (TreeClassifier(), ["a", "b"], "3 trees and 2 labels; give one per example"),
         (TreeClassifier(), None, "fit requires y to be passed, but the target y is None"),
         (TreeRegressor(), [0.5, float("nan"), 1], "Input y contains NaN: the label of tree 2 is nan"),
         (TreeRegressor(), [0.5, float("inf"), 1], "Input y contains infinity: the label of tree 2 is inf"),

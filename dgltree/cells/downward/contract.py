@@ -86,7 +86,7 @@ class DownwardContract(Stepping):
             slot: (edges,) int64, the child's place among its siblings, from 0.
             linear: the maps that ``products`` names.
 
-        Returns the state. Whatever else is in the result can be traced, one row an edge.
+        Returns the state. Whatever else is in the result can be traced, one row per edge.
         """
 
     def start(self, up: State) -> State:

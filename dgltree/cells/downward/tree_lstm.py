@@ -39,7 +39,7 @@ class DownwardTreeLSTM(DownwardCell):
 
     @classmethod
     def matching(cls, up: Cell, **options: Any) -> "DownwardTreeLSTM":
-        """One that goes with an upward cell: of its width, and whose functions share weights where its functions do."""
+        """One that goes with an upward cell: of its width, and whose functions share weights if its functions do."""
         functions = up.vocabulary.functions
         positions = any(arity is ANY_ARITY for _, arity in functions)
         typed = up.typed and not up.rank and not positions

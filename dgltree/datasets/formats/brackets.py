@@ -20,7 +20,7 @@ HELD = 100
 class BracketBlocks(Records, Blocks):
     """A tree ends where its brackets are closed, or where after a blank line the next one opens in the first column.
 
-    Where a bracket too many is closed soon after that, the blank line was inside of a tree: its parts are no trees.
+    Where a bracket too many is closed soon after that, the blank line was inside of a tree: its parts are not trees.
     """
 
     suffixes = (".mrg", ".ptb", ".penn", ".prd", ".parse")

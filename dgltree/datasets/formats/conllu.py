@@ -1,4 +1,4 @@
-"""CoNLL-U, dependency treebanks: a word a line, a sentence up to a blank line. See :mod:`dgltree.read.conllu`."""
+"""CoNLL-U, dependency treebanks: a word per line, a sentence up to a blank line. See :mod:`dgltree.read.conllu`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -7,7 +7,7 @@ from pathlib import Path
 from dgltree.datasets.formats.source import kind_of
 
 PASSED_OVER = {"site-packages", "__pycache__", "node_modules"}
-"""Folders of a folder of source files that are no part of it, in addition to hidden ones."""
+"""Folders of a folder of source files that are not part of it, in addition to hidden ones."""
 FEW = 5
 
 

@@ -105,7 +105,7 @@ class Format(ABC):
 
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
-        """The same where the first line alone does not say it."""
+        """The same if the first line alone does not say it."""
         return cls.begins(source.title(), reading)
 
     @classmethod
@@ -115,7 +115,7 @@ class Format(ABC):
 
     @property
     def column_names(self) -> tuple[str, ...] | None:
-        """Of a table; None where columns have no names or each record has its own."""
+        """Of a table; None if columns have no names or each record has its own."""
         return None
 
     def with_notation(self) -> Self:
@@ -137,7 +137,7 @@ class Format(ABC):
     def texts(self) -> Iterator[tuple[str, int, list[str]]]:
         """How the trees of each example are written, as far as a list shows it, with the example's file and line.
 
-        There may be texts of what is no example as well.
+        There may be texts of what is not an example as well.
         """
         return iter(())
 

@@ -23,7 +23,7 @@ class JSONDocument(Records):
 
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
-        """Whether it opens an array, or an object that goes on after the first line or is all there is."""
+        """Whether it opens an array, or an object that continues after the first line or is all there is."""
         title = source.title().strip()
         if not title.startswith(("[", "{")):
             return False

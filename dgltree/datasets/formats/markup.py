@@ -33,7 +33,7 @@ class XMLSources(SourceFiles):
 
     @classmethod
     def fits(cls, source: Source, reading: Reading) -> bool:
-        """Whether it begins with a declaration or an element that goes on in the next lines; not a document a line."""
+        """Whether it begins with a declaration, or an element that continues in the next lines."""
         title, rest = source.title(), [line for line in source.first(SAMPLE)[1:] if line.strip()]
         if not is_xml(title) or PAGE.match(title) or not rest:
             return False

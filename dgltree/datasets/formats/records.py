@@ -126,7 +126,7 @@ class Records(Format):
                 yield Bad(item.line, str(error), item.file, self.id_of(fields))
 
     def items(self, chunk: Chunk) -> Iterator[PlacedRecord]:
-        """The records of a chunk, one a line by default."""
+        """The records of a chunk, one per line by default."""
         return (PlacedRecord(line, raw) for line, raw in enumerate(chunk.raw, chunk.first))
 
     def _example(self, item: PlacedRecord, fields: Mapping[str, Any], read: Callable[[str], Tree]) -> Example:
@@ -186,7 +186,7 @@ def bare_label(trees: tuple[Tree, ...], label: str | None, reading: Reading) -> 
 
 
 def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
-    """``ValueError`` where the columns of the trees are missing from a table, or a name occurs twice."""
+    """``ValueError`` if the columns of the trees are missing from a table, or a name occurs twice."""
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise ValueError(f"{path}: two columns are called {shown(repr(twice[0]))}")
     if reading.tree not in names and not {reading.left, reading.right} <= set(names):
@@ -199,7 +199,7 @@ def check_columns(path: str, names: tuple[str, ...], reading: Reading) -> None:
 
 
 def check_named(path: str, names: tuple[str, ...], reading: Reading) -> None:
-    """``ValueError`` where a column that the settings name, other than those of the trees, is not there."""
+    """``ValueError`` if a column that the settings name, other than those of the trees, is not there."""
     for option, column in _named_columns(reading):
         if column not in names:
             there_are = f"there are {shown(', '.join(map(repr, names)))}"

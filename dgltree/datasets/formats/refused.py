@@ -5,7 +5,7 @@ ARCHIVE = "an archive; unpack it (single files compressed as .gz, .bz2 or .xz ar
 PICKLED = (
     "pickled or binary data, which is never unpickled here; write the trees as text, one S-expression a line perhaps"
 )
-MARKUP = "markup, which is no notation of trees here; write its trees as JSON or S-expressions"
+MARKUP = "markup, which is not a notation of trees here; write its trees as JSON or S-expressions"
 SOURCE = (
     "source code of a language that is not read (Python, C, Java and JavaScript are); parse it, and write its trees as "
     "S-expressions or JSON"

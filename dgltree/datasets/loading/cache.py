@@ -20,7 +20,7 @@ from dgltree.files import open_regular, replacing
 VERSION = 3
 DIGEST = "dgltree"  # the key in the file's metadata
 CHECKSUM = "contents"
-TEXTS = "texts"  # the array of all that is no array
+TEXTS = "texts"  # the array of all that is not an array
 DTYPES = {
     f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}")
     for kind, sizes in {"i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (2, 4, 8)}.items()

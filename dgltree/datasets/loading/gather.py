@@ -21,7 +21,7 @@ TREES = ("function", "token", "child_ptr", "child_index", "level", "roots", "siz
 
 
 class Stored(NamedTuple):
-    """All that a file says: int32 where that holds its numbers, else int64."""
+    """All that a file says: int32 if that holds its numbers, else int64."""
 
     arrays: dict[str, np.ndarray]
     """The fields of the flat trees; ``label`` and ``value`` only if a node has one. Columns by ``name.array``."""

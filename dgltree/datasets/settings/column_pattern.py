@@ -29,7 +29,7 @@ class ColumnPattern:
             raise ValueError(f"{option} is {text!r}: {pattern!r} is not a regular expression ({error})") from None
 
     def __call__(self, fields: Mapping[str, Any]) -> str | None:
-        """The value in a record, None if there is none. Raises ``ValueError`` for a value that is no text or number."""
+        """The value in a record, None if there is none. ``ValueError`` for a value that is not a text or number."""
         value = fields.get(self.column)
         text = str(value).lower() if self.booleans and isinstance(value, bool) else text_of(fields, self.column)
         if text is None or self.pattern is None:

@@ -31,7 +31,7 @@ class Reading:
         split: the column that says train, validation (or valid, val, dev) or test.
         split_from: read the split from elsewhere, given as for label_from, such as "file:train|dev|test".
         group_by: keep examples with the same value together in one split; given as for label_from, such as "file" or
-            "sent_id:(.*)-". Default: no groups, with a warning where a file of a folder is in two splits.
+            "sent_id:(.*)-". Default: no groups, with a warning if a file of a folder is in two splits.
         id: the column with a name for each example, each another one; in a CoNLL-U file the comment of this name, or
             else sent_id.
         drop: remove leaves whose whole token matches this regular expression, such as one that gives the label away.
@@ -41,7 +41,7 @@ class Reading:
         node: the CoNLL-U column used as a node's function.
         word: the CoNLL-U column used as a node's token.
         unit: whether a tree of source code is a whole "file" or one "function".
-        numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, where some of them are
+        numbers: read numeric leaves as numbers instead of tokens. Default: fit does for a cell, if some of them are
             not whole or most of the different ones are rare.
         binarize: give nodes at most two children, by adding nodes that branch to the "left" or "right".
         max_line: leave out, and report, lines, rows of Parquet, CoNLL-U sentences and source files of more bytes than

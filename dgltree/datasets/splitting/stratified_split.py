@@ -58,13 +58,13 @@ def _greedy(units: np.ndarray, strata: np.ndarray, order: np.ndarray, count: int
     for i, unit in enumerate(order):
         found[i] = np.argmin(
             (held * shares[unit]).sum(1)
-        )  # the growth of the squares, but for what is the same anywhere
+        )  # the growth of the squares, except for what is the same anywhere
         held[found[i]] += shares[unit]
     return found
 
 
 def _strata(dataset: TreeDataset) -> np.ndarray:
-    """(E,) int64: equal numbers for equal classes, all 0 where labels are numbers or as good as unique."""
+    """(E,) int64: equal numbers for equal classes, all 0 if labels are numbers or as good as unique."""
     labels = ["" if label is None else label for label in dataset.labels]
     names, codes = np.unique(labels, return_inverse=True)
     values = [number(str(name)) for name in names]

@@ -115,7 +115,7 @@ def search(
         starts: of the sequences, at most K of each.
         lengths: of the sequences, which never rise.
         beam_size: K.
-        noise: whether Gumbel noise chooses the proposals and, but for ``soft``, the beams; it never enters ``total``.
+        noise: whether Gumbel noise chooses the proposals and, without ``soft``, the beams; it never enters ``total``.
         soft: whether all proposals but the K - 1 best become one beam (OneSoft).
     """
     longest, known = lengths[0], torch.tensor(lengths)
@@ -199,7 +199,7 @@ def _proposed(nodes: Nodes, beams: OpenBeams, candidates: Tensor, beam_size: int
     total = (beams.total.unsqueeze(2) + log_probabilities(scores, there).gather(2, at)).flatten(1)
     ranked = total + gumbel(total) if noise and not soft else total
     beam = torch.arange(at.shape[1], device=at.device).repeat_interleave(each).expand(len(at), -1)
-    chosen = (candidates > 1).unsqueeze(1)  # the last join is no choice: beams stay as they are
+    chosen = (candidates > 1).unsqueeze(1)  # the last join is not a choice: beams stay as they are
     ranked = ranked.where(chosen, -beam.to(total.dtype)).masked_fill(~usable, -math.inf)
     return Proposals(at.flatten(1), beam, total, usable, ranked)
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 NEAR = 1e-9
 """Scores that differ by less, relative to the largest in size, are equal, and the leftmost of them wins: equal words
-have equal scores but for rounding, which depends on what else is in a batch."""
+have equal scores except for rounding, which depends on what else is in a batch."""
 ROUNDINGS = 16
 """The same if it is more than NEAR, in units of the last place: for float32."""
 LEAST = 1e-20

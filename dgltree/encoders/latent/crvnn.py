@@ -57,7 +57,7 @@ class State(NamedTuple):
         return State(*(each[rows] for each in self))
 
     def places(self) -> tuple[Tensor, Tensor, Tensor]:
-        """(b, S) bool: which places are no padding, which are words, and which of these have a right neighbour."""
+        """(b, S) bool: which places are not padding, which are words, and which of these have a right neighbour."""
         places, last = torch.arange(self.e.shape[1], device=self.e.device), self.lengths.unsqueeze(1)
         return places <= last + 1, (places > 0) & (places <= last), (places > 0) & (places < last)
 
@@ -101,10 +101,10 @@ class SequenceCRvNN(JoiningCore):
             LayerNorms, neither features nor penalty.
         gelu: "erf", or of "first" "tanh", as its program of ListOps and SST has it in the score and in "grc"; that of
             logic and inference has "erf".
-        halt: whether a sequence may be done before T rounds. (The published "nohalt" goes on with others, but leaves
+        halt: whether a sequence may be done before T rounds. (The published "nohalt" continues with others, but leaves
             as it is what is done, and so has the answers of ``halt=True``.)
         penalty: weight of the penalty of "first".
-        batch_maximum: whether a batch is computed as the programs do, where it depends on its rest: M is that of all
+        batch_maximum: whether a batch is computed as the programs do, if it depends on its rest: M is that of all
             places of all its sequences, padding too, and a shorter sequence may have a round more; else M is that of
             the sequence.
         merged_by: the rule that the tree is read by, "probability" or "existence".
@@ -140,7 +140,7 @@ class SequenceCRvNN(JoiningCore):
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
         if gelu == "tanh" and (version != "first" or cell != "grc"):
             raise ValueError(
-                f"gelu is 'tanh'; it is the first version's with the cell grc, not of {version!r} with {cell}"
+                f"gelu is 'tanh', which needs the version 'first' and the cell grc, not {version!r} and {cell}"
             )
         own = {"version": version, "gelu": gelu, "halt": halt, "penalty": penalty, "batch_maximum": batch_maximum}
         super().__init__(

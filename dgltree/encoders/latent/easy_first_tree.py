@@ -39,7 +39,7 @@ class SequenceEasyFirst(InducingCore):
 
     Initialisation: that of the cells.
 
-    Raises ``ValueError`` for another cell, and a width that is no multiple.
+    Raises ``ValueError`` for another cell, and a width that is not a multiple.
     """
 
     embedding_name = "cell.embedding.weight"

@@ -95,7 +95,7 @@ def cumax_backward(d: Tensor, soft: Tensor) -> Tensor:
 class Recurrence(torch.autograd.Function):
     """All steps, rows packed as by :meth:`dgltree.encoders.latent.ragged.Ragged.packed`, R in all.
 
-    One function and not one a step, so that the gradient of the hidden-to-gates weights is one product.
+    One function and not one per step, so that the gradient of the hidden-to-gates weights is one product.
     """
 
     @staticmethod
@@ -108,7 +108,7 @@ class Recurrence(torch.autograd.Function):
             ctx: of autograd.
             pre: the words' part of the pre-activations.
             weight: hidden to gates, (2 D_m + 4 D, D).
-            h: (B, D), from which the first step goes on; B rows in the order of ``ends``.
+            h: (B, D), from which the first step continues; B rows in the order of ``ends``.
             c: likewise.
             ends: of the B sequences.
             present: (R,) bool, whether there is a word; if there is none, h and c stay what they were.

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 
 @dataclass
 class Ragged:
-    """The rows of a batch, those that end last first: a loop over the steps goes on with ever fewer of the first."""
+    """The rows of a batch, those that end last first: a loop over the steps continues with ever fewer of the first."""
 
     order: Tensor | None
     """(B,) int64, the rows; None: as they are, because all end at the last step."""
@@ -61,5 +61,5 @@ class Ragged:
 
 
 def front(part: Tensor, count: int) -> Tensor:
-    """The first rows; no new view, whose gradient would be a copy, where these are all."""
+    """The first rows; no new view, whose gradient would be a copy, if these are all."""
     return part if count == len(part) else part[:count]

@@ -1,6 +1,6 @@
 """How good it would be to join two neighbours: a score of what they would become, or of the two as they are.
 
-Scores are not computed in half precision, also where autocast has the products in it: rounded to three digits, many of
+Scores are not computed in half precision, also if autocast has the products in it: rounded to three digits, many of
 them would be equal.
 """
 

@@ -87,7 +87,7 @@ def sequences_of(flat: TreeBatch, trees: Unfolded, order: Order, vocabulary: Voc
 
 
 def _flattened(symbol: Tensor, inner: Tensor, depth: Tensor, order: Order) -> Tensor:
-    """(L,) int64, the sequences of all trees one after another, from (M,) each, one a node in preorder."""
+    """(L,) int64, the sequences of all trees one after another, from (M,) each, one per node in preorder."""
     if order == "preorder":
         return symbol
     if order == "leaves":

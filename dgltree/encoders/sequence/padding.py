@@ -21,7 +21,7 @@ def turned(lengths: Tensor, width: int) -> Tensor:
 def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | None) -> Tensor:
     """The lengths on the CPU, (B,), for which a GPU is waited for once.
 
-    Raises ``ValueError`` for what is no batch of sequences of ids below ``size``, or has one longer than
+    Raises ``ValueError`` for what is not a batch of sequences of ids below ``size``, or has one longer than
     ``max_length``.
     """
     whole = not any(of.is_floating_point() or of.dtype == torch.bool for of in (ids, lengths))
@@ -47,7 +47,7 @@ def check_sequences(ids: Tensor, lengths: Tensor, size: int, max_length: int | N
 
 
 def check_vectors(x: Tensor, padding: Tensor | None, input_size: int) -> None:
-    """``ValueError`` for what is no batch of sequences of vectors (B, T, input_size) with a word each."""
+    """``ValueError`` for what is not a batch of sequences of vectors (B, T, input_size) with a word each."""
     if x.dim() != 3 or x.shape[2] != input_size:
         raise ValueError(f"x is {tuple(x.shape)}; it is (B, T, {input_size})")
     if not x.shape[0] or not x.shape[1]:

@@ -1,4 +1,4 @@
-"""Layers that read vectors from left to right, and can go on where they were."""
+"""Layers that read vectors from left to right, and can continue where they were."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -72,7 +72,7 @@ class RecurrentLayers(nn.Module):
         Args:
             x: of words.
             padding: where there is no word; None: every place has one, and nothing waits for a GPU.
-            state: that of an earlier call, from which to go on; None: 0.
+            state: that of an earlier call, from which to continue; None: 0.
             trace: whether to give master gates, which layers of ON-LSTMs have.
 
         Raises ``ValueError`` for other shapes, and for a sequence without a word.

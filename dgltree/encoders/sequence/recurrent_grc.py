@@ -11,7 +11,7 @@ from dgltree.encoders.sequence.padding import padding_mask, turned
 
 
 class SequenceRecurrentGRC(SequenceCore):
-    r"""RecurrentGRC: two GRCs of n / 2 each, one a direction (Ray Chowdhury & Caragea 2023, arXiv 2311.04449).
+    r"""RecurrentGRC: two GRCs of n / 2 each, one per direction (Ray Chowdhury & Caragea 2023, arXiv 2311.04449).
 
     .. math::
         [x_t; y_t] &= LN(W_0 \, drop(e_t) + b_0), \quad

@@ -29,8 +29,8 @@ class Sequences(Movable):
     """How trees became these sequences, and by which vocabulary."""
     nodes: Tensor | None = None
     """(N, 2) int64, of each node of the trees the sequence and the place of its word; for an encoder that gives vectors
-    of nodes. The place is ``ROOT`` of roots that are no word, ``NO_WORD`` of other inner nodes and of what has several
-    parents."""
+    of nodes. The place is ``ROOT`` of roots that are not words, ``NO_WORD`` of other inner nodes and of nodes with
+    several parents."""
 
     @property
     def device(self) -> torch.device:

@@ -1,1 +1,1 @@
-"""Fused steps: what ``combine`` says, in one pass over memory each way, where a cell says that it is covered."""
+"""Fused steps: what ``combine`` says, in one pass over memory each way, if a cell says that it is covered."""

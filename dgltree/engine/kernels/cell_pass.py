@@ -27,9 +27,9 @@ class BackwardResult(NamedTuple):
     leaf_h: Tensor
     """(leaves, n)"""
     leaf_memory: Tensor
-    """(leaves, depth, n), or (0, depth, n) where the leaves' memory is all zeros."""
+    """(leaves, depth, n), or (0, depth, n) if the leaves' memory is all zeros."""
     inputs: list[Tensor | None]
-    """Of what :meth:`CellPass.inputs` gave, where it gave something."""
+    """Of what :meth:`CellPass.inputs` gave, if it gave something."""
     parameters: dict[str, Tensor]
     """Of the maps, by name."""
 
@@ -95,7 +95,7 @@ class CellPass(ABC):
         """
 
     def leaf_states(self, batch: TreeBatch) -> list[Tensor]:
-        """Those that are no step, h (leaves, n) and the memory."""
+        """Those that are not a step, h (leaves, n) and the memory."""
         if self.cell.leaf == "gates":
             weight = next(self.cell.parameters())
             return [weight.new_empty(0, *shape) for shape in self.cell.state.values()]
@@ -117,7 +117,9 @@ class CellPass(ABC):
         """(slots, d), the x of the rows of each map; None if none has one."""
         if self.cell.input_size is None:
             return [None] * len(self.maps)
-        value = batch.value if self.cell.leaf == "gates" else None  # else only leaves have some, which are no rows here
+        value = (
+            batch.value if self.cell.leaf == "gates" else None
+        )  # else only leaves have some, which are not rows here
         found = []
         for rows in self.layout.by_slot.split(list(self.layout.rows.values())):
             nodes = self.schedule.node.index_select(0, rows)

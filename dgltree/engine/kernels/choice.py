@@ -124,7 +124,7 @@ def step_kernel(
         backward: whether there may be a backward pass.
         shapes: of the steps of a pass, if the kernel is for one.
 
-    Raises ``ValueError`` if ``DGLTREE_KERNELS`` is no mode.
+    Raises ``ValueError`` if ``DGLTREE_KERNELS`` is not a mode.
     """
     mode = _mode_now()
     backend = BACKENDS.get(weight.device.type)
@@ -134,7 +134,7 @@ def step_kernel(
 
 
 def fused_of(cell: Cell) -> Fused | None:
-    """What a cell says of its kernel; None too where a subclass has other mathematics than the class that says it.
+    """What a cell says of its kernel; None too if a subclass has other mathematics than the class that says it.
 
     So has a cell on which a function was set, and one whose maps have hooks or a forward of their own.
     """

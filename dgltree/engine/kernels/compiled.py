@@ -98,7 +98,7 @@ def _exponential(x):
             z = _MOST if z > _MOST else z
             k = np.floor(z * _LOG2_E + _HALF)
             power = _as_float(np.int32((np.int32(k) + 127) << 23))
-            e = series((z - k * _LN2_HIGH) - k * _LN2_LOW) * power  # ahead of the choice, so that it is no branch
+            e = series((z - k * _LN2_HIGH) - k * _LN2_LOW) * power  # ahead of the choice, so that it is not a branch
             return e if x == x else x
 
         return single

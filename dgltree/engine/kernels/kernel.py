@@ -35,10 +35,10 @@ class Gates(NamedTuple):
 
 
 class SumGates(NamedTuple):
-    """The same where children are added up."""
+    """The same if children are added up."""
 
     pre: Tensor
-    """(slots, widths), or (slots, widths + n) where x adds to the gates, and to those of each row's messages."""
+    """(slots, widths), or (slots, widths + n) if x adds to the gates, and to those of each row's messages."""
     bias: Tensor
     """(matrices, widths)"""
     edge_pre: Tensor

@@ -162,7 +162,7 @@ def _groups(length: np.ndarray, matrices: list[tuple[int, int]]) -> tuple[list[i
 
 
 def _runs(schedule: Schedule, maps: dict[Key, TypedLinear]) -> tuple[np.ndarray, list[int]]:
-    """The table but for slots and edges, and the first run of each step."""
+    """The table except for slots and edges, and the first run of each step."""
     numbers = {key: number for number, key in enumerate(maps)}
     runs, steps = [], [0]
     for step in schedule.steps:

@@ -98,7 +98,7 @@ def backward(lo, hi, gates, before, c, d_h, d_c, d_f_tilde, d_gates, d_before):
 
 @compiled
 def close_masters(d_pre: np.ndarray, soft: np.ndarray, d_units: np.ndarray, d_values: np.ndarray) -> None:
-    """The gradient before a cumax, from those of its units (D,), and of its values (D_m,) or (0,) where none came."""
+    """The gradient before a cumax, from those of its units (D,), and of its values (D_m,) or (0,) if none came."""
     zero = soft.dtype.type(0)
     size, later, mean = len(d_units) // len(soft), zero, zero
     for k in range(len(soft) - 1, -1, -1):

@@ -35,7 +35,7 @@ def nth_matrix(address, number, rows, columns, like):
 
 @compiled
 def weight_of(column, run, table, maps, like):
-    """(out, in), the matrix of a run, or its gradient, without rows where that is not wanted."""
+    """(out, in), the matrix of a run, or its gradient, without rows if that is not wanted."""
     own = maps[table[run, KEY]]
     return nth_matrix(own[column], table[run, MATRIX], own[FAN_OUT], own[FAN_IN], like)
 
@@ -118,7 +118,7 @@ def slots_of(group, groups, order, table):
 
 @compiled
 def x_weight_of(column, run, table, maps, like):
-    """(width, d), the matrix of a run's inputs, or its gradient, without rows where that is not wanted."""
+    """(width, d), the matrix of a run's inputs, or its gradient, without rows if that is not wanted."""
     own = maps[table[run, KEY]]
     return nth_matrix(own[column], table[run, MATRIX], own[WIDTH], own[FAN_X], like)
 

@@ -137,7 +137,7 @@ def backward_runs(
 
 @compiled
 def gradients_of_gates(lo, hi, groups, order, table, maps, blas, children, h, together, pointer):
-    """As :func:`dgltree.engine.kernels.numba_runs.gradients`, where the inputs are sums over children."""
+    """As :func:`dgltree.engine.kernels.numba_runs.gradients`, if the inputs are sums over children."""
     i = np.empty((together, h.shape[1]), h.dtype)
     for group in range(lo, hi):
         first, k = order[groups[group]], 0

@@ -108,7 +108,7 @@ def update(S, stack, w, pop, noop, kept):
 
 @compiled
 def read_rows(read, S, a, q, top_k, gated):
-    """Into read (n,): the first rows of S, each times its q, one number a row or one vector a row; row 0 of one."""
+    """Into read (n,): the first rows of S, each times its q, one number per row or one vector per row; row 0 of one."""
     n = len(read)
     if top_k == 1:
         for j in range(n):

@@ -4,7 +4,7 @@ import re
 
 
 def parts(text: str, count: int) -> list[str]:
-    """The expressions between semicolons or commas outside of brackets; ``1,5`` is one where one is asked for."""
+    """The expressions between semicolons or commas outside of brackets; ``1,5`` is one if one is asked for."""
     found = _split(_BETWEEN_EXPRESSIONS, text)
     return found if len(found) == count else _split(_ANY_SEPARATOR, text)
 

@@ -117,7 +117,7 @@ class Checker:
         self._solutions = Solutions(self.asked, self._names, self._judge, rounded)
 
     def check(self, answer: str | Tree) -> Checked:
-        """The mark of one answer, which has all solutions where an unknown is asked for."""
+        """The mark of one answer, which has all solutions if an unknown is asked for."""
         if isinstance(answer, Tree):
             return self._one([write_infix(answer)])
         plain = self._plain(answer)
@@ -126,7 +126,7 @@ class Checker:
         return in_units(found, answer, plain.bases, self._in) if self._units else found._replace(notes=notes)
 
     def _plain(self, text: str) -> PlainText:
-        """A text without mixed numbers and units, where these are read."""
+        """A text without mixed numbers and units, if these are read."""
         text, notes = with_mixed_numbers(text) if self._mixed else (text, ())
         found = with_units(text) if self._units else WithUnits(text, frozenset())
         return PlainText(found.text, found.bases, notes)
@@ -205,7 +205,7 @@ class Checker:
             written = (read_typed_expression(text, self._names, True, self._one_name) for text in texts)
             lacks = [FORMS[self.form](tree) for tree in written]
             lack = next((f"not {NAMES[self.form]}: {lack}" for lack in lacks if lack is not None), "")
-            shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is no 3/4 here
+            shown = ", ".join(text.strip() for text in texts) if lack else understood  # 6/8 is not 3/4 here
             return Checked(shown, Mark.FORM if lack else mark, verdict, lack, notes)
         if mark is Mark.WRONG and self._solutions.is_periodic and len(fillers) == 1:
             right_so = self._verdict([in_degrees(fillers[0])])[1]
@@ -222,9 +222,9 @@ class Checker:
         """Raises ``ValueError`` for a word or a unit as the answer to an equation of numbers."""
         strange = [name for name in variables(*fillers) if name not in (*self._names, *UNITS, *self._bases)]
         if strange and self._units:
-            raise ValueError(f"the answer has {strange[0]} in it, which is no unit and no variable here")
+            raise ValueError(f"the answer has {strange[0]} in it, which is neither a unit nor a variable here")
         if strange and not self._names:
-            raise ValueError(f"the answer has {strange[0]} in it, which is no variable here; write a number alone")
+            raise ValueError(f"the answer has {strange[0]} in it, which is not a variable here; write a number alone")
         for name in strange:
             letter = name.rstrip("0123456789")
             if letter != name and letter in self._names:

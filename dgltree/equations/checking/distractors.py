@@ -36,7 +36,7 @@ def distractors(equation: str | Equation, answer: str | Tree, count: int = 3) ->
         >>> [dgltree.write_infix(tree) for tree in wrong]
         ['x^2 + 9', '(x - 3)^2']
 
-    Slips are made in the right answer, and in the other side where the blank is alone: a sign, a dropped root, a power
+    Slips are made in the right answer, and in the other side if the blank is alone: a sign, a dropped root, a power
     that is distributed, an inverted fraction, a forgotten factor.
 
     Args:

@@ -48,7 +48,7 @@ class Checked(NamedTuple):
     notes: tuple[str, ...] = ()
     """Notes on how the answer was read."""
     said: str = ""
-    """The sentence, where the mark is that of several solutions."""
+    """The sentence, if the mark is that of several solutions."""
 
     def __str__(self) -> str:
         if self.said:

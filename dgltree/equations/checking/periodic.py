@@ -15,7 +15,7 @@ MOST, BITS = 12, 256
 
 
 def periods_between(first: Tree, second: Tree, period: Tree) -> int | None:
-    """How many periods two numbers are apart; None if that is no whole number."""
+    """How many periods two numbers are apart; None if that is not a whole number."""
     quotient = Tree("Mul", (_minus(first, second), Tree("Pow", (period, Tree("NegativeOne", token="-1")))))
     try:
         value = Program(Equation(quotient, quotient), school=True).at({}, BITS)[0]

@@ -66,7 +66,7 @@ def claimed(text: str) -> Claim | None:
 
 
 def of_set(text: str, unknown: str, names: Collection[str]) -> str:
-    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if k is no name of the equation."""
+    """``{2; 3}`` of ``L = {2; 3}`` and ``x ∈ {2; 3}``, and ``kπ`` of ``kπ, k ∈ ℤ`` if the equation has no k."""
     text = _MULTIPLICITY.sub("", _BRACES_OF_LATEX.sub("", text)).strip().removesuffix(".")
     text = _UNION.sub(";" if ";" in text else ",", _NAMED_BEHIND.sub("", text))
     counter = _COUNTER.search(text)
@@ -94,7 +94,7 @@ def inside(text: str) -> str:
 
 
 def bare(text: str, unknown: str | None, names: Collection[str]) -> str:
-    """``15`` of ``=15``, and of ``x = 15`` where x is asked for, or is no name of the equation; of ``15 = x``, too.
+    """``15`` of ``=15``, and of ``x = 15`` if x is asked for, or is not a name of the equation; of ``15 = x``, too.
 
     Raises ``ValueError`` for a chain, ``x = 30/2 = 15``.
     """

@@ -42,9 +42,9 @@ def _check_apart(text: str) -> None:
 
 
 def with_units(text: str) -> WithUnits:
-    """The text with base units in the place of units. Raises ``ValueError`` for ``20 °C``, which is no multiple of one.
+    """The text with base units in place of units. ``ValueError`` for ``20 °C``, which is not a multiple of one.
 
-    A name after a number that is no unit stays as it is: a variable, which the reader sees.
+    A name after a number that is not a unit stays as it is: a variable, which the reader sees.
     """
     bases: set[str] = set()
 
@@ -66,7 +66,7 @@ def with_units(text: str) -> WithUnits:
         return f"({whole}{written}){found['raised'] or ''}" if whole else f"{written}{found['raised'] or ''}"
 
     if re.search(r"[°º]\s?[CF](?!\w)|℃|℉", text):
-        raise ValueError("a temperature in °C or °F is no multiple of a unit; write kelvin")
+        raise ValueError("a temperature in °C or °F is not a multiple of a unit; write kelvin")
     _check_apart(text)
     return WithUnits(_QUANTITY.sub(replaced, text), frozenset(bases))
 
@@ -92,7 +92,7 @@ def in_units(found: Checked, answer: str, bases: frozenset[str], asked: frozense
 
 @cache
 def _base(name: str) -> WithUnits | None:
-    """A unit as a number times powers of base units: ``1/100*meter`` of cm; None of what is no unit."""
+    """A unit as a number times powers of base units: ``1/100*meter`` of cm; None of what is not a unit."""
     registry = _registry()
     try:
         names = registry.parse_unit_name(name)
@@ -110,7 +110,7 @@ def _base(name: str) -> WithUnits | None:
 
 
 def _is_spelled(registry: Any, name: str, prefix: str, unit: str, suffix: str) -> bool:
-    """Whether a prefix is in its place: ``units`` are no micronits."""
+    """Whether a prefix is in its place: ``units`` are not micronits."""
     symbol = registry.get_symbol(prefix + unit)
     return not prefix or name.startswith(prefix) or len(name) <= SHORT or (not suffix and name == symbol)
 

@@ -36,7 +36,7 @@ class Verification(NamedTuple):
 
     @property
     def counterexample(self) -> Counterexample | None:
-        """A point at which the sides differ, where the equation does not hold."""
+        """A point at which the sides differ, if the equation does not hold."""
         return self.verdict.counterexample
 
     def __str__(self) -> str:

@@ -78,7 +78,7 @@ def _filler_list(model: "str | EquationModel", fillers: tuple[Tree, ...] | None)
 
 
 def each(answer: Callable[[list[A]], Sequence[R]], asked: list[A]) -> Iterator[R | ValueError]:
-    """The answers; where one equation is bad, each is answered alone, and of that one there is the error."""
+    """The answers; if one equation is bad, each is answered alone, and of that one there is the error."""
     try:
         yield from answer(asked)
     except ValueError as error:

@@ -57,7 +57,7 @@ class Completer:
         guesser: of fillers for an equation for which nothing is found.
         budget: how many values a search looks at, at most.
         seconds: after which a search answers with what it has; None for no limit.
-        invert: whether to work out the value of the blank, where that can be done.
+        invert: whether to work out the value of the blank, if that can be done.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Completer:
             listener: who hears what is found on the way.
             form: ``expanded``, ``factored`` or ``simplified``: this form alone of the side without the blank.
             unknown: the variable that the blank replaces.
-            spent: seconds that reading the equation took, which count; nothing is searched where as many are not left.
+            spent: seconds that reading the equation took, which count; nothing is searched if as many are not left.
 
         Raises ``ValueError`` for an equation without these blanks or with more than 12, one nested more than 200 deep,
         and a function or a leaf that has no value.
@@ -219,7 +219,7 @@ def _rewritten(asked: _Asked, names: Sequence[str]) -> dict[Tree, str]:
 
 
 def _asked(equation: Equation) -> str:
-    """The question for the first variable of an equation, where that is short."""
+    """The question for the first variable of an equation, if that is short."""
     written, names = write_equation(equation), variables(*equation)
     return f"{written}, {names[0]} = _" if names and len(written) < SHOWN else "solve EQUATION"
 

@@ -27,7 +27,7 @@ FORMS = 8  # other spellings of one value
 LENGTH = {Reach.EVERYWHERE: 0.0, Reach.REALS: 2.0, Reach.POSITIVE: 6.0}
 """Symbols that a filler may be longer for holding at more points: log(y) is better than log(x*y) - log(x)."""
 NAMED = ("simplified", "factored", "expanded")
-"""Sources whose fillers are lines of their own, where a side is the bare blank."""
+"""Sources whose fillers are lines of their own, if a side is the bare blank."""
 KEPT = (*NAMED, "isolated", "solved")
 """Sources whose fillers are judged however long they are."""
 
@@ -130,7 +130,7 @@ class Lines:
         return lines
 
     def _judged(self, line: _Line, found: dict[Tree, str]) -> Filler | None:
-        """The first of a line that holds, with the others; none where none of the first does."""
+        """The first of a line that holds, with the others; none if none of the first does."""
         for tree in line.trees[: SHOWN // 2]:
             verdict = self.verdict(tree)
             if verdict.domain is not Domain.NONE:

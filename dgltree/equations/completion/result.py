@@ -24,7 +24,7 @@ class Filler(NamedTuple):
     source: str
     """Where it comes from: ``search``, ``isolated``, ``a number``, ``a fitted sum``, ``expanded``, ``list`` ..."""
     score: float | None = None
-    """The network's logit for the filled equation, where fillers of a list were ranked by it."""
+    """The network's logit for the filled equation, if fillers of a list were ranked by it."""
     forms: tuple[Tree, ...] = ()
     """Other spellings of the same value, for one blank."""
 
@@ -54,11 +54,11 @@ class Completion:
     memory: int
     """Bytes of the largest table of the search."""
     unknown: str | None = None
-    """The variable that the blank replaces, where the equation was to be solved."""
+    """The variable that the blank replaces, if the equation was to be solved."""
     unit: str | None = None
     """The name of the imaginary unit in the equation or in a filler."""
     reason: str = ""
-    """Why there are no fillers, that none is real, or that they are no single numbers."""
+    """Why there are no fillers, that none is real, or that they are not single numbers."""
 
     period: Tree | None = None
     """Of which each whole multiple, added to a solution, gives another one."""

@@ -14,7 +14,7 @@ from dgltree.trees.tree import Tree
 NEEDED = 3
 """Points at which two trees must both have a value."""
 WIDER = (37.0, 12345.0)
-"""How many times farther out to compare values that may change where an argument is 0: abs(x - 4) and 4 - x."""
+"""How many times farther out to compare values that may change if an argument is 0: abs(x - 4) and 4 - x."""
 FAR = 1e-3
 """Relative difference of values farther out."""
 ANALYTIC = {"Add", "Mul", *functions("exponential", "circular", "hyperbolic", inverse=False)}

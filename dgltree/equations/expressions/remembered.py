@@ -26,7 +26,7 @@ class Remembered(Generic[N, T]):
         self._known: dict[N, T] = {}
 
     def __call__(self, tree: N) -> T:
-        known = self._known  # this dictionary to the end, even where another thread puts a new one in its place
+        known = self._known  # this dictionary to the end, even if another thread puts a new one in its place
         if len(known) > self._most:
             known = self._known = {}
         below: dict[int, Sequence[N]] = {}

@@ -96,7 +96,7 @@ class TextbookOrder:
 
 
 def _whole_sums(side: Tree) -> list[Tree]:
-    """The short sums of a side that are no part of another sum."""
+    """The short sums of a side that are not part of another sum."""
     sums = [node for node in side.distinct() if node.function == "Add"]
     inner = {id(child) for node in sums for child in node.children}
     return [node for node in sums if id(node) not in inner and node.size <= LONGEST]
@@ -142,7 +142,7 @@ def _product(value: Fraction, factors: Sequence[Power]) -> Written:
     text = " ".join(f"{base.text}^{exponent}" if exponent != 1 else base.text for base, exponent in ordered)
     constant = all(base.is_constant for base, _ in ordered)
     text = f"{text} {value}" if value != 1 else text
-    place = (FUNCTION, value < 0, text[:LONGEST], len(RANKS), "")  # of what is no factor itself
+    place = (FUNCTION, value < 0, text[:LONGEST], len(RANKS), "")  # of what is not a factor itself
     return Written(_fraction(value, ordered), place, degree, constant, text[:LONGEST], value, ordered)
 
 

@@ -32,7 +32,7 @@ def read_fillers(path: str | Path) -> list[Tree]:
             except ValueError:
                 _fail(path, "\n" * number + line)
     if not fillers:
-        raise ValueError(f"{path}: no fillers; write one infix expression a line")
+        raise ValueError(f"{path}: no fillers; write one infix expression per line")
     return fillers
 
 

@@ -36,7 +36,7 @@ def load_published(path: str | Path) -> EquationModel:
     The number encoder and decoder are left out. The size of the stack cannot be seen in the weights: it is 5, as in
     training.
 
-    Raises ``FileNotFoundError``, and ``ValueError`` for a file that is no legacy torch file of tensors, or whose
+    Raises ``FileNotFoundError``, and ``ValueError`` for a file that is not a legacy torch file of tensors, or whose
     parameters are not those of one of the three models. Nothing is unpickled but tensors (``weights_only``).
     """
     weights = _read(Path(path))

@@ -114,7 +114,7 @@ class FusedPaths:
         return constant, [weights[matrix] for matrix, start, stop in runs for _ in range(start, stop)]
 
     def _reached(self, steps: int) -> tuple[int, int]:
-        """The rows of memory that are read and kept, where a root is at most so many cells further up."""
+        """The rows of memory that are read and kept, if a root is at most so many cells further up."""
         shape, rows = self.cell.state[self._part], self._depth
         if len(shape) > 1:
             none = {"h": self._trees.h[:0], self._part: self._trees.memory[:0].view(-1, *shape)}

@@ -71,8 +71,8 @@ def _variable(name: str) -> Tree:
 def spell(tree: Tree, vocabulary: Vocabulary) -> Tree:
     """``tree`` with the literals that a vocabulary lacks written by those it has.
 
-    -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). What stays unknown, and a token that is no number, is for
-    batching to refuse by name.
+    -n becomes Mul(-1, n), and p/q becomes Mul(p, Pow(q, -1)). Batching refuses what stays unknown, and a token that is
+    not a number, by name.
     """
     unknown = {
         node: _spelled(node, vocabulary)

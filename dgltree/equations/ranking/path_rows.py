@@ -17,7 +17,7 @@ class PathRows(StepRows):
 
     Args:
         cell: in evaluation mode.
-        slots: the states of the children in each slot, part name to (C, 1, *shape), but for the one on the path,
+        slots: the states of the children in each slot, part name to (C, 1, *shape), except for the one on the path,
             (C, F, *shape).
         moving: the slot of the child on the path.
         segments: the runs of nodes with one function.

@@ -111,7 +111,7 @@ class Ranker:
                     yield group[i].number, _best(self.fillers, row, top, names, offered)
 
     def _states_for(self, names: Names) -> FillerStates:
-        """The fillers' states where their own variables have these names, by the model's weights as they are."""
+        """The fillers' states if their own variables have these names, by the model's weights as they are."""
         tensors = chain(self.model.parameters(), self.model.buffers())  # a buffer: the mask of weights that were pruned
         weights = *((tensor.data_ptr(), version_of(tensor)) for tensor in tensors), *self.model.cell.patches()
         key = (weights, *(names.to_model[name] for name in self._foreign))

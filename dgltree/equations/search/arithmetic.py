@@ -1,4 +1,4 @@
-"""Values of trees at points, as arrays: fast and without error bounds. truth/judge.py decides on what is found so."""
+"""Values of trees at points, as arrays: fast and without error bounds. truth/judge.py verifies what they find."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ TOGETHER = 1_000_000  # values of nodes that are worked out at once: some tenths
 
 
 def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
-    """(..., P) of ``tree`` where ``known`` says what some leaves stand for; NaN if there is no value.
+    """(..., P) of ``tree`` if ``known`` says what some leaves stand for; NaN if there is no value.
 
     Call it with numpy's floating-point warnings off. Raises ``ValueError`` for a function or leaf without a value.
     """
@@ -32,7 +32,7 @@ def value(tree: Tree, points: Points, known: Mapping[Tree, Array]) -> Array:
 
 
 def rows_at_once(equation: Equation) -> int:
-    """How many values are put into the blanks of an equation at once: fewer where many nodes depend on them."""
+    """How many values are put into the blanks of an equation at once: fewer if many nodes depend on them."""
     dependent: set[int] = set()
     for side in equation:
         for node in side.distinct():

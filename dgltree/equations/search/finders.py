@@ -71,7 +71,7 @@ def pairs(target: Array, table: ValueTable, forms: Forms, first: int, most: int 
     if constant(target) is not None:
         return  # x - (x - 3), and thousands more
     values = table.values[:first]
-    around = table.made_of(table.lookup(target[None])[1])  # x + (y - x), where y is wanted
+    around = table.made_of(table.lookup(target[None])[1])  # x + (y - x), if y is wanted
     ways = (
         ("add", target - values, False),
         ("sub", target + values, True),

@@ -18,7 +18,7 @@ from dgltree.read.notation import EXP1
 from dgltree.trees.equation import BLANK, Equation, substitute
 from dgltree.trees.tree import Tree
 
-MOST = 8  # values that a blank may have, where functions have several inverses
+MOST = 8  # values that a blank may have, if functions have several inverses
 LARGEST = 2000  # nodes of a tree that is walked back: a root with a sign doubles what follows
 
 
@@ -50,7 +50,7 @@ def arguments(function: str, target: Array) -> list[Array]:
 def isolated(equation: Equation, path: Path) -> list[Tree]:
     """The value at the end of ``path``, from the rest of the equation; empty if a step cannot be walked back.
 
-    Several trees where functions have several inverses. Whether they hold is not said: ``sqrt(x) = -1`` gives 1.
+    Several trees if functions have several inverses. Whether they hold is not said: ``sqrt(x) = -1`` gives 1.
     """
     targets = [equation[1 - path.side]]
     for node, slot in reversed(path.steps):

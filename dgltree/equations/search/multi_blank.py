@@ -71,7 +71,7 @@ class _Combinations:
     """The search at the points of one region.
 
     Args:
-        last: the blank whose value is worked out; None where each occurs several times.
+        last: the blank whose value is worked out; None if each occurs several times.
     """
 
     def __init__(

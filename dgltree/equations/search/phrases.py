@@ -38,12 +38,12 @@ def negated(tree: Tree) -> Tree:
 
 
 def add(a: Tree, b: Tree) -> Tree:
-    """``a + b``, or ``a - c`` where b is -c."""
+    """``a + b``, or ``a - c`` if b is -c."""
     return Tree("Add", (a, Tree("Mul", (MINUS_ONE, negated(b))) if is_negative(b) else b))
 
 
 def subtract(a: Tree, b: Tree) -> Tree:
-    """``a - b``, or ``a + c`` where b is -c."""
+    """``a - b``, or ``a + c`` if b is -c."""
     return Tree("Add", (a, negated(b) if is_negative(b) else Tree("Mul", (MINUS_ONE, b))))
 
 

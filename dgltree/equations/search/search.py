@@ -37,7 +37,7 @@ BUDGET = 250_000  # values of a table
 QUICK = 12_000  # of the first table
 MOST = 3000  # fillers found, from which the best are chosen
 ENOUGH = 40  # fillers of which verdicts are asked before more are looked for
-BESIDE_ROOTS = 2.0  # seconds for SymPy where all real solutions are known as decimals
+BESIDE_ROOTS = 2.0  # seconds for SymPy if all real solutions are known as decimals
 SHORT = 3  # degree of a polynomial from which on its roots have no short expression, mostly
 BEARABLE = 5  # cost of a filler that makes longer ways not worth looking for
 
@@ -49,7 +49,7 @@ class Search:
         equation: with one ``BLANK``, at one place or at several.
         budget: how many values a table may have.
         clock: when to stop.
-        invert: whether to work out the value of the blank where that can be done.
+        invert: whether to work out the value of the blank if that can be done.
         verdicts: on fillers of the equation, asked for and remembered.
         unknown: the variable that the blank replaces.
     """
@@ -150,7 +150,7 @@ class Search:
         return self.none and (self.line is None or self.line.is_algebraic or has_imaginary_unit(*self.equation))
 
     def _look_at_the_line(self) -> None:
-        """Find out whether no real number is a filler, or, where an unknown is asked for, what the solutions are."""
+        """Find out whether no real number is a filler, or, if an unknown is asked for, what the solutions are."""
         self.line = RealSolutions(self.equation, self.unknown)
         for point in self.line.points:
             self._take("a number", named(point))

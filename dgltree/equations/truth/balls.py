@@ -123,7 +123,7 @@ def power(base: Ball, exponent: Ball) -> Ball:
 
 
 def root_of(top: int, bottom: int, school: bool) -> Callable[..., Ball]:
-    """``x ^ (top/bottom)``: exact where that is rational."""
+    """``x ^ (top/bottom)``: exact if that is rational."""
 
     def root(base: Ball, _: Ball = None) -> Ball:
         if _is_zero(base):

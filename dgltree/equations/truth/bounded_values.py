@@ -28,7 +28,7 @@ Domain = Literal["complex", "wide", "real", "positive"]
 Result = tuple[Array, Array]
 """(values, error bounds), each (..., POINTS)"""
 Value = tuple[Array, Array, Array]
-"""(values, magnitudes, error bounds), each (..., POINTS), one row a node; an error bound of inf or nan marks a point
+"""(values, magnitudes, error bounds), each (..., POINTS), one row per node; an error bound of inf or nan marks a point
 that is not usable."""
 Operation = Callable[..., Result]
 

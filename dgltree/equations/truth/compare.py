@@ -45,7 +45,7 @@ class Comparison(NamedTuple):
 
 
 Reading = str
-"""Which values count: ``complex``; ``real``, where the sides have to be; ``positive``, where only real pairs count."""
+"""Which values count: ``complex``; ``real``, if the sides have to be; ``positive``, if only real pairs count."""
 
 
 def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits: tuple[int, ...] = BITS) -> Comparison:
@@ -65,7 +65,7 @@ def compare(program: Program, point: Mapping[str, Ball], reading: Reading, bits:
 
 
 def compare_settled(program: Program, point: Mapping[str, Ball], reading: Reading, bits: int = BITS[-1]) -> Comparison:
-    """The outcome where balls leave open on which side of a branch cut, or of the real line, a value is: on it."""
+    """The outcome if balls leave open on which side of a branch cut, or of the real line, a value is: on it."""
     left, right = program.at(point, bits, settled)
     with ctx.workprec(bits):
         return Comparison(_outcome(left, right, reading != "complex"), left, right)

@@ -41,7 +41,7 @@ def everywhere(case: Case) -> Verdict | None:
 
 
 def _notes(case: Case) -> tuple[str, ...]:
-    """How odd roots were read, where the other reading says something else."""
+    """How odd roots were read, if the other reading says something else."""
     if not case.roots:
         return ()
     trial = case.trial("real", islice(points(case.names, "real"), CHECKED))

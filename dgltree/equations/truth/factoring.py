@@ -91,7 +91,7 @@ class Factoring:
         return found[0] if found is not None and found[1] == 1 else None
 
     def single_power(self, a: Fraction) -> tuple[int, int] | None:
-        """The generator and the exponent, where a value is a power of one below its unit."""
+        """The generator and the exponent, if a value is a power of one below its unit."""
         if len(a.num) != 1 or not a.den.is_one() or a.num.leading_coefficient() != 1:
             return None
         involved = self.ring.involved(a.num)

@@ -24,7 +24,7 @@ class Functions:
         number = self.ring.constant(exponent)
         if base.num.is_zero():
             if number is None:
-                raise TooLarge  # where the exponent is positive, it is 0
+                raise TooLarge  # if the exponent is positive, it is 0
             if number <= 0:
                 raise NoValue
             return base

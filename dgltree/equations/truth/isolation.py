@@ -43,7 +43,7 @@ class Isolation(NamedTuple):
     doubtful: list[float]
     """Numbers next to which there may be roots."""
     whole: bool
-    """Whether there are surely no others, but for doubtful ones."""
+    """Whether there are surely no others, except for doubtful ones."""
 
 
 def has_no_root(equation: Equation, program: Program) -> bool:

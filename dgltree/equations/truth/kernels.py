@@ -63,11 +63,11 @@ class Generator:
     analytic: bool = True
     """In the region."""
     unit: tuple[str, int] | None = None
-    """Key and denominator of its exponent, where a root of it is such a kernel again."""
+    """Key and denominator of its exponent, if a root of it is such a kernel again."""
     power_of: tuple[Fraction, int] | None = None
     """Of a root: the radicand and the degree."""
     exponent: Fraction | None = None
-    """Of an exponential: what it is the exponential of, where that is its principal logarithm."""
+    """Of an exponential: what it is the exponential of, if that is its principal logarithm."""
     log_of: Fraction | None = None
     """Of a logarithm: its argument."""
 

@@ -22,7 +22,7 @@ HALVED = 44
 
 
 def numeric_part(name: str, program: Program, window: tuple[float, float] = WINDOW) -> Part:
-    """The intervals between two numbers; none where the equation holds at single points only."""
+    """The intervals between two numbers; none if the equation holds at single points only."""
 
     def holds(x: Any) -> bool:
         return compare(program, {name: x}, "real").outcome is PointOutcome.AGREE

@@ -34,7 +34,7 @@ class ReducedDifference(NamedTuple):
 
 
 def proved(equation: Equation, names: Sequence[str], region: Region) -> bool:
-    """Whether the sides are proved to be equal in a region that is no cell, wherever both have a value.
+    """Whether the sides are proved to be equal in a region that is not a cell, wherever both have a value.
 
     Raises ``NoValue`` if one of them has none anywhere.
     """

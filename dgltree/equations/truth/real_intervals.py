@@ -24,7 +24,7 @@ class RealInterval(NamedTuple):
 
     @property
     def sign(self) -> int:
-        """1 or -1 where all values have that sign, else 0."""
+        """1 or -1 if all values have that sign, else 0."""
         above = self.low > 0 or (self.low == 0 and self.nonzero)
         below = self.high < 0 or (self.high == 0 and self.nonzero)
         return 1 if above else -1 if below else 0

@@ -1,4 +1,4 @@
-"""Real roots of an equation in one variable as decimals, where no expression for them is known.
+"""Real roots of an equation in one variable as decimals, if no expression for them is known.
 
 A root lies where the difference of the sides changes its sign, and balls show that it is continuous in between.
 """

@@ -1,7 +1,7 @@
 """Brackets of a tree against those of the right tree, counted as the EVALB scorer counts them (Sekine and Collins).
 
 A sentence is a forest, a sequence of trees in the form of :func:`dgltree.read.bracket.read_treebank`: usually one
-tree, several where a parser found no common root, none where it found nothing. Inner nodes are brackets, leaves are
+tree, several if a parser found no common root, none if it found nothing. Inner nodes are brackets, leaves are
 words, and a leaf's function is its tag. The trees that :mod:`dgltree.induction` makes are of this form; score those
 with ``Parameters(labelled=False)``.
 

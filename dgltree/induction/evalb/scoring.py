@@ -137,7 +137,7 @@ def score(gold: Iterable[Forest], test: Iterable[Forest], parameters: Parameters
 
 
 def score_sentence(gold: Forest, test: Forest, parameters: Parameters) -> SentenceScore:
-    """The counts of one sentence. Linear in its nodes, but for chains of brackets around the same words."""
+    """The counts of one sentence. Linear in its nodes, except for chains of brackets around the same words."""
     right, found = Brackets.of(gold, parameters), Brackets.of(test, parameters)
     row = SentenceScore(right.length, len(right.words))
     if not found.words:

@@ -33,7 +33,7 @@ class Head(NamedTuple):
 def head(text: str, items: Sequence[Item], at: int) -> tuple[Head, int]:
     """The head that begins with the function ``items[at]``, and the place after it.
 
-    Raises ``ValueError`` for ``ln^-1``, which can be the inverse function or a power, and for what is no exponent.
+    Raises ``ValueError`` for ``ln^-1``, which can be the inverse function or a power, and for what is not an exponent.
     """
     function = items[at]
     found, at = Head(function.text, function.start), at + 1

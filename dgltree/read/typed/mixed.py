@@ -1,4 +1,4 @@
-"""Mixed numbers, ``2 1/2``, as sums; what is no mixed number stays as it is."""
+"""Mixed numbers, ``2 1/2``, as sums; what is not a mixed number stays as it is."""
 
 import re
 

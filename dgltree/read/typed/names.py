@@ -81,7 +81,7 @@ def standing(tokens: list[Token]) -> set[str]:
 
 
 def factors_of_sums(tokens: list[Token]) -> set[str]:
-    """Letters before brackets with a sum of other letters in them, which are no functions: ``a(x - h)^2``."""
+    """Letters before brackets with a sum of other letters in them, which are not functions: ``a(x - h)^2``."""
     found: set[str] = set()
     for place, (token, following) in enumerate(pairwise(tokens)):
         if token.kind == "name" and token.text in FACTORS and opens(following):

@@ -38,7 +38,7 @@ def phrase(text: str, items: Sequence[Item], standing: set[str], commas: bool = 
 
 
 class _Open(NamedTuple):
-    """A function whose argument has no brackets and may go on."""
+    """A function whose argument has no brackets and may continue."""
 
     head: Head
     start: int
@@ -46,7 +46,7 @@ class _Open(NamedTuple):
 
 
 class _Power(NamedTuple):
-    """A power whose exponent may go on."""
+    """A power whose exponent may continue."""
 
     base: Item
     start: int
@@ -63,7 +63,7 @@ class _Phrase:
         self.out: list[TextPiece | Pieces] = []
         self.at = 0
         self.last: Item | None = None
-        """The value that ends here; ``None`` where one is expected."""
+        """The value that ends here; ``None`` if one is expected."""
         self.open: list[_Open] = []
         self.coefficient = False
         """Whether the open argument is made of numbers and constants so far."""

@@ -78,7 +78,7 @@ def _solve(text: str, names: Collection[str]) -> Question:
     unknowns = list(dict.fromkeys(leaves))
     if len(unknowns) != 1:
         there = f"its variables are {', '.join(unknowns)}" if unknowns else "it has no variables"
-        raise ValueError(f"for which variable is the equation to be solved? {there}; write solve EQUATION for x")
+        raise ValueError(f"for which variable should the equation be solved? {there}; write solve EQUATION for x")
     return _solved(text, Tree("Symbol", token=unknowns[0]), names)
 
 

@@ -39,7 +39,7 @@ class Typed(NamedTuple):
 def read_typed(text: str, names: Collection[str] = ()) -> Typed:
     """The equation that a person means by ``text``: ``2x``, ``sin^2 x``, ``√x``, ``\\frac{1}{x}``; see docs/reading.md.
 
-    Trees are those of the strict reader (:func:`dgltree.read.infix.read_equation`), but for ``e^x``, which is exp(x).
+    Trees are those of the strict reader (:func:`dgltree.read.infix.read_equation`), except ``e^x``, which is exp(x).
     ``names`` are runs of letters that are one name: ``("KE",)``.
 
     Raises ``ValueError`` with line, column and what would be right: for what has no meaning, and with both readings
@@ -116,7 +116,7 @@ def _tokens(text: str, known: Collection[str], names: Collection[str]) -> tuple[
 
 
 class _TypedBuilder(Builder):
-    """The strict trees, but for ``e^x``: a person means the function."""
+    """The strict trees, except for ``e^x``: a person means the function."""
 
     def power(self, values: list[Value]) -> Tree:
         node = super().power(values)

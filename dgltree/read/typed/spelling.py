@@ -129,9 +129,9 @@ REASONS = {
     **dict.fromkeys(["...", "…"], _DOTS),
     **dict.fromkeys([f"\\{name}" for name in ("dots", "ldots", "cdots", "vdots", "dotsc", "dotsb")], _DOTS),
     **dict.fromkeys(["±", "∓", "\\pm", "\\mp", "+-", "+/-"], _SIGNS),
-    "'": "is not read; a derivative is no part of an equation here",
-    "′": "is not read; a derivative is no part of an equation here",
-    "’": "is not read; a derivative is no part of an equation here",
+    "'": "is not read; a derivative is not part of an equation here",
+    "′": "is not read; a derivative is not part of an equation here",
+    "’": "is not read; a derivative is not part of an equation here",
     "\\\\": "begins another line; one equation at a time",
     **dict.fromkeys(
         [

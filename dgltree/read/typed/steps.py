@@ -15,7 +15,7 @@ def read_steps(text: str, names: Collection[str] = ()) -> list[tuple[str, Typed]
     """The equation of each side and the next one, with its text; of an equation with one ``=`` itself.
 
     ``names`` are runs of letters that are one name. Raises ``ValueError`` as :func:`dgltree.read.typed.read_typed`
-    does, also where a side is none by itself: a system of equations is refused.
+    does, also if a side is none by itself: a system of equations is refused.
     """
     if _SOLVE.match(text):
         raise ValueError("solve asks for solutions, which dgltree complete finds; verify takes an equation alone")

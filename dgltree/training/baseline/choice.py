@@ -64,7 +64,7 @@ def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale
     columns = Columns.of(train.as_read())
     counts, labels = columns(train.as_read()), objective.targets(train.labels)
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a solver that could go on, and a class in fewer examples than folds
+        warnings.simplefilter("ignore")  # a solver that could continue, and a class in fewer examples than folds
         best, scale = _best(_candidates(counts, objective), scales, counts, labels, train, objective)
         fitted = best.estimator.fit(counts, scale.to(labels).numpy(), model__sample_weight=train.weights)
         model = fitted["model"]

@@ -37,7 +37,7 @@ class LinearMap:
 
 
 class GrownTrees:
-    """Boosted trees; node m leads to ``left[m]`` where its column is at most its threshold, and a leaf to itself."""
+    """Boosted trees; node m leads to ``left[m]`` if its column is at most its threshold, and a leaf to itself."""
 
     def __init__(self, columns: np.ndarray, classes: np.ndarray, count: np.ndarray, **arrays: np.ndarray) -> None:
         of = self.of = SimpleNamespace(**arrays)
@@ -88,7 +88,7 @@ def load_earlier(path: Path, objective: Objective) -> Average:
     try:
         with safe_open(path, framework="pt") as file:
             header = json.loads((file.metadata() or {})[HEADER])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is not a dict)
         if header["version"] != VERSION:
             raise ValueError(f"format version {header['version']}; this release reads version {VERSION}")
         if header.pop("sha256") != digest(header, tensors):

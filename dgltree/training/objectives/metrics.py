@@ -20,7 +20,7 @@ OTHER = "(other)"
 MOST_CONFUSED = 1000
 """Classes up to which it is counted how often each is mistaken for each."""
 BINS = 15
-"""Of probabilities, where their calibration is measured."""
+"""Of probabilities, if their calibration is measured."""
 MOST_SHOWN, MISTAKES = 20, 10
 """Classes whose confusions a terminal has room for, and of more the kinds of mistakes that are listed."""
 
@@ -83,7 +83,7 @@ class ClassMetrics:
         self._off = torch.zeros(BINS, dtype=torch.float64)
 
     def update(self, answers: Tensor, labels: Tensor) -> None:
-        """Probabilities (E, C) and the classes that they should be (E,) int64, where ``UNSEEN`` counts as an error."""
+        """Probabilities (E, C) and the classes that they should be (E,) int64, if ``UNSEEN`` counts as an error."""
         sure, predicted = answers.max(1)
         place = (sure.double() * BINS).long().clamp(max=BINS - 1)
         self._off.index_add_(0, place, sure.double() - (predicted == labels).double())

@@ -1,4 +1,4 @@
-"""When a training slows down and ends, what it tells and leaves while it runs; one that goes on does so with these."""
+"""When a training slows down and ends, what it prints and leaves while it runs, and how it continues."""
 
 import json
 import math
@@ -44,12 +44,12 @@ class Patience(EarlyStopping):
 
 
 class UsualEpochs(Callback):
-    """Ends a training after the usual number of epochs, but not where the last of them is the best so far.
+    """Ends a training after the usual number of epochs, but not if the last of them is the best so far.
 
     Args:
         monitor: the metric of validation; higher is better.
         epochs: how many are usual.
-        say: called with a sentence where the training goes on.
+        say: called with a sentence if the training continues.
     """
 
     def __init__(self, monitor: str, epochs: int, say: Callable[[str], None]) -> None:
@@ -62,7 +62,7 @@ class UsualEpochs(Callback):
         self.best = value if better else self.best
         if trainer.current_epoch + 1 == self.epochs:
             if better:
-                self.say(f"epoch {trainer.current_epoch} is the best so far: the training goes on")
+                self.say(f"epoch {trainer.current_epoch} is the best so far: the training continues")
             trainer.should_stop |= not better
 
     def state_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class HalvedRate(Callback):
     """Halves the rate when a metric has not risen for some epochs.
 
     Lightning steps a scheduler of this kind after its checkpoints, which then lack the step of their own epoch, and
-    leaves it out when it goes on from them: a resumed training would halve later than a whole one. This one steps
+    leaves it out when it continues from them: a resumed training would halve later than a whole one. This one steps
     before they are written, and what it knows is in them.
 
     Args:
@@ -123,7 +123,7 @@ class ScheduledRate(Callback):
     """Raises the rate in equal parts from step to step to its own (Vaswani et al. 2017, arXiv 1706.03762, section 5.3),
     and lowers it by a schedule to 0 at the end of the last epoch.
 
-    It depends on the number of the step alone, so that a training that goes on has the rate of a whole one.
+    It depends on the number of the step alone, so that a training that continues has the rate of a whole one.
 
     Args:
         rate: after the first steps.
@@ -164,11 +164,11 @@ class TimeLimit(Timer):
 
 
 class DivergenceError(ValueError):
-    """The loss or the weights of a training are no finite numbers."""
+    """The loss or the weights of a training are not finite."""
 
 
 def check_finite(module: LightningModule, loss: Tensor, lr: float, index: int) -> None:
-    """:class:`DivergenceError` for the loss () of a step that is no finite number."""
+    """:class:`DivergenceError` for the loss () of a step that is not a finite number."""
     if not bool(loss.isfinite()):
         raise DivergenceError(f"epoch {module.current_epoch}, step {index}: the loss is {loss:g}; lower --lr ({lr:g})")
 
@@ -202,9 +202,9 @@ class EpochLoss(Callback):
 
 
 class EpochReport(Callback):
-    """One line an epoch: the logged numbers, and the seconds of training and of validation.
+    """One line per epoch: the logged numbers, and the seconds of training and of validation.
 
-    On the terminal, and as JSON in the file ``epochs.jsonl`` of the run's folder, one row an epoch: a run from the
+    On the terminal, and as JSON in the file ``epochs.jsonl`` of the run's folder, one row per epoch: a run from the
     start replaces the file, and a resumed one the rows of the epochs that it trains once more.
     """
 
@@ -239,7 +239,7 @@ class BestSoFar(Checkpoint):
 
     Of the kind of a checkpoint, because Lightning calls those last, in their order: this one belongs after that of the
     best epoch. The weights come from its file, for the best epoch may be one before the training was resumed. Of a
-    training that stops in its first epoch they are those of the last step: better than nothing, where epochs are long,
+    training that stops in its first epoch they are those of the last step: better than nothing, if epochs are long,
     unless its loss was no finite number.
 
     Args:

@@ -35,7 +35,7 @@ class WholeCheckpoints(TorchCheckpointIO):
         torch.save(checkpoint, serialized)
         serialized.write(MARK + hashlib.sha256(serialized.getvalue()).hexdigest().encode())
         with replacing(path) as beside:
-            beside.write_bytes(serialized.getvalue())  # no view of it, which would outlive it where this fails
+            beside.write_bytes(serialized.getvalue())  # no view of it, which would outlive it if this fails
 
     def load_checkpoint(self, path: _PATH, *_: Any, **__: Any) -> dict[str, Any]:
         """As :func:`checked`."""

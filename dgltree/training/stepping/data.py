@@ -95,7 +95,7 @@ M = TypeVar("M", bound=Movable)
 
 
 def sent(batch: M, device: torch.device) -> M:
-    """A batch on a device; to a GPU by pinned memory, so that the copy runs while Python goes on."""
+    """A batch on a device; to a GPU by pinned memory, so that the copy runs while Python continues."""
     return batch.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else batch.to(device)
 
 

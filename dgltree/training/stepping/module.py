@@ -76,7 +76,7 @@ class TreeTraining(EncoderModule):
         token_dropout: (T,) with which probability the whole vector of a token is dropped, A / (A + times that it
             occurs): rare ones more often (Kiperwasser and Goldberg 2016, arXiv 1603.04351, section 3, "word dropout",
             who put an unknown word in its place); None: never.
-        function_dropout: (F,) the same of functions, where a cell reads their vectors.
+        function_dropout: (F,) the same of functions, if a cell reads their vectors.
         untaught: maps and places in them that no example teaches; see :func:`dgltree.training.untaught.take_means`.
     """
 
@@ -146,7 +146,7 @@ class TreeTraining(EncoderModule):
         take_means(self.untaught)
         if not all(bool(weights.isfinite().all()) for weights in self.parameters()):
             raise DivergenceError(
-                f"epoch {self.current_epoch}: the weights are no finite numbers any more; lower --lr ({self.lr:g})"
+                f"epoch {self.current_epoch}: the weights are no longer finite; lower --lr ({self.lr:g})"
             )
 
     def validation_step(self, labelled: Labelled, _: int) -> None:

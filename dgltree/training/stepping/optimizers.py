@@ -50,14 +50,14 @@ DECOUPLED = ("radam", "radam_lookahead", "nadam")
 def optimizer_of(module: nn.Module, options: FitOptions, lr: float, fused: bool) -> torch.optim.Optimizer:
     """The optimizer that is named, over all weights of a module.
 
-    Weight decay spares vectors, such as biases, and is decoupled from the gradient where torch has that, but for
+    Weight decay spares vectors, such as biases, and is decoupled from the gradient if torch has that, except for
     "adam". The decay of the mean of gradients is the momentum of "sgd".
 
     Args:
         module: with the weights.
         options: of the training.
         lr: the rate to begin with.
-        fused: whether one kernel may do a step, where torch has one for the optimizer.
+        fused: whether one kernel may do a step, if torch has one for the optimizer.
     """
     kind = OPTIMIZERS[options.optimizer]
     given: dict[str, Any] = {"lr": lr, "betas": (options.beta1, 0.999), "eps": options.eps, "fused": fused}

@@ -1,6 +1,6 @@
 """Lightning's trainer, built here alone: for ``dgltree.fit``, the tasks' command lines and their other trainings.
 
-All of them have an order of their own for every epoch, checkpoints that are whole or not there, and go on where they
+All of them have an order of their own for every epoch, checkpoints that are whole or not there, and continue where they
 were interrupted, to the same weights.
 """
 
@@ -52,7 +52,7 @@ CLIP = 5.0
 NOISE = (
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning's own call of torch
     ".*does not have many workers.*",  # one plans the next batches while the model computes
-    "Checkpoint directory .* exists and is not empty",  # of a training that goes on
+    "Checkpoint directory .* exists and is not empty",  # of a training that continues
     "LightningCLI's args parameter is intended",  # what leads to a command took its own part of the arguments
 )
 
@@ -73,7 +73,7 @@ def step(
         leave: writes a model to the folder, the best one so far.
         callbacks, loggers: of Lightning, in addition to ours.
 
-    Raises ``ModuleNotFoundError`` for a logger that is not installed, :class:`DivergenceError` where the loss is no
+    Raises ``ModuleNotFoundError`` for a logger that is not installed, :class:`DivergenceError` if the loss is no
     finite number, and what :func:`train` raises.
     """
     options, splits = decision.options, decision.splits

@@ -48,7 +48,7 @@ def _prepare() -> None:
 
 
 def complete(equation: Equation, positive: bool, changes: Sequence[str] = SIMPLIFIED) -> list[Tree]:
-    """SymPy's fillers, the solution with the shortest form first; none where it fails or no tree says its answer."""
+    """SymPy's fillers, the solution with the shortest form first; none if it fails or no tree says its answer."""
     import sympy
 
     blank = sympy.Symbol("_")

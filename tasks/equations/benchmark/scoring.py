@@ -12,7 +12,7 @@ from tasks.equations.benchmark.problems import Problem, part_of
 from tasks.equations.benchmark.values import same_value
 
 Solver = Callable[[Equation], Sequence[Tree]]
-"""From an equation with one blank to fillers, best first; empty where it has none or cannot read the equation."""
+"""From an equation with one blank to fillers, best first; empty if it has none or cannot read the equation."""
 
 SHOWN = 5
 """Fillers of an equation that are looked at."""
@@ -68,7 +68,7 @@ def score(problem: Problem, fillers: Sequence[Tree], seconds: float) -> Score:
 
 
 def best_score(problem: Problem, attempts: Iterable[Solver]) -> Score:
-    """The best score of a solver's attempts; the next is made only where those before gave no right and short filler.
+    """The best score of a solver's attempts; the next is made only if those before gave no right and short filler.
 
     The seconds are those of all attempts made.
     """

@@ -34,7 +34,7 @@ def candidates() -> list[Tree]:
 
 
 def blanked(equation: Equation, fillers: set[Tree], random: Random) -> int | None:
-    """The preorder number, below the ``=``, of a random subtree that is among the fillers; None where none is."""
+    """The preorder number, below the ``=``, of a random subtree that is among the fillers; None if none is."""
     nodes = list(Tree("=", equation).preorder())
     depth = 0 if random.random() < LEAF else 1
     places = [place for place, node in enumerate(nodes) if place and node.depth == depth and node in fillers]

@@ -1,8 +1,8 @@
 """Rank the published fillers for every blank of the published test equations, and compare by raw, class, collapse rank.
 
 ``python -m tasks.equations completion --blanks DIR --candidates FILE --out ranks.json`` prints a table and writes
-``{"columns": [...], "ranks": [...]}``, one row an equation, as in the published ranks. The published measures count the
-class of the filler that was blanked only; valid@1 and valid@5 are the shares of equations that the first filler, or one
+``{"columns": [...], "ranks": [...]}``, one row per equation, as in the published ranks. The published measures count
+the class of the original filler only; valid@1 and valid@5 are the shares of equations that the first filler, or one
 of the first five, makes true at random complex points.
 """
 
@@ -43,7 +43,7 @@ class Ranks:
         self._classes = np.unique([candidate.class_id for candidate in candidates], return_inverse=True)[1]
 
     def of(self, blank: Blank, ranking: Ranking) -> tuple[int, int, int]:
-        """(raw, class, collapse), from 1. Raises ``ValueError`` if the true filler is no candidate."""
+        """(raw, class, collapse), from 1. Raises ``ValueError`` if the true filler is not a candidate."""
         true = self._number.get(blank.example.filler_text)
         if true is None:
             raise ValueError(f"file {blank.file}, example {blank.index}: the true filler is not among the candidates")
@@ -70,7 +70,7 @@ def complete(
 
 
 def first_valid(blanks: list[Blank], fillers: list[list[Tree]]) -> list[int | None]:
-    """The place, from 1, of the first filler that makes each equation true, None where none of those given does."""
+    """The place, from 1, of the first filler that makes each equation true, None if none of those given does."""
     evaluator, found = Evaluator(), []
     for blank, ranked in zip(tqdm(blanks, unit="equation", delay=2, disable=None), fillers, strict=True):
         filled = (blank.example.equation.fill(filler) for filler in ranked)

@@ -64,7 +64,7 @@ def train(
         seed: of the equations, of their blanks and of the initial weights.
         workers: processes that grow equations.
     """
-    if cell not in CELLS:  # before the work: what is no cell can be trained, but not saved
+    if cell not in CELLS:  # before the work: what is not a cell can be trained, but not saved
         raise ValueError(f"the cell is {cell!r}; it must be one of {', '.join(CELLS)}")
     if abs(sum(shares) - 1) > 1e-6:
         raise ValueError(f"the shares of the worlds are {shares}; they add up to 1")

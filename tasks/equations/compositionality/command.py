@@ -1,6 +1,6 @@
 """``python -m tasks.equations compositionality TEST ... --preset NAME --out DIR``: train, test, report.
 
-A training that is done is not done again, one that was interrupted goes on from its last epoch. DIR/report.md has the
+A training that is done is not done again, one that was interrupted continues from its last epoch. DIR/report.md has the
 tables and pictures of the tests that were asked for.
 """
 
@@ -19,7 +19,7 @@ CONFIGS = Path(__file__).parents[1] / "verification" / "configs"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit status is 1 where a training failed or the settings cannot be."""
+    """Run the command line; the exit status is 1 if a training failed or the settings cannot be."""
     options = _options(arguments)
     try:
         failed = compositionality(options)

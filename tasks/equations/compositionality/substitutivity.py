@@ -54,7 +54,7 @@ def _parts(equations: Iterable[Equation]) -> dict[Tree, None]:
 
 
 def _rounded(evaluator: Evaluator, tree: Tree) -> bytes | None:
-    """The key of equal expressions: the value at every point, rounded; None where a point is not usable."""
+    """The key of equal expressions: the value at every point, rounded; None if a point is not usable."""
     with np.errstate(all="ignore"):
         values, sizes, errors = evaluator.value(tree)
         if not (errors < BLURRED * (1 + sizes)).all():

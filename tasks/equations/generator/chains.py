@@ -34,7 +34,7 @@ def write(path: Path, equations: int, part: Part, seed: int, workers: int = 1, w
     """Write about so many correct equations as a data set; the same for a seed whatever the number of workers.
 
     Those of the world "positive" hold for most positive values of their variables, but not all of them: a rule may have
-    been used where what it rewrites is negative.
+    been used if what it rewrites is negative.
     """
     name = f"{part} {seed}" if world == "paper" else f"{world} {part} {seed}"
     starts = range(0, equations, CHUNK)

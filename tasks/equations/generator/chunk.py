@@ -29,7 +29,7 @@ GROWTH = 0.7  # share of turns that make a new correct equation before the varia
 TURNS = 64, 512  # at once, at least and at most: what is evaluated together is fast,
 NEW = 1 / 8  # but more than this share of what is known would grow too many equations from the same few
 VARIATIONS = 2
-ROOM = 4  # depth up to which equations may grow, even where only shallower ones are wanted
+ROOM = 4  # depth up to which equations may grow, even if only shallower ones are wanted
 BARREN = 2000  # turns in a row that bring nothing, after which what is missing is taken to be exhausted
 
 

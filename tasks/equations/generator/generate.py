@@ -106,7 +106,7 @@ class EquationGenerator:
 
 
 def _make(job: tuple[Quotas, Part, str, Path | None]) -> tuple[pa.Table, Counter[str]]:
-    """One chunk; from its file, where there is one."""
+    """One chunk; from its file, if there is one."""
     quotas, part, name, file = job
     if file is not None and file.exists():
         return store.load(file), Counter(json.loads(_counts(file).read_text()))
@@ -126,7 +126,7 @@ def _counts(file: Path) -> Path:
 def generate(
     quotas: Quotas, seed: int, part: Part = "train", workers: int = 1, chunk: int = CHUNK
 ) -> list[EquationRow]:
-    """Labelled equations, no two equal up to names and sides; fewer where there are no more."""
+    """Labelled equations, no two equal up to names and sides; fewer if there are no more."""
     return store.rows(EquationGenerator(quotas, part, seed, workers, chunk).run())
 
 

@@ -14,7 +14,7 @@ from tasks.equations.words import CALLED, Word, variables
 
 OPERATED, SPECIALISED = 0.08, 0.06  # shares of changes; all others are rewrites by an identity
 WIDENINGS = (0.1, 0.3, 0.6)  # shares of rewrites whose pattern is a bare variable, such as x -> x + 0
-LITERAL = 0.4  # chance to rewrite a literal where one was met
+LITERAL = 0.4  # chance to rewrite a literal if one was met
 WAVY = 2  # how much more often an identity of trigonometry begins; and by its size: long ones are harder
 PLAIN = 8  # how much rarer 2 -> sec(pi/3) is than 2 -> 1 + 1,
 NEUTRAL = 16  # and than the smallest steps:
@@ -70,7 +70,7 @@ def begun(random: Random, world: World = "paper") -> Places:
 
 
 def grown(equation: Places, random: Random, widening: float, world: World = "paper") -> Word | None:
-    """``equation`` after one true change, or None where none was found."""
+    """``equation`` after one true change, or None if none was found."""
     way = random.random()
     if way < OPERATED:
         return operated(equation, random, grammar(world).atoms)

@@ -15,7 +15,7 @@ TEXTBOOK = Path(__file__).with_name("textbook.txt")
 
 
 def read_lines(path: Path) -> list[Equation]:
-    """The equations of a file, one a line; empty lines and lines that begin with # say nothing."""
+    """The equations of a file, one per line; empty lines and lines that begin with # say nothing."""
     lines = (line.strip() for line in read_text(path).splitlines())
     return [read_equation(line) for line in lines if line and not line.startswith("#")]
 

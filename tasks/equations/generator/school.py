@@ -16,7 +16,7 @@ def school(random: Random) -> Word:
     while True:
         try:
             return in_growing(read_equation(school_text(random)))
-        except KeyError:  # a literal that is no symbol of ours
+        except KeyError:  # a literal that is not a symbol of ours
             continue
 
 

@@ -48,7 +48,7 @@ def other_symbol(places: Places, place: int, random: Random) -> Word:
 
 
 def grown(places: Places, place: int, random: Random) -> Word:
-    """A function of the subtree of ``place``, with a random second argument where it takes two."""
+    """A function of the subtree of ``place``, with a random second argument if it takes two."""
     old = places.at(place)
     if random.random() < 0.4:
         return random.choice(TRIGONOMETRIC) + old

@@ -61,7 +61,7 @@ def _at(value: Any) -> Any:
 
 
 def _sides(equation: Equation, point: Point, verdict: Verdict) -> tuple[Any, Any] | None:
-    """Both values, by the reading of the verdict; None where one is too large to tell."""
+    """Both values, by the reading of the verdict; None if one is too large to tell."""
     school = verdict.domain is not Domain.EVERYWHERE
     at = {name: _at(x) for name, x in point.items()}
     try:

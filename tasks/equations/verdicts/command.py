@@ -1,7 +1,7 @@
 """``python -m tasks.equations verdicts``: how many verdicts claim what values of 60 digits contradict.
 
 Each equation is one of the generator's with one mutation; its verdict is tried at points of the claimed set and on
-both sides of its ends, by mpmath. One JSON line an equation is added to the file; what is there is not made again.
+both sides of its ends, by mpmath. One JSON line per equation is added to the file; what is there is not made again.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def report(rows: Sequence[Row]) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is 1 where a verdict was contradicted."""
+    """The command line; the exit status is 1 if a verdict was contradicted."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations verdicts", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="the file of JSON lines")
     parser.add_argument("--count", type=int, default=20_000, help="equations (default: %(default)s)")

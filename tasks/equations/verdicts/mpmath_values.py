@@ -10,7 +10,7 @@ from dgltree.trees.equation import Equation
 from dgltree.trees.tree import Tree
 
 DIGITS = (90, 500)
-"""Of the values; the second where the first say that sides differ, because digits may have cancelled."""
+"""Of the values; the second if the first say that sides differ, because digits may have cancelled."""
 SAME = mpmath.mpf(10) ** -60
 """Relative difference below which two values are the same."""
 ROUNDING = 0.8
@@ -48,7 +48,7 @@ _RECIPROCALS = {"acsc": "asin", "asec": "acos", "acot": "atan", "acsch": "asinh"
 
 
 def value(tree: Tree, variables: Mapping[str, Any], school: bool) -> Any:
-    """An ``mpc``, or None where there is no value. ``school``: an odd root of a negative number is real."""
+    """An ``mpc``, or None if there is no value. ``school``: an odd root of a negative number is real."""
     try:
         return tree.fold(lambda node, below: _settled(_applied(node, below, variables, school)))
     except (ZeroDivisionError, ValueError, OverflowError, mpmath.libmp.NoConvergence):
@@ -77,9 +77,9 @@ def is_real(number: Any) -> bool:
 
 
 def agrees(equation: Equation, variables: Mapping[str, Any], school: bool, real: bool) -> bool | None:
-    """Whether the sides are the same at a point; None where both have no value, or with ``real`` no real one.
+    """Whether the sides are the same at a point; None if both have no value, or with ``real`` no real one.
 
-    False where one side alone has a value; None also where one is out of range.
+    False if one side alone has a value; None also if one is out of range.
     """
     found = None
     for digits in DIGITS:

@@ -47,7 +47,7 @@ def is_right(key: Tree, answer: Tree, random: Random) -> bool:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; the exit status is 1 where a wrong answer is right."""
+    """The command line; the exit status is 1 if a wrong answer is right."""
     parser = argparse.ArgumentParser(prog="python -m tasks.equations wrong-answers", description=__doc__)
     parser.add_argument("--count", type=int, default=10_000, help="wrong answers (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="which equations (default: %(default)s)")

@@ -1,7 +1,7 @@
 """How well a model tells correct equations from wrong ones, by depth.
 
 ``python -m tasks.equations accuracy --model NAME_OR_FILE --data test.parquet`` reads a set that ``generate`` made. An
-equation is called correct where the model's probability is over one half. Precision and recall are those of correct
+equation is called correct if the model's probability is over one half. Precision and recall are those of correct
 equations. The last line is that of the depths that were asked for.
 """
 

@@ -11,7 +11,7 @@ FIGURES = ("accuracy", "precision", "recall")
 
 
 class Counts(NamedTuple):
-    """Correct equations called correct, wrong ones called so, wrong ones called wrong, correct ones called so."""
+    """True positives, false positives, true negatives and false negatives, where correct equations are positive."""
 
     true_positive: int
     false_positive: int

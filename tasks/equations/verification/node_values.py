@@ -20,7 +20,7 @@ from tasks.equations.words import EQUAL, SINGLE, SYMBOLS, Word
 POINTS = 8
 TARGETS = 2 * POINTS
 LARGEST = 3.0  # of asinh: magnitudes above 10 count as 10
-ERROR = 1e-3  # a value is used where its error bound is within this share of it
+ERROR = 1e-3  # a value is used if its error bound is within this share of it
 
 
 @dataclass
@@ -28,7 +28,7 @@ class WithValues(Labelled):
     """Labelled equations, and what their nodes are worth."""
 
     values: Tensor = None  # type: ignore[assignment]
-    """(N, TARGETS) float32, one row a node; NaN where arithmetic says nothing."""
+    """(N, TARGETS) float32, one row per node; NaN if arithmetic says nothing."""
 
     def map(self, function: Callable[[Tensor], Tensor]) -> Self:
         mapped = super().map(function)

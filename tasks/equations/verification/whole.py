@@ -32,7 +32,7 @@ class WholeEquations(Encoder):
         self.config = self.reader.config
 
     def forward(self, batch: TreeBatch | Any, share: bool = False) -> Tensor:
-        """(E, n), one row an equation, of the 2E trees of a batch or of their plan."""
+        """(E, n), one row per equation, of the 2E trees of a batch or of their plan."""
         return self.encoded(batch, share).root
 
     def encoded(self, batch: TreeBatch | Any, share: bool = False, trace: bool = False) -> Encoded:
@@ -53,7 +53,7 @@ def joined(sides: TreeBatch, vocabulary: Vocabulary) -> TreeBatch:
     Raises ``ValueError`` for an odd number of trees.
     """
     if len(sides) % 2:
-        raise ValueError(f"{len(sides)} trees are no pairs of sides")
+        raise ValueError(f"{len(sides)} trees are not pairs of sides")
     sizes = sides.sizes.view(-1, 2).sum(1)
     pairs = torch.arange(len(sizes), device=sides.device)
     node = torch.arange(sides.num_nodes, device=sides.device) + torch.repeat_interleave(pairs + 1, sizes)

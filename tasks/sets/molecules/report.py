@@ -30,7 +30,7 @@ class MoleculeLabels(NamedTuple):
 
 
 def table(runs: Runs, tests: Mapping[tuple[str, int], MoleculeLabels]) -> list[str]:
-    """Lines of Markdown: a row a set and model that is done for some seeds, then ours against the best peer."""
+    """Lines of Markdown: a row per set and model that is done for some seeds, then ours against the best peer."""
     lines = [f"| {' | '.join(row)} |" for row in (HEAD, ("---", "---", *["---:"] * (len(HEAD) - 2)))]
     compared = []
     for name in dict.fromkeys(name for name, _ in tests):

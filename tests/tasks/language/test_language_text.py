@@ -63,7 +63,7 @@ def test_the_published_text_has_its_published_size(published: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "error"),
     [
-        ("\n \n", "has no words; expected a sentence a line"),
+        ("\n \n", "has no words; expected one sentence per line"),
         ("( (S (NP (DT the) (NN cat)) (VP (VBZ sleeps))) )", "line 1: a bracketed tree; expected words between spaces"),
         ("the cat\n" + "a" * 10_000, r"line 2: a word of 10,000 letters, 'a+ \.\.\. a+'; expected words"),
         (b"\x1f\x8b\x08\xff", "is not UTF-8 text"),

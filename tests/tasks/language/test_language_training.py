@@ -183,7 +183,7 @@ def test_a_loss_that_is_no_number_stops_and_names_the_last_checkpoint(
     monkeypatch.setattr(LanguageTraining, "training_step", broken)
     with pytest.raises(
         SystemExit,
-        match=r"no finite number in epoch 1 before step 49; the last good checkpoint is .*last.ckpt\. A lower",
+        match=r"not finite in epoch 1 before step 49; the last good checkpoint is .*last.ckpt\. A lower",
     ):
         fit(text, tmp_path)
     last = checked(tmp_path / "checkpoints" / "last.ckpt")

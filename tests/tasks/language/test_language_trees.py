@@ -115,7 +115,7 @@ def test_dgltree_parse_refuses_in_one_line(folder: Path, tmp_path: Path, capsys:
     file.write_text(" \n--\n")
     model = str(folder / "on_lstm.safetensors")
     assert dgltree_main(["parse", model, str(file)]) == 1
-    assert "no words; expected a sentence a line" in capsys.readouterr().err
+    assert "no words; expected one sentence per line" in capsys.readouterr().err
     file.write_text("the cat")
     assert dgltree_main(["parse", model, str(file), "--layer", "4"]) == 1
     assert "--layer is 4; the model has layers 1 to 3" in capsys.readouterr().err

@@ -143,8 +143,8 @@ def test_a_model_that_reads_pairs_as_one_sequence_is_saved_and_shown(
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["( a and b )"], "'( a and b )' is no formula: a to f"),
-        (["( a ( and g ) )"], "is no formula"),
+        (["( a and b )"], "'( a and b )' is not a formula: a to f"),
+        (["( a ( and g ) )"], "is not a formula"),
         (["a", "b", "c"], "3 formulas; give one, or two to compare"),
         (["a", "--model=nothing.safetensors"], "nothing.safetensors: no such file"),
     ],

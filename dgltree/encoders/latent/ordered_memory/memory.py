@@ -142,7 +142,7 @@ class OrderedMemory(nn.Module):
         """p (b, k) over the k open slots, from the query (b, D).
 
         Slots that are not open yet hold x~ of the word before, as the first open one does: they have its score, so they
-        are left out even where the maximum is over all slots. With dropout their scores could be others, but p does not
+        are left out even if the maximum is over all slots. With dropout their scores could be others, but p does not
         depend on the maximum.
         """
         if not slot.M_hat.shape[1]:

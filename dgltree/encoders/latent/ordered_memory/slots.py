@@ -19,7 +19,7 @@ class Slots(NamedTuple):
     pi: Tensor
     r"""(b, k), :math:`\overrightarrow\pi`."""
     x: Tensor
-    """(b, D), x~ of the last word, which is what M_hat is before the k slots."""
+    """(b, D), x~ of the last word, which M_hat equals before the k slots."""
 
     @property
     def state(self) -> Tensor:

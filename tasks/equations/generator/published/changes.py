@@ -16,7 +16,7 @@ VARIABLES = 5
 
 
 def operated(equation: Places, random: Random) -> Word | None:
-    """A sum, product or power made of both sides, with a new variable or a constant; None where no variable is left."""
+    """A sum, product or power made of both sides, with a new variable or a constant; None if no variable is left."""
     if random.random() < 0.5:
         new = max(equation.variables, default=-1) + 1
         if new >= VARIABLES:

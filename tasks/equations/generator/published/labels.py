@@ -50,7 +50,7 @@ class Labeller:
         return made, says
 
     def _wrong(self, changes: Sequence[tuple[GrownEquation, Truth]]) -> list[bool]:
-        """Whether each changed equation counts as wrong. SymPy is asked only where numbers do not contradict."""
+        """Whether each changed equation counts as wrong. SymPy is asked only if numbers do not contradict."""
         found = [truth is Truth.FALSE for _, truth in changes]
         doubtful = [number for number, false in enumerate(found) if not false]
         if not self._sympy:

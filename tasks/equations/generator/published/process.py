@@ -131,7 +131,7 @@ def _quotas(kept: Shape | int, present: Quotas) -> Quotas:
 
 
 def _make(job: tuple[Process, Part, str, int, Path | None]) -> "tuple[pyarrow.Table, Counter[str]]":
-    """The contribution of one run to a part; from its file, where there is one."""
+    """The contribution of one run to a part; from its file, if there is one."""
     process, part, name, number, file = job
     if file is not None and file.exists():
         return store.load(file), Counter(json.loads(_counts(file).read_text(encoding="utf-8")))

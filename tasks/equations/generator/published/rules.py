@@ -13,13 +13,13 @@ Rule = tuple[Word, Word]
 ANYTHING = -1  # the label of a variable of a pattern
 TWINS = 128  # is added to the label of a node whose two children are equal
 Tail = tuple[list[int], list[Rule]]
-"""The labels that are left where only one form goes on, and the rules of this form."""
+"""The labels that are left if only one form continues, and the rules of this form."""
 
 
 class PatternTree:
     """A tree of the forms of patterns; a form is the preorder of their labels, variables being all alike.
 
-    A rule fits a subtree where constants and functions agree and, unless ``checked``, its repeated variables are not
+    A rule fits a subtree if constants and functions agree and, unless ``checked``, its repeated variables are not
     compared: only the two children of one node are equal exactly where the rule's are. A pattern that is a bare
     variable fits variables only. Every rule counts as often as it was added.
     """
@@ -36,7 +36,7 @@ class PatternTree:
         self._insert(_labels(equation, second), (right, left))
 
     def rewritten(self, equation: Places, place: int, random: Random) -> Word | None:
-        """``equation`` with one of the rules that fit the subtree of a place applied; None where there is none.
+        """``equation`` with one of the rules that fit the subtree of a place applied; None if there is none.
 
         Variables of the result that the pattern lacks stay what they are. A checked rule that was drawn and does not
         fit for its repeated variables is none.

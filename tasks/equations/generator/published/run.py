@@ -71,7 +71,7 @@ class EquationGrowth:
         self._rules.add(equation)
 
     def _grown(self) -> Places | None:
-        """A new correct equation; None where many draws find none."""
+        """A new correct equation; None if many draws find none."""
         random = self._random
         for _ in range(BARREN):
             equation = self._known[int(random.random() * len(self._known))]

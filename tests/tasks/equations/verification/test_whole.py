@@ -28,7 +28,7 @@ def test_two_sides_become_the_tree_below_the_equals_sign():
     found, expected = joined(sides(TEXTS), WIDER), batch(whole, WIDER)
     for name in ("function", "token", "child_ptr", "child_index", "level", "roots", "sizes", "label"):
         assert torch.equal(getattr(found, name), getattr(expected, name)), name
-    with pytest.raises(ValueError, match="3 trees are no pairs of sides"):
+    with pytest.raises(ValueError, match="3 trees are not pairs of sides"):
         joined(batch([*read_equation(TEXTS[0]), Tree("Symbol", token="var_0")], vocabulary()), WIDER)
 
 
