@@ -25,7 +25,7 @@ def words_of(token: str) -> list[str]:
 
 
 def _between_capitals(letters: str) -> Iterator[str]:
-    """``get``, ``HTTP`` and ``Response``: a word begins with a capital letter, but for those of an abbreviation."""
+    """``get``, ``HTTP`` and ``Response``: a word begins with a capital letter, an abbreviation with its first."""
     large = [letter.isupper() for letter in letters]
     begun = [k for k in range(1, len(letters)) if large[k] and not (large[k - 1] and all(large[k + 1 : k + 2]))]
     return (letters[first:last] for first, last in pairwise([0, *begun, len(letters)]))
