@@ -14,8 +14,6 @@ KNOTS = 65
 """Quantiles that the scale of ranks goes through."""
 SPREAD = 1.349
 """Deviations of a normal distribution between its quartiles."""
-TAIL = 1.5
-"""Deviation of the labels, over that of a normal distribution with their quartiles, above which scales are tried."""
 
 
 @dataclass(frozen=True)
@@ -85,15 +83,6 @@ class LabelScale:
 
 AS_THEY_ARE = LabelScale()
 """The scale of numbers in their own unit."""
-
-
-def names_to_try(labels: Tensor) -> list[LabelScaleName]:
-    """Of training labels (E,): "none" alone, or all scales that they can have if some are far from all others."""
-    between = spread(labels)
-    far = float(labels.double().std()) / between if between else math.inf
-    if len(labels) < 2 or not far > TAIL:
-        return ["none"]
-    return ["none", "asinh", "rank", *(["log"] if bool((labels > 0).all()) else [])]  # type: ignore[list-item]
 
 
 def spread(labels: Tensor) -> float:

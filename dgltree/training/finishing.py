@@ -9,7 +9,6 @@ from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.encoders.brackets import InducedBrackets, words_are_leaves
-from dgltree.models.label_scales import LabelScale, names_to_try
 from dgltree.models.readouts import Readout
 from dgltree.models.tree_model import evaluating
 from dgltree.read.json_text import write_json
@@ -19,7 +18,7 @@ from dgltree.training.compared import Compared, all_rows, no_better
 from dgltree.training.deciding import Decision
 from dgltree.training.folder import CARD, read_epochs, write
 from dgltree.training.model_card import card, markdown
-from dgltree.training.objectives import Numbers, Objective
+from dgltree.training.objectives import Objective
 from dgltree.training.objectives.classes import MOST_CELLS
 from dgltree.training.objectives.metrics import Evaluation
 from dgltree.training.processes import say
@@ -161,17 +160,7 @@ def _baseline(decision: Decision, objective: Objective) -> Baseline | None:
     except ModuleNotFoundError as error:
         say(f"no baseline: {error}")
         return None
-    return choose(decision.splits["train"], objective, _scales(decision))
-
-
-def _scales(decision: Decision) -> list[LabelScale]:
-    """That of the network, and those that numbers of this spread are tried on: which is best differs between models."""
-    own = decision.objective.scale
-    if not isinstance(decision.objective, Numbers):
-        return [own]
-    labels = decision.objective.targets(decision.splits["train"].labels)
-    tried = names_to_try(labels)
-    return [own] if tried == ["none"] else [LabelScale.of(name, labels) for name in tried]
+    return choose(decision.splits["train"], objective, decision.objective.scale)
 
 
 def _say_last(monitored: str, folder: Path) -> None:

@@ -30,9 +30,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from skops.io import dumps, loads
 
-from dgltree.models.label_scales import LabelScale, names_to_try
+from dgltree.models.label_scales import LabelScale
 from dgltree.training.baseline.average import DIGEST, TRUSTED, Average, check
-from dgltree.training.baseline.baseline import Baseline, logs
+from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.choice import choose
 from dgltree.training.baseline.codes import occurrences
 from dgltree.training.baseline.earlier import load_earlier
@@ -225,33 +225,6 @@ def test_cross_validation_chooses_the_kind_by_the_training_set() -> None:
     assert chosen["either"] == "boosted trees of counts"
     small = TreeDataset(trees[:100], [str(a > 1) for a, *_ in drawn[:100]])
     assert choose(small, Classes(("False", "True"))).what.startswith("logistic regression of counts (penalty ")
-
-
-def test_cross_validation_chooses_the_scale_of_numbers() -> None:
-    rng, trees, labels = random.Random(31), [], []
-    for _ in range(150):
-        value = round(rng.lognormvariate(5, 1), 2)
-        tree = Tree("start", token=str(value))
-        for _ in range(rng.randint(1, 6)):
-            rate = rng.choice([1.02, 1.1, 1.3, 0.8])
-            value *= rate
-            tree = Tree("grow", (tree, Tree("rate", token=str(rate))))
-        trees.append(tree)
-        labels.append(repr(value))
-    data = TreeDataset(trees, labels).with_numbers()
-    train, test, objective = data.select(range(100)), data.select(range(100, 150)), Numbers()
-    targets, wanted = objective.targets(train.labels), objective.targets(test.labels)
-    names = names_to_try(targets)
-    assert names == ["none", "asinh", "rank", "log"]
-    scales = [LabelScale.of(name, targets) for name in names]
-    found = choose(train, objective, scales)
-    assert found.scale.name == "log" and found.what.endswith(" on the scale log")
-    counts = found.columns(test.as_read())
-    by_hand = np.exp(np.clip(found.estimator.predict(logs(counts)), *np.log([targets.min(), targets.max()])))
-    np.testing.assert_allclose(found.answers(test), by_hand, rtol=1e-4)
-    plain = choose(train, objective)
-    assert objective.score(found.answers(test), wanted) > objective.score(plain.answers(test), wanted) + 0.1
-    assert choose(train, objective, scales[:1]).what == plain.what
 
 
 def averaged(linear: bool = True, numbers: bool = False) -> tuple[Average, TreeDataset]:

@@ -12,7 +12,6 @@ from dgltree import Tree, TreeDataset, Vocabulary
 pytest.importorskip("sklearn", reason="the train extra is not installed")
 from sklearn.linear_model import LogisticRegression
 
-from dgltree.models.label_scales import AS_THEY_ARE
 from dgltree.training.baseline import choice
 from dgltree.training.baseline.baseline import Baseline
 from dgltree.training.baseline.features import Columns
@@ -36,10 +35,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def best(groups: list[str | None]) -> str:
     candidates = [choice.BaselineCandidate(name, None, linear=True) for name in ("one", "two", "three")]
-    labels = torch.arange(len(groups)) % 2
-    train, objective = SimpleNamespace(groups=groups), SimpleNamespace(classes=("a", "b"))
-    counts: Any = np.zeros((len(groups), 2))
-    return choice._best(candidates, [AS_THEY_ARE], counts, labels, train, objective)[0].what  # type: ignore[arg-type]
+    labels = np.arange(len(groups)) % 2
+    train = SimpleNamespace(groups=groups)
+    return choice._best(candidates, np.zeros((len(groups), 2)), labels, train, SimpleNamespace(classes=("a", "b"))).what  # type: ignore[arg-type]
 
 
 def test_examples_without_a_group_are_each_alone_next_to_groups(asked: list[Any]) -> None:

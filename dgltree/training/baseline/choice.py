@@ -2,14 +2,11 @@
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from scipy.sparse import csr_matrix
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.feature_selection import SelectKBest, f_classif, f_regression
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,7 +14,6 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 from threadpoolctl import threadpool_limits
-from torch import Tensor
 
 from dgltree.datasets.tree_dataset import TreeDataset
 from dgltree.models.label_scales import AS_THEY_ARE, LabelScale
@@ -50,7 +46,7 @@ class BaselineCandidate:
     linear: bool
 
 
-def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale] = (AS_THEY_ARE,)) -> Baseline:
+def choose(train: TreeDataset, objective: Objective, scale: LabelScale = AS_THEY_ARE) -> Baseline:
     """The candidate with the best mean of accuracy or R2 over the folds, fitted to the training set.
 
     Folds keep groups together, and have about the same share of each class. Computes in one thread.
@@ -58,22 +54,21 @@ def choose(train: TreeDataset, objective: Objective, scales: Sequence[LabelScale
     Args:
         train: every example of it has a label.
         objective: what is predicted.
-        scales: on which numbers are fitted; of several the best by R2 in the unit of the labels.
+        scale: on which numbers are fitted.
     """
     train = _some(train)
     columns = Columns.of(train.as_read())
-    counts, labels = columns(train.as_read()), objective.targets(train.labels)
+    counts, labels = columns(train.as_read()), scale.to(objective.targets(train.labels)).numpy()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a solver that could continue, and a class in fewer examples than folds
-        best, scale = _best(_candidates(counts, objective), scales, counts, labels, train, objective)
-        fitted = best.estimator.fit(counts, scale.to(labels).numpy(), model__sample_weight=train.weights)
+        best = _best(_candidates(counts, objective), counts, labels, train, objective)
+        fitted = best.estimator.fit(counts, labels, model__sample_weight=train.weights)
         model = fitted["model"]
-    what = best.what if scale.name == "none" else f"{best.what} on the scale {scale.name}"
     if not best.linear:
         chosen = np.flatnonzero(fitted["columns"].get_support())
-        return Baseline(Columns(columns.codes[chosen]), model, False, objective, what, scale=scale)
+        return Baseline(Columns(columns.codes[chosen]), model, False, objective, best.what, scale=scale)
     model.coef_, model.intercept_ = _narrow(model.coef_ * fitted["scaled"].kw_args["scale"]), _narrow(model.intercept_)
-    return Baseline(columns, model, True, objective, what, scale=scale)
+    return Baseline(columns, model, True, objective, best.what, scale=scale)
 
 
 def score(train: TreeDataset, objective: Objective) -> float:
@@ -129,26 +124,13 @@ def _candidates(counts: csr_matrix, objective: Objective) -> list[BaselineCandid
 
 def _best(
     candidates: list[BaselineCandidate],
-    scales: Sequence[LabelScale],
     counts: csr_matrix,
-    labels: Tensor,
+    labels: np.ndarray,
     train: TreeDataset,
     objective: Objective,
-) -> tuple[BaselineCandidate, LabelScale]:
-    if len(scales) == 1:
-        [scale] = scales
-        scores = _scores(candidates, counts, scale.to(labels).numpy(), train, objective)
-        return candidates[int(np.argmax(scores)) if scores else len(STRENGTHS) // 2], scale
-    pairs = [(one, scale) for scale in scales for one in candidates]
-    on_scales = [replace(one, estimator=_on(scale, one.estimator)) for one, scale in pairs]
-    scores = _scores(on_scales, counts, labels.numpy(), train, objective)
-    return pairs[int(np.argmax(scores)) if scores else len(STRENGTHS) // 2]
-
-
-def _on(scale: LabelScale, estimator: Any) -> Any:
-    """An estimator that is fitted on a scale, and answers in the unit of the labels."""
-    to, back = (lambda numbers, by=by: by(torch.as_tensor(numbers)).numpy() for by in (scale.to, scale.back))
-    return TransformedTargetRegressor(estimator, func=to, inverse_func=back, check_inverse=False)
+) -> BaselineCandidate:
+    scores = _scores(candidates, counts, labels, train, objective)
+    return candidates[int(np.argmax(scores)) if scores else len(STRENGTHS) // 2]
 
 
 def _scores(
