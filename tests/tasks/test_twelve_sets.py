@@ -1,6 +1,8 @@
 """``python -m tasks.sets.twelve``: the list and the splits that were fixed, and a run on a few trees."""
 
 import json
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from sklearn.metrics import r2_score
 from dgltree.read.sexpr import read_sexpr
 from tasks.sets.names import Set
 from tasks.sets.records import LabelledRecord
-from tasks.sets.twelve import drawn, icons, peers, schemas
+from tasks.sets.twelve import drawn, icons, own, peers, schemas
 from tasks.sets.twelve.__main__ import PEERS, RESULTS, SPLITS, lines_of, main
 from tasks.sets.twelve.names import NUMBERS, SETS
 from tasks.sets.twelve.report import best_peer, table
@@ -116,6 +118,16 @@ def test_the_peer_is_chosen_by_validation_and_the_interval_is_paired() -> None:
     assert best_peer(runs, "typed", 0)["model"] == "a"
     *_, row = table(runs, {("typed", 0): labels, ("turns", 0): labels}, NUMBERS)
     assert row.startswith("| typed | accuracy | 1.000 | 0.750 | +0.250 (+0.000 to +0.750) | a | 0 | 10 | 500 | 1 |")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_memory_of_a_process_is_its_own() -> None:
+    here = bytearray(150_000_000)
+    process = subprocess.Popen([sys.executable, "-c", "import time; x = bytearray(50_000_000); time.sleep(0.5)"])
+    status, used, kilobytes = own._ended(process.pid)
+    process.returncode = status
+    assert status == 0 and used.ru_utime < 5
+    assert 48_000 < kilobytes < len(here) // 1024
 
 
 @pytest.mark.slow

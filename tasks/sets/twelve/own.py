@@ -3,8 +3,10 @@
 import json
 import math
 import os
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,26 @@ def fit(name: str, seed: int, file: Path, out: Path) -> dict[str, float]:
         process = subprocess.Popen(
             [sys.executable, "-m", "dgltree", *command, *SETS[name].options], stdout=log, stderr=log
         )
-        _, status, used = os.wait4(process.pid, 0)
+        status, used, peak = _ended(process.pid)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"dgltree {' '.join(command)} ended with {process.returncode}; {log.name} says why")
-    return {"seconds": round(used.ru_utime + used.ru_stime, 1), "megabytes": used.ru_maxrss // 1024}
+    return {"seconds": round(used.ru_utime + used.ru_stime, 1), "megabytes": peak // 1024}
+
+
+def _ended(process: int) -> tuple[int, Any, int]:
+    """Exit status and usage of a process once it has ended, and the most kilobytes that it had.
+
+    Linux counts what this process had in the largest that its child had (``ru_maxrss``), hence the other way.
+    """
+    peak = 0
+    while True:
+        status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+        peak = max(peak, *map(int, re.findall(r"VmHWM:\s+(\d+) kB", status)), 0)
+        ended, code, used = os.wait4(process, os.WNOHANG)
+        if ended:
+            return code, used, peak
+        time.sleep(0.1)
 
 
 def answers(out: Path, parts: TreeParts, classes: list[str]) -> dict[str, tuple[Answered, int]]:
