@@ -17,7 +17,7 @@ BATCH, RATE, DROPOUT = 32, 1e-3, 0.2
 
 
 @dataclass(frozen=True)
-class Graphs:
+class RowGraphs:
     """How rows become graphs of PyTorch Geometric.
 
     Args:
@@ -34,8 +34,8 @@ class Graphs:
 
 
 @dataclass(frozen=True)
-class Training:
-    """What is learnt and how long.
+class GraphTraining:
+    """Classes or numbers that are learnt, and how long.
 
     Args:
         classes: how many; 0 for numbers.
@@ -57,12 +57,12 @@ class Training:
         return self.classes if self.classes > 2 else 1
 
 
-def gin(parts: RowsOfParts, graphs: Graphs, training: Training) -> Answered:
+def gin(parts: RowsOfParts, graphs: RowGraphs, training: GraphTraining) -> Answered:
     """The one of several sizes that is best in validation, each at its best epoch."""
     return chosen(candidates(parts, graphs, training), parts, bool(training.classes))
 
 
-def candidates(parts: RowsOfParts, graphs: Graphs, training: Training) -> Iterator[TrainedPeer]:
+def candidates(parts: RowsOfParts, graphs: RowGraphs, training: GraphTraining) -> Iterator[TrainedPeer]:
     """One trained network for each size."""
     for width, layers in training.sizes:
         torch.manual_seed(training.seed)
@@ -73,7 +73,7 @@ def candidates(parts: RowsOfParts, graphs: Graphs, training: Training) -> Iterat
 
 
 def _trained(
-    network: nn.Module, parts: RowsOfParts, graphs: Graphs, training: Training
+    network: nn.Module, parts: RowsOfParts, graphs: RowGraphs, training: GraphTraining
 ) -> Callable[[Sequence[Any]], np.ndarray]:
     from torch_geometric.loader import DataLoader
 
@@ -130,7 +130,7 @@ class _Embedded(nn.Module):
         return torch.stack([table(numbers[:, i]) for i, table in enumerate(self.tables)]).sum(0)
 
 
-def _network(width: int, layers: int, graphs: Graphs, outputs: int) -> nn.Module:
+def _network(width: int, layers: int, graphs: RowGraphs, outputs: int) -> nn.Module:
     from torch_geometric.nn import GINEConv, global_add_pool, global_mean_pool
 
     class GIN(nn.Module):

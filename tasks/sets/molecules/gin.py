@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tasks.sets.answered import Answered
-from tasks.sets.gin import Graphs, Training
+from tasks.sets.gin import GraphTraining, RowGraphs
 from tasks.sets.gin import gin as of_graphs
 from tasks.sets.molecules.published import Molecule, MoleculeParts
 
@@ -14,7 +14,7 @@ def gin(parts: MoleculeParts, classes: bool, seed: int) -> Answered:
     from torch_geometric.utils.smiles import e_map, x_map
 
     atoms, bonds = ([len(values) for values in names.values()] for names in (x_map, e_map))
-    return of_graphs(parts, Graphs(_graphs, atoms, bonds), Training(2 if classes else 0, seed))
+    return of_graphs(parts, RowGraphs(_graphs, atoms, bonds), GraphTraining(2 if classes else 0, seed))
 
 
 def _graphs(rows: Sequence[Molecule]) -> list[Any]:

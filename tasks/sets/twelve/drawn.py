@@ -69,7 +69,7 @@ def typed() -> Iterator[LabelledRecord]:
 
 
 def invoices() -> Iterator[LabelledRecord]:
-    """What an invoice comes to: items with quantity and price, discounts and postage; prices are lognormal."""
+    """The sum of an invoice: items with quantity and price, discounts and postage; prices are lognormal."""
     random = Random(32)
     for number in range(COUNT):
         total, texts = 0.0, list[str]()

@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from dgltree.trees.tree import Tree
 from tasks.sets.answered import Answered, chosen
 from tasks.sets.estimators import boosted, fitted, forests, linear
-from tasks.sets.gin import Graphs, Training, candidates
+from tasks.sets.gin import GraphTraining, RowGraphs, candidates
 from tasks.sets.twelve.rows import LabelledTree, TreeParts
 
 GRAMS = (1, 3)
@@ -72,7 +72,7 @@ def gin(parts: TreeParts, classes: int, seed: int) -> Answered:
     found = [
         one
         for scale in ((same,) if classes else (same, asinh))
-        for one in candidates(parts, graphs.graphs, Training(classes, seed, SIZES, EPOCHS, PATIENCE, scale))
+        for one in candidates(parts, graphs.graphs, GraphTraining(classes, seed, SIZES, EPOCHS, PATIENCE, scale))
     ]
     return chosen(found, parts, bool(classes))
 
@@ -159,7 +159,7 @@ class _TreeGraphs:
         self.names = [self._known(node.function for node in nodes), self._known(map(self._token, nodes))]
         numbers = np.arcsinh([number for node in nodes if (number := _number(node)) is not None] or [0.0, 1.0])
         self.mean, self.deviation = float(numbers.mean()), float(numbers.std()) + 1e-6
-        self.graphs = Graphs(self._of, [len(names) + 1 for names in self.names], [2 * PLACES], 1)
+        self.graphs = RowGraphs(self._of, [len(names) + 1 for names in self.names], [2 * PLACES], 1)
 
     @staticmethod
     def _known(names: Any) -> dict[str, int]:
